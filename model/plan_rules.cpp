@@ -95,6 +95,22 @@ std::string overlap_problem(const Case& c)
     return one_stage || plan.schedule == Schedule::interleaved ? "" : "needs schedule=interleaved, or pp=1";
 }
 
+/// DeepEP joins up to 8 GPUs over NVLink, and nodes over RDMA (deepseek-ai/DeepEP, csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS).
+constexpr int most_deepep_gpus = 8;
+
+bool dispatches(const Case& c)
+{
+    const std::int64_t members = static_cast<std::int64_t>(c.plan.ep) * c.plan.etp * c.plan.tp;
+    return c.plan.dispatch != Dispatch::deepep || members <= most_deepep_gpus || c.cluster.gpus_per_node() <= most_deepep_gpus;
+}
+
+/// As in Megatron-Core (transformer_config.py): their checkpoint would run beside the exchanges.
+bool recomputes_modules(const Case& c)
+{
+    return !(c.plan.recompute == Recompute::selective && c.plan.recompute_modules.has(Module::shared_experts) &&
+             c.plan.exchanges_tokens() && c.plan.expert_overlap == ExpertOverlap::shared_experts);
+}
+
 bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
 
 const std::array rules{
@@ -217,6 +233,19 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::expert_overlap,
                                    "expert_overlap=" + std::string(name(c.plan.expert_overlap)) + " " + overlap_problem(c)};
+             }},
+    PlanRule{Reason::dispatch, place_of(&ParallelPlan::dispatch), place_of(&ParallelPlan::dispatch), dispatches,
+             [](const Case& c) {
+                 return Infeasible{Reason::dispatch, "dispatch=deepep has nodes of up to " + std::to_string(most_deepep_gpus) +
+                                                         " GPUs, not of " + std::to_string(c.cluster.gpus_per_node()) +
+                                                         "; try hybridep"};
+             }},
+    PlanRule{Reason::modules, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
+             recomputes_modules,
+             [](const Case&) {
+                 return Infeasible{Reason::modules,
+                                   "shared_experts cannot be recomputed with expert_overlap=shared-experts, which runs them "
+                                   "beside the exchanges"};
              }},
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
              [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },

@@ -50,7 +50,11 @@ std::string shape_text(const ValueShape& shape)
         case Kind::boolean: return "true or false";
         case Kind::text: return many + "text";
         case Kind::date: return "date";
-        case Kind::choice: return (shape.list ? "list from `" : "`") + fmt::format("{}`", fmt::join(shape.names(), "`, `"));
+        case Kind::choice:
+            return (shape.sets   ? "list of sets from `"
+                    : shape.list ? "list from `"
+                                 : "`") +
+                   fmt::format("{}`", fmt::join(shape.names(), "`, `"));
         case Kind::section: break;
     }
     const std::string& title = shape.section().title();

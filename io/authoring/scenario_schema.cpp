@@ -88,7 +88,8 @@ private:
         if (shape.by_name) {
             return {{"type", "object"}, {"additionalProperties", single}};
         }
-        return shape.list ? Json{{"type", "array"}, {"items", single}, {"minItems", 1}} : single;
+        const Json element = shape.sets ? Json{{"type", "array"}, {"items", single}, {"uniqueItems", true}} : single;
+        return shape.list ? Json{{"type", "array"}, {"items", element}, {"minItems", 1}} : element;
     }
 
     Json schema_of_one(const ValueShape& shape)

@@ -107,7 +107,7 @@ Exported bridge_overrides(const Launch& launch)
     if (launch.workload.mixture()) {
         s.set("model.expert_model_parallel_size", plan.ep);
         s.set("model.expert_tensor_parallel_size", plan.etp);
-        s.set("model.moe_token_dispatcher_type", uses_deepep(plan, launch.cluster) ? "flex" : "alltoall");
+        s.set("model.moe_token_dispatcher_type", token_dispatcher(plan, launch.cluster));
         s.set("model.moe_enable_deepep", truth(uses_deepep(plan, launch.cluster)));
         s.set("model.moe_shared_expert_overlap",
               truth(plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::shared_experts));
@@ -115,7 +115,7 @@ Exported bridge_overrides(const Launch& launch)
     s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.sequence_parallel));
     s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
-        s.set("model.recompute_modules", fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.workload), ",")));
+        s.set("model.recompute_modules", fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan, launch.workload), ",")));
     }
     if (plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(plan);

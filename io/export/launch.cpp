@@ -182,6 +182,7 @@ nlohmann::json value_json(Seconds value)
 {
     return value.si > 0.0 ? nlohmann::json(fmt::format("{:.9g} s", value.si)) : nlohmann::json();
 }
+nlohmann::json value_json(const ModuleSet& value) { return value.empty() ? nlohmann::json() : nlohmann::json(text_of(value)); }
 template <Nameable Enum>
 nlohmann::json value_json(Enum value)
 {

@@ -95,7 +95,7 @@ void set_recompute(const Launch& launch, Settings& s)
     }
     s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
     if (launch.plan.recompute == Recompute::selective) {
-        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.workload), " ")));
+        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.workload), " ")));
     }
     if (launch.plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(launch.plan);
@@ -162,7 +162,7 @@ std::string layer_pattern(const std::vector<bool>& has_experts)
     return fmt::format("\"({})\"", runs_text(has_experts));
 }
 
-void set_experts(const Decoder& d, bool deepep, Settings& s)
+void set_experts(const Decoder& d, const std::string& dispatcher, Settings& s)
 {
     const ExpertsBlock& e = *d.experts;
     s.set("num-experts", e.count);
@@ -174,8 +174,8 @@ void set_experts(const Decoder& d, bool deepep, Settings& s)
     if (d.mlp != nullptr) {
         s.set("moe-layer-freq", layer_pattern(d.has_experts));
     }
-    s.set("moe-token-dispatcher-type", deepep ? "flex" : "alltoall");
-    if (deepep) {
+    s.set("moe-token-dispatcher-type", dispatcher);
+    if (dispatcher == "flex") {
         s.flag("moe-enable-deepep");
         s.set("moe-router-dtype", "fp32");  // of the probabilities that DeepEP sends along
     }
@@ -242,7 +242,7 @@ void set_network(const Launch& launch, Settings& s)
         s.set("mtp-num-layers", w.predictions);
     }
     if (d.experts != nullptr) {
-        set_experts(d, uses_deepep(launch.plan, launch.cluster), s);
+        set_experts(d, token_dispatcher(launch.plan, launch.cluster), s);
     }
 }
 

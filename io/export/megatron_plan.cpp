@@ -108,6 +108,18 @@ std::string expert_overlap(const TrainedPlan& of)
                : "";
 }
 
+std::string dispatch(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.dispatch == Dispatch::hybridep
+               ? "HybridEP is not exported; search dispatch = [\"of-stack\", \"all-to-all\", \"all-gather\", \"deepep\"]"
+               : "";
+}
+
+std::string cuda_graphs(const TrainedPlan& of)
+{
+    return of.plan.cuda_graphs.empty() ? "" : "CUDA graphs are not exported; search cuda_graphs = [[]]";
+}
+
 std::string hybrid_sharding(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;
@@ -298,6 +310,9 @@ std::string network(const TrainedPlan& of)
     if (const std::string lacking = unexported(of.workload); !lacking.empty()) {
         return fmt::format("{} cannot be exported; {}", lacking, remedy);
     }
+    if (of.workload.activation_storage != ActivationStorage::bf16) {
+        return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.workload.activation_storage), remedy);
+    }
     return of.workload.optimizer == OptimizerSettings{}
                ? ""
                : fmt::format("only AdamW with 32-bit states and gradients is exported; {}", remedy);
@@ -318,6 +333,8 @@ std::vector<TrainerRule> megatron_rules()
         {"hybrid sharding", "sharding", hybrid_sharding},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
         {"expert overlap", "expert_overlap", expert_overlap},
+        {"dispatch", "dispatch", dispatch},
+        {"CUDA graphs", "cuda_graphs", cuda_graphs},
         {"offload", "offload", offload},
         {"post-validation", "post_validation", post_validation},
         {"node order", "node_order", node_order},
@@ -349,6 +366,16 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
     return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks, predictions)};
 }
 
+namespace {
+
+/// Whether selective recompute is that of more than Megatron's modules.
+bool recomputes_elementwise(const ParallelPlan& plan)
+{
+    return plan.recompute_modules.empty() || plan.recompute_modules.has(Module::elementwise);
+}
+
+}  // namespace
+
 int recomputed_per_chunk(const ParallelPlan& plan)
 {
     if (plan.recomputed_layers == 0) {
@@ -358,8 +385,17 @@ int recomputed_per_chunk(const ParallelPlan& plan)
     return plan.recomputed_layers % chunks == 0 ? plan.recomputed_layers / chunks : -1;
 }
 
-std::vector<std::string> recomputed_modules(const Workload& workload)
+std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Workload& workload)
 {
+    if (!recomputes_elementwise(plan)) {
+        std::vector<std::string> names;
+        for (const Module module : recomputable_modules) {
+            if (plan.recompute_modules.has(module)) {
+                names.emplace_back(name(module));
+            }
+        }
+        return names;
+    }
     if (plain_attention(workload)) {
         return {"core_attn"};
     }
@@ -368,7 +404,8 @@ std::vector<std::string> recomputed_modules(const Workload& workload)
 
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
 {
-    return plan.recompute == Recompute::selective && !plain_attention(workload) && workload.find<MlpBlock>() != nullptr;
+    return plan.recompute == Recompute::selective && recomputes_elementwise(plan) && !plain_attention(workload) &&
+           workload.find<MlpBlock>() != nullptr;
 }
 
 std::string position_embedding(const Workload& workload)
@@ -379,7 +416,15 @@ std::string position_embedding(const Workload& workload)
                                                                              : "none";
 }
 
-bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster) { return cluster.stack.sends_once && plan.ep > 1; }
+std::string token_dispatcher(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return uses_deepep(plan, cluster) ? "flex" : plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather" : "alltoall";
+}
+
+bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return plan.ep > 1 && (plan.dispatch == Dispatch::of_stack ? cluster.stack.sends_once : plan.dispatch == Dispatch::deepep);
+}
 
 // update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of all training runs; and
 // MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.

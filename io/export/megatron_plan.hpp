@@ -28,15 +28,17 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
 int recomputed_per_chunk(const ParallelPlan& plan);
 
 /// Modules that recompute = selective recomputes: --recompute-modules.
-std::vector<std::string> recomputed_modules(const Workload& workload);
+std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Workload& workload);
 /// Whether the model recomputes tensors that none of these modules recomputes.
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload);
 
 /// "rope", "learned_absolute" or "none", derived from the network.
 std::string position_embedding(const Workload& workload);
 
-/// Whether tokens are dispatched with DeepEP: the software stack has it and ep > 1.
+/// Whether tokens are dispatched with DeepEP: the plan has it, or leaves it to a software stack that has it, and ep > 1.
 bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster);
+/// --moe-token-dispatcher-type
+std::string token_dispatcher(const ParallelPlan& plan, const Cluster& cluster);
 
 /// Samples up to the end of the phase as Megatron counts them: it divides them by the batch of the phase to get the iterations of the
 /// whole run. Empty if earlier phases, whose samples a checkpoint records, have consumed as many.

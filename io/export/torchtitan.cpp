@@ -157,9 +157,19 @@ std::string expert_parallelism(const TrainedPlan& of)
 
 std::string dispatcher(const TrainedPlan& of)
 {
-    return of.workload.mixture() && of.plan.ep > 1 && of.cluster.stack.sends_once
-               ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.cluster.stack.name)
-               : "";
+    if (!of.workload.mixture() || of.plan.ep == 1 || of.plan.dispatch == Dispatch::all_to_all) {
+        return "";
+    }
+    if (of.plan.dispatch != Dispatch::of_stack) {
+        return fmt::format("it has no setting for dispatch = \"{}\"; search dispatch = [\"all-to-all\"]", name(of.plan.dispatch));
+    }
+    return of.cluster.stack.sends_once ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.cluster.stack.name)
+                                       : "";
+}
+
+std::string cuda_graphs(const TrainedPlan& of)
+{
+    return of.plan.cuda_graphs.empty() ? "" : "it has no CUDA graphs of modules; search cuda_graphs = [[]]";
 }
 
 std::string recomputed_layers(const TrainedPlan& of)
@@ -285,7 +295,7 @@ std::vector<TrainerRule> torchtitan_rules()
     return {
         {"precision", "tp", precision},
         {"expert tensor parallelism", "etp", expert_tensor_parallelism},
-        {"token dispatcher", "ep", dispatcher},
+        {"token dispatcher", "dispatch", dispatcher},
         {"replicas outermost", "order", order},
         {"crossing of buildings", "crossing", crossing},
         {"pipeline schedule", "schedule", schedule},
@@ -295,6 +305,7 @@ std::vector<TrainerRule> torchtitan_rules()
         {"sharding", "sharding", sharding},
         {"hybrid sharding", "sharding", hybrid_sharding},
         {"expert overlap", "expert_overlap", expert_overlap},
+        {"CUDA graphs", "cuda_graphs", cuda_graphs},
         {"offload", "offload", offload},
         {"post-validation", "post_validation", post_validation},
         {"node order", "node_order", node_order},

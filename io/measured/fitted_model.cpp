@@ -19,6 +19,7 @@ constexpr const char* file_name = "fit.toml";
 constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
 constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
 constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
+constexpr Range widening_range{"a factor of a variance", 1.0, 1e6, "2.5"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 
 constexpr const char* kind_keys[run_kinds] = {"dense", "low_precision", "mixture", "hybrid"};
@@ -113,7 +114,11 @@ FittedModel read_fit(Table table)
     for (const Value& value : scatter) {
         model.scatter.push_back(value.number(scatter_range));
     }
-    if (scatter.size() != run_kinds) {
+    const std::vector<Value> widening = table.at("widening", "widening = [2, 2, 4, 4]").list("[2, 2, 4, 4]");
+    for (const Value& value : widening) {
+        model.widening.push_back(value.number(widening_range));
+    }
+    if (scatter.size() != run_kinds || widening.size() != run_kinds) {
         matrix.fail(complaint);
     }
     if (const auto families = table.find("left_out")) {
@@ -180,6 +185,15 @@ std::string mixtures_text(const FittedModel& model, const std::vector<const Work
         "{} of the {} runs in the fit train mixtures of experts, {} of them on {} with {}; software with its own kernels for "
         "token exchanges, such as DeepSeek's, may be faster than the interval suggests",
         all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
+}
+
+std::vector<double> widened_covariance(const FittedModel& model, RunKind kind)
+{
+    std::vector<double> result = model.covariance;
+    for (double& covariance : result) {
+        covariance *= model.widening[static_cast<std::size_t>(kind)];
+    }
+    return result;
 }
 
 FittedModel fitted_model()

@@ -57,11 +57,15 @@ struct FittedModel {
     int rows = 0;
     std::vector<FittedMixtures> mixtures;
     std::vector<FittedConstant> constants;
-    std::vector<double> covariance;  // [i * constants + j], of natural logarithms
+    std::vector<double> covariance;  // [i * constants + j], of natural logarithms, if rows were independent
+    std::vector<double> widening;    // [kind]: factor of that variance that holds 95 % of rows left out of the fit
     std::vector<double> scatter;     // [kind]: 95 % of |log(measured / predicted)| is within 1.96 times this
     double unmeasured = 0.0;         // additional scatter of accelerators whose efficiencies are taken from another one
     std::vector<LeftOutErrors> left_out;
 };
+
+/// The covariance of the logarithms of the constants for runs of a kind, widened.
+std::vector<double> widened_covariance(const FittedModel& model, RunKind kind);
 
 /// Returns the number of runs that the accelerator's share of the peak was fitted to; 0: the entry is declared, from data sheets.
 int rows_on(const FittedModel& model, const std::string& accelerator);

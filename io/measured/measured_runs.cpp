@@ -2,6 +2,7 @@
 
 #include "io/measured/measured_tables.hpp"
 #include "io/measured/own_runs.hpp"
+#include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <type_traits>
 #include <variant>
 
 namespace prismopt {
@@ -72,7 +74,10 @@ public:
             }
         }
         for (const TableFill& fill : table_.fills) {
-            if (has(row_.text(fill.column), fill.value)) {
+            const bool meant = std::all_of(fill.when.begin(), fill.when.end(), [this](const auto& condition) {
+                return has(row_.text(condition.first), condition.second);
+            });
+            if (meant) {
                 for (const auto& [column, value] : fill.set) {
                     if (fill.replaces || row_.text(column).empty()) {
                         row_.replace(column, value);
@@ -98,6 +103,8 @@ public:
             }
         }
         run.variability = table_.variability;
+        run.fitted = table_.fitted;
+        run.of_formula = has(row_.text("step_time_basis"), "from FLOP") || has(row_.text("step_time_basis"), "from MFU");
         run.line = table_.sweep ? lower(row_.text("model")) : line_of(run.workload.name);
         run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
         run.assumed = table_.assumed + assumed_;
@@ -116,6 +123,12 @@ private:
             w = catalog_workload(model->second);
             shorten(w);
             w.predictions = row_.count("predictions");
+            if (const auto storage = parse<ActivationStorage>(row_.text("activation_storage"))) {
+                w.activation_storage = *storage;
+            }
+            if (const auto states = parse<NumberType>(row_.text("states"))) {
+                w.optimizer.states = *states;
+            }
         } else if (!table_.models.empty()) {
             return fmt::format(
                 "the network of {} is not known; add it to [{}.models] in model/catalog/measured_tables.toml, or "
@@ -134,6 +147,7 @@ private:
             t.kv_heads = row_.count("kv_heads") > 0 ? row_.count("kv_heads") : t.heads;
             t.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * t.hidden;
             t.vocabulary = row_.count("vocab");
+            t.head = row_.count("head");
             for (const auto& [value, column] :
                  {std::pair{t.layers, "layers"}, {t.hidden, "hidden"}, {t.heads, "heads"}, {t.vocabulary, "vocab"}}) {
                 if (value == 0) {
@@ -187,6 +201,7 @@ private:
         if (gpus == 0) {
             return "no number of GPUs";
         }
+        node_ = machine->node;
         Cluster& cluster = run.cluster;
         cluster.stack = catalog_stack(machine->stack);
         cluster.accelerator = under(catalog_accelerator(machine->accelerator), cluster.stack);
@@ -195,6 +210,11 @@ private:
         }
         NetworkTier node = under(catalog_link(machine->links.front()), cluster.stack);
         node.group_gpus = machine->node;
+        if (!machine->torus.empty()) {
+            node.topology = Topology::torus;
+            node.shape = machine->torus;
+            node.wrap.assign(node.shape.size(), true);
+        }
         NetworkTier network = under(catalog_link(machine->links.back()), cluster.stack);
         cluster.gpus = std::max(gpus, machine->node);
         network.group_gpus = cluster.gpus;
@@ -254,13 +274,41 @@ private:
         }
         read_recompute(plan, run.workload.layers());
         read_sharding(plan);
-        return std::nullopt;
+        return read_named(plan);
+    }
+
+    /// Choices that the table writes as a scenario does.
+    std::optional<Refusal> read_named(ParallelPlan& plan)
+    {
+        std::optional<Refusal> refusal;
+        for_each_axis([&](const auto& axis) {
+            const std::string text = row_.text(std::string(axis.name));
+            if (text.empty()) {
+                return;
+            }
+            if constexpr (std::is_same_v<decltype(axis.choice), ModuleSet ParallelPlan::*>) {
+                const auto set = parse_modules(text, axis.modules);
+                refusal = set ? refusal : fmt::format("{} = {} is not a set of modules", axis.name, text);
+                plan.*(axis.choice) = set.value_or(ModuleSet{});
+            } else if constexpr (std::is_same_v<decltype(axis.choice), ExpertOverlap ParallelPlan::*> ||
+                                 std::is_same_v<decltype(axis.choice), Dispatch ParallelPlan::*>) {
+                const auto named = parse<std::remove_reference_t<decltype(plan.*(axis.choice))>>(text);
+                refusal = named ? refusal : fmt::format("{} = {} is unknown", axis.name, text);
+                plan.*(axis.choice) = named.value_or(plan.*(axis.choice));
+            }
+        });
+        return refusal;
     }
 
     /// Zero-bubble schedules by their paper's names (Qi et al., arXiv 2401.10241), which runs them with post-validation.
     void read_schedule(ParallelPlan& plan, int layers)
     {
         const std::string text = row_.text("schedule");
+        if (has(text, "DualPipe")) {
+            plan.schedule = Schedule::dualpipe;
+            plan.chunks = 2;
+            return;
+        }
         if (plan.pp > 1 && has(row_.text("vpp"), "each layer a chunk")) {
             plan.chunks = (layers + (plan.split == LayerSplit::slots ? 2 : 0)) / plan.pp;
         }
@@ -309,11 +357,14 @@ private:
         }
         if (has(text, "hsdp") || has(text, "within 8")) {
             plan.shard_gpus = std::min(8, plan.gradient_gpus());
+        } else if (has(text, "inside a slice")) {
+            plan.shard_gpus = std::min(std::max(1, node_ / plan.tp), plan.gradient_gpus());
         }
     }
 
     const MeasuredTable& table_;
     CsvRow row_;
+    int node_ = 0;  // GPUs of one
     std::string assumed_;
 };
 

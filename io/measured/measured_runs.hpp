@@ -24,6 +24,8 @@ struct MeasuredRun {
     std::string variability = "hpc-2024";  // catalog profile for the comparison
     double measured_s = 0.0;               // step time
     double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
+    bool fitted = true;                    // whether the constants are fitted to it
+    bool of_formula = false;               // the step time rests on an assumed number of operations
     bool memory_allocated = false;         // peak allocated by the framework: without driver and communication buffers
 };
 

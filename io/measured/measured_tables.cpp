@@ -47,13 +47,20 @@ TableMachine read_machine(Table table)
     if (const auto node = table.find("node")) {
         machine.node = node->count(node_range);
     }
+    if (const auto torus = table.find("torus")) {
+        for (const Value& axis : torus->list("[16, 16]")) {
+            machine.torus.push_back(axis.count(node_range));
+        }
+    }
     table.refuse_unknown_keys();
     return machine;
 }
 
-std::vector<std::pair<std::string, std::string>> read_pairs(Table table)
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Pairs read_pairs(Table table)
 {
-    std::vector<std::pair<std::string, std::string>> pairs;
+    Pairs pairs;
     for (const std::string& key : table.keys()) {
         pairs.emplace_back(key, table.find(key)->text("..."));
     }
@@ -87,13 +94,17 @@ MeasuredTable read_table(const std::string& name, Table table)
         result.variability = variability->choice(catalog_variabilities(), "variability profiles in the catalog");
     }
     read_flag(table, "sweep", result.sweep);
+    read_flag(table, "fitted", result.fitted);
     for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
         result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
     }
     if (const auto fills = table.find("fill")) {
         for (const Value& element : fills->list("[[table.fill]]")) {
             Table fill = element.table(R"({column = "model", value = "GPT 1.7B", set = {...}})");
-            result.fills.push_back({text_of(fill, "column"), text_of(fill, "value"), read_pairs(fill.section("set", "values"))});
+            const bool several = fill.find("when").has_value();
+            result.fills.push_back({several ? read_pairs(fill.section("when", "columns and texts"))
+                                            : Pairs{{text_of(fill, "column"), text_of(fill, "value")}},
+                                    read_pairs(fill.section("set", "values"))});
             read_flag(fill, "replaces", result.fills.back().replaces);
             fill.refuse_unknown_keys();
         }

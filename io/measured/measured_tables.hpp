@@ -19,12 +19,12 @@ struct TableMachine {
     std::string stack;
     std::vector<std::string> links;  // of the catalog: inside a node, and between nodes
     int node = 8;                    // GPUs that the first link joins
+    std::vector<int> torus;          // its shape, with all axes closed; empty: a switch
 };
 
-/// Values for empty columns (for all columns if `replaces`), in rows whose `column` contains `value`.
+/// Values for empty columns (for all columns if `replaces`), in rows whose columns contain these texts.
 struct TableFill {
-    std::string column;
-    std::string value;
+    std::vector<std::pair<std::string, std::string>> when;  // column, text
     std::vector<std::pair<std::string, std::string>> set;
     bool replaces = false;
 };
@@ -41,6 +41,7 @@ struct MeasuredTable {
     std::string source;
     std::string assumed;
     std::string variability = "hpc-2024";
+    bool fitted = true;  // whether the constants are fitted to its rows
     bool sweep = false;  // of plans of few models: each model is a line of its own (line_of() in measured_runs.hpp)
     std::vector<TableMachine> machines;
     std::vector<TableFill> fills;

@@ -247,6 +247,17 @@ struct Totals {
 
 bool equal(double a, double b) { return std::abs(a - b) <= std::max(0.5, rounding * std::max(a, b)); }
 
+/// Modules that selective recompute finds an operator by.
+ModuleSet recomputed_as(const std::string& op, const Recorded& recorded)
+{
+    if (const auto* heads = std::get_if<Recorded::Heads>(&recorded.work)) {
+        return heads->attention.kernel == AttentionKernel::plain ? ModuleSet{Module::core_attn} : ModuleSet{};
+    }
+    return op == "norm"         ? ModuleSet{Module::layernorm, Module::elementwise}
+           : op == "activation" ? ModuleSet{Module::elementwise}
+                                : ModuleSet{};
+}
+
 Operator read_operator(const Node& node, Totals& totals)
 {
     const Node op = node.at("op");
@@ -276,7 +287,7 @@ Operator read_operator(const Node& node, Totals& totals)
     const double parameters = node.count_or_zero("parameters");
     recorded.own.tied = node.count_or_zero("tied_parameters");
     recorded.own.all = parameters + recorded.own.tied;
-    recorded.cheap = op.text() == "norm" || op.text() == "activation";
+    recorded.modules = recomputed_as(op.text(), recorded);
     recorded.frozen = node.flag_or_false("frozen");
     totals.add({parameters, flops, recorded.keeps, recorded.keeps_bytes}, 1.0);
     return recorded;

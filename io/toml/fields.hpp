@@ -31,6 +31,7 @@ struct ValueShape {
     std::function<std::vector<std::string>()> names{};  // of choices
     std::function<const SectionTable&()> section{};     // of sections; evaluated late: a distribution may contain one
     bool list = false;                                  // an array of one or more values
+    bool sets = false;                                  // arrays of values, as the values of a list
     bool by_name = false;                               // sections under names chosen in the file
 };
 

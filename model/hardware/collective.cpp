@@ -117,8 +117,24 @@ Seconds in_network_time(Bytes message, const NetworkTier& tier)
 /// The members inside one unit, `joined` of them.
 Group split_or_whole(const Group& group, int joined) { return joined < group.size ? Group{joined, group.stride} : group; }
 
-/// Each member has links of its own out of a unit. `copies`: that a member sends of a token; 0: messages have no copies.
-CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
+/// Share of the copies of its tokens that a member sends out of its unit, of `units` in all. `inside`: members of a unit.
+double share_leaving(const TokenCopies& copies, double units, int inside, double size)
+{
+    if (copies.once <= 0.0) {
+        return (size - inside) / size;
+    }
+    const double most = copies.nodes > 0.0 && inside > 1 ? std::min(copies.nodes, units) : units;
+    const double reached = most * (1.0 - std::pow(1.0 - 1.0 / most, copies.once));
+    return (units - 1.0) / units * reached / copies.once;
+}
+
+/// Share of what rings reach between nodes that an all-to-all of NCCL reaches there: 22.6 of 38.5 GB/s per GPU for 16 B200 in two nodes
+/// (public report "B200 / Vultr POC cluster test summary", 2026-05-18, section 10). Inside nodes both reach as much (section 1), and so do
+/// kernels that send tokens once (deepseek-ai/DeepEP, README.md, table of normal kernels).
+constexpr double direct_between_nodes = 0.59;
+
+/// Each member has links of its own out of a unit.
+CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
     CollectiveTime result{Seconds{0.0}, Algorithm::direct};
     int inside = 1;  // members in one unit of the tier below
@@ -126,12 +142,11 @@ CollectiveTime all_to_all_time(Bytes message, double copies, const Group& group,
     for (const NetworkTier& tier : cluster.tiers) {
         const int joined = members_inside(group, tier, cluster);
         if (joined > inside) {
-            const double others = (group.size - static_cast<double>(inside)) / group.size;
             const double units = static_cast<double>(group.size) / inside;
-            const bool once = copies > 0.0 && inside > 1;
-            const double leaving = once ? (units - 1.0) * (1.0 - std::pow(1.0 - 1.0 / units, copies)) / copies : others;
+            const double leaving = share_leaving(copies, units, inside, group.size);
             const double links = share_of_links(tier, joined);
-            BytesPerSecond share = tier.bandwidth * (links * tier.reached() / tier.oversubscription);
+            const double direct = inside > 1 && copies.once <= 0.0 ? direct_between_nodes : 1.0;
+            BytesPerSecond share = tier.bandwidth * (links * direct * tier.reached() / tier.oversubscription);
             if (tier.topology == Topology::torus) {
                 const Group local = split_or_whole(group, joined);
                 const Bytes inside_torus = message * (static_cast<double>(joined) / group.size);
@@ -200,7 +215,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
         return {};
     }
     if (kind == Collective::all_to_all) {
-        return all_to_all_time(message, 0.0, group, cluster);
+        return all_to_all_time(message, {}, group, cluster);
     }
     const int inside = members_inside(group, cluster.tiers.front(), cluster);
     const bool in_torus = cluster.tiers.front().topology == Topology::torus;
@@ -239,7 +254,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     return best;
 }
 
-Seconds token_exchange_time(Bytes message, double copies, const Group& group, const Cluster& cluster)
+Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
     return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;
 }

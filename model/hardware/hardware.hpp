@@ -72,16 +72,17 @@ struct SoftwareStack {
     std::string name = "reference";
     double gemm = 1.0;
     double attention = 1.0;
-    double memory = 1.0;               // below one if elementwise kernels are not fused
-    Seconds launch{0.0};               // added to the accelerator's gap between kernels
-    Seconds step{0.0};                 // once per step: data, loss, logging, gradient norm
-    double gradient_bytes = 4.0;       // per gradient element in the reduction of gradients
-    double routing = 1.0;              // factor of the memory traffic of routing, permuting and combining tokens
-    double network = 1.0;              // factor of the links' efficiency
-    bool sends_once = false;           // a token goes once to each node that has experts for it (DeepEP), not once per expert
-    double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;             // collectives per layer that gather its parameters
-    Seconds host{0.0};                 // host time per kernel launch: no pass is shorter than its launches
+    double memory = 1.0;          // below one if elementwise kernels are not fused
+    Seconds launch{0.0};          // added to the accelerator's gap between kernels
+    Seconds step{0.0};            // once per step: data, loss, logging, gradient norm
+    double gradient_bytes = 4.0;  // per gradient element in the reduction of gradients
+    double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
+    double network = 1.0;         // factor of the links' efficiency
+    bool sends_once = false;      // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
+    double dispatch_bytes = 2.0;  // per element of tokens sent to experts, where products have 8 or 4 bits
+    double loss_traffic = 24.0;   // bytes moved per logit by the loss, forward and backward
+    double messages = 1.0;        // collectives per layer that gather its parameters
+    Seconds host{0.0};            // host time per kernel launch: no pass is shorter than its launches
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on

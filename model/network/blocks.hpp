@@ -193,6 +193,8 @@ struct ExpertsBlock {
     bool bias = false;
     double imbalance = 1.0;
     double capacity = 0.0;
+    int node_limit = 0;
+    RoutingWeights weights = RoutingWeights::results;
 
     static constexpr std::string_view name = "experts";
     static constexpr std::string_view help = "mixture of experts: a router sends each token to some of them";
@@ -210,10 +212,17 @@ struct ExpertsBlock {
             "load imbalance: tokens of the busiest expert-parallel rank relative to the mean", "1.2", 1.0, 1000.0),
         key("capacity", &ExpertsBlock::capacity,
             "capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none", "1.25", 1.0,
-            1000.0)};
+            1000.0),
+        key("node_limit", &ExpertsBlock::node_limit,
+            "most nodes to which a token is sent (group-limited routing); default: no limit", "4"),
+        key("weights", &ExpertsBlock::weights,
+            "what routing weights multiply: the results of experts, which are then saved, or their activations", "activations")};
 
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"columns of shared experts", shared}}); }
-    Routing routing() const { return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity}; }
+    Routing routing() const
+    {
+        return {static_cast<double>(count), static_cast<double>(active), imbalance, capacity, static_cast<double>(node_limit)};
+    }
 
     bool operator==(const ExpertsBlock&) const = default;
 };

@@ -47,11 +47,13 @@ Seconds CallTimes::of(const KernelCall& call) const
 
 Seconds CallTimes::of(const CollectiveCall& message) const
 {
-    const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * message.bytes};
-    const Seconds time =
-        message.way == CollectiveCall::Way::tokens
-            ? token_exchange_time(bytes, cluster_.stack.sends_once ? message.active : 0.0, message.group, cluster_)
-            : collective_time(message.kind, bytes, message.group, cluster_).time;
+    const SoftwareStack& stack = cluster_.stack;
+    const double low = message.low && operand_bytes(precision_) < 2.0 ? stack.dispatch_bytes / 2.0 : 1.0;
+    const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * low * message.bytes};
+    const bool once = message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
+    const Seconds time = message.way == CollectiveCall::Way::tokens
+                             ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, message.group, cluster_)
+                             : collective_time(message.kind, bytes, message.group, cluster_).time;
     return message.times * time / cluster_.speed.of(message.kernel());
 }
 
@@ -77,7 +79,7 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
             before = of(*kernel);
-            pass.kernel(kernel->kind, before, kernel->launches, kernel->surplus);
+            pass.kernel(kernel->kind, before, kernel->in_graph ? 0.0 : kernel->launches, kernel->surplus);
             continue;
         }
         const CollectiveCall& message = std::get<CollectiveCall>(list[i]);
@@ -88,6 +90,9 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
             beside = message.share * of(std::get<KernelCall>(list[i + 1]));
         } else if (message.beside == CollectiveCall::Beside::shared_experts) {
             beside = hides_each;
+        }
+        if (message.in_graph) {
+            pass.launched_with_others();
         }
         if (message.rounds > 0.0) {
             pass.pipelined_collective(message.kernel(), of(message), beside, message.rounds);

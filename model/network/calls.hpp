@@ -42,6 +42,7 @@ struct KernelCall {
     bool fuses = false;         // fuses with such a kernel before it
     Surplus surplus{};          // of routed tokens
     bool hides_tokens = false;  // exchanges of tokens may overlap with it
+    bool in_graph = false;      // the host does not launch it by itself
 };
 
 /// One collective, at the end of which all members wait for each other.
@@ -59,12 +60,16 @@ struct CollectiveCall {
     ProcessGroup of = ProcessGroup::tensor;
     Group group{};
     double times = 1.0;
-    double active = 0.0;  // experts per token
+    double active = 0.0;  // of tokens: experts per token
+    double nodes = 0.0;   // of tokens: most nodes that one is sent to; 0: no limit
+    bool low = false;     // of tokens: may be sent in fewer bits
+    Dispatch dispatch = Dispatch::of_stack;
     Meeting members = Meeting::tensor;
     Beside beside = Beside::nothing;
     double share = 1.0;   // share of the kernel that hides it
     double rounds = 0.0;  // number of rounds, of which the first or last is exposed; 0: not in rounds
     Surplus surplus{};    // of routed tokens
+    bool in_graph = false;
 
     KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(of, kind); }
 };
@@ -111,6 +116,13 @@ public:
             if (auto* kernel = std::get_if<KernelCall>(&list_[i])) {
                 kernel->hides_tokens = true;
             }
+        }
+    }
+    /// Marks the kernels and messages from call number `first` on as launched in a CUDA graph.
+    void in_graph(std::size_t first)
+    {
+        for (std::size_t i = first; i < list_.size(); ++i) {
+            std::visit([](auto& call) { call.in_graph = true; }, list_[i]);
         }
     }
     /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass.

@@ -33,6 +33,9 @@ struct LayerShape {
     int sharding_gpus = 1;
     int sharding_groups = 1;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
+    ModuleSet recompute_modules{};
+    ModuleSet cuda_graphs{};
+    Dispatch dispatch = Dispatch::of_stack;
 
     auto operator<=>(const LayerShape&) const = default;
 };
@@ -110,6 +113,7 @@ struct Routing {
     double active = 0.0;     // k, per token
     double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
     double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
+    double nodes = 0.0;      // most nodes that a token is sent to; 0: no limit
 
     /// Returns the tokens of the most loaded GPU over the mean, on any number of GPUs.
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }

@@ -10,6 +10,9 @@ namespace prismopt {
 
 namespace {
 
+/// Bytes of a number saved in 8 bits, with its share of the 32-bit scale of 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.2).
+constexpr double low_number = 1.0 + 4.0 / 128.0;
+
 /// Messages of sharded parameters in the passes of a part.
 struct Sharded {
     Seconds gathered{0.0};        // parameters, in one pass
@@ -55,7 +58,8 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
 class PartCosts {
 public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
-        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster)
+        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster),
+          stored_low_(network.activation_storage == ActivationStorage::fp8)
     {
     }
 
@@ -179,7 +183,9 @@ private:
         // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
         part.input_bytes = stream_bytes(kind) / shape_.tp;
         part.needs_gradient = kind.backward;
-        const auto bytes = [&](const Kept& kept) { return 2.0 * times_.width() * kept.numbers + kept.bytes; };
+        const double number = 2.0 * times_.width();
+        const double saved_less = stored_low_ ? number - low_number : 0.0;
+        const auto bytes = [&](const Kept& kept) { return number * kept.numbers - saved_less * kept.products + kept.bytes; };
         // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
         LayerKind trained = kind;
         trained.backward = true;
@@ -189,7 +195,7 @@ private:
                            : recompute == Recompute::full      ? stream_bytes(kind) / Extent(shape_).sequence_split
                            : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
                                                                : whole;
-        part.held_bytes = kind.backward ? 2.0 * times_.width() * all.held_numbers : 0.0;
+        part.held_bytes = kind.backward ? number * all.held_numbers - saved_less * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
         part.workspace_bytes =
             (recompute == Recompute::full ? whole : whole - part.saved_bytes) + all.workspace + 2.0 * stream_bytes(kind);
@@ -206,6 +212,7 @@ private:
     const LayerShape& shape_;
     const Cluster& cluster_;
     CallTimes times_;
+    bool stored_low_;  // inputs of products
 };
 
 /// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
@@ -234,6 +241,9 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
     shape.etp = plan.etp;
     shape.offload = plan.offload == Offload::activations;
     shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
+    shape.recompute_modules = plan.recompute_modules;
+    shape.cuda_graphs = plan.cuda_graphs;
+    shape.dispatch = plan.dispatch;
     shape.expert_overlap = plan.exchanges_tokens() ? plan.expert_overlap : ExpertOverlap::off;
     shape.paired_passes = paired_passes(plan, batch);
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {

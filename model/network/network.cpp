@@ -187,6 +187,7 @@ Network network_of(const Workload& w)
 {
     Network network = w.captured ? *w.captured : described_network(w);
     network.optimizer = w.optimizer;
+    network.activation_storage = w.activation_storage;
     network.optimizer.parameters = stored_as(w.precision);
     return network;
 }

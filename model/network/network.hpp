@@ -26,6 +26,7 @@ struct Network {
     LayerKind embedding;
     LayerKind head;
     OptimizerSettings optimizer;
+    ActivationStorage activation_storage = ActivationStorage::bf16;
 
     /// Calls visit(kind, count) for the embedding, each kind of layer, and the head.
     template <class Visit>

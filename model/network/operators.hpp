@@ -62,11 +62,13 @@ struct Parameters {
 /// table 1.
 struct Kept {
     double numbers = 0.0;       // 16-bit elements saved from forward to backward pass
+    double products = 0.0;      // part of `numbers`: read by products and activations, which may be stored in fewer bits
     double bytes = 0.0;         // further bytes, independent of the precision
-    double recomputable = 0.0;  // part of `bytes` that selective recompute recomputes
-    double held_numbers =
-        0.0;  // from the gradient of the input to that of the weights: inputs of products, gradients of their outputs
-    double workspace = 0.0;  // further bytes while the pass runs
+    double recomputable = 0.0;  // part of `bytes` that recompute of the operator itself drops
+    // From the gradient of the input to that of the weights: inputs of products, gradients of their outputs.
+    double held_numbers = 0.0;
+    double held_products = 0.0;  // part of `held_numbers`: inputs of products
+    double workspace = 0.0;      // further bytes while the pass runs
 
     Kept& operator+=(const Kept& other);
 };
@@ -87,6 +89,7 @@ struct Linear {
     bool alone = true;        // false: a parallel branch gathers its input, or sums its result
     double rows_each = 0.0;   // rows of x per sample; 0: one per token
     bool shared_expert = false;
+    ModuleSet modules{};
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;
@@ -107,6 +110,7 @@ struct GroupedLinear {
     Routing routing;
     bool bias = false;
     bool keeps_input = true;
+    ModuleSet modules{};
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;
@@ -133,6 +137,7 @@ struct Attention {
     double chunk = 0.0;   // tokens per chunk, within which a query attends; 0: all
     double others = 0.0;  // keys per sample of another sequence (cross attention); 0: of this one
     bool sinks = false;   // one weight per head beside the scores (gpt-oss)
+    ModuleSet modules{};
     bool frozen = false;
 
     Width query() const { return Width::heads(heads, key_size); }
@@ -166,6 +171,7 @@ struct Scan {
     double state = 0.0;    // rows of a head's state: its key dimension
     double chunk = 0.0;    // tokens; of a shorter sequence, all
     double weights = 0.0;  // trainable parameters per head
+    ModuleSet modules{};
     bool frozen = false;
 
     Width values() const { return Width::heads(heads, size); }
@@ -198,6 +204,7 @@ struct Convolution {
     bool by_depth = false;
     bool bias = false;
     bool keeps_input = true;
+    ModuleSet modules{};
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;
@@ -220,12 +227,13 @@ struct Elementwise {
     bool keeps_copies = false;  // saves the copies of tokens that return from experts
     double keeps_bytes = 0.0;   // further saved bytes: masks
     double weights = 0.0;       // trainable parameters per column
-    bool cheap = false;         // selective recompute runs it again instead of saving its output
+    bool keeps_low = false;     // what it saves may be stored in fewer bits
     bool fuses = false;         // with such an operator before or after it
     Roof roof = Roof::memory;
     double launches = 1.0;
     Routing routing{};  // with Place::routed or keeps_copies
     bool shared_expert = false;
+    ModuleSet modules{};
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;
@@ -288,15 +296,25 @@ struct Loss {
     Kept kept(const Extent& e) const;
 };
 
-/// Exchange of tokens with experts, before or after them; the costs are equal.
+/// Exchange of tokens with experts, on their way to them or back.
 struct TokenExchange {
     enum class Group { experts, expert_tensor };
+    enum class Way { there, back };
     Group group = Group::experts;
+    Way way = Way::there;
     double width = 0.0;
     Routing routing;
+    ModuleSet modules{};
 
-    void forward(const Extent& e, Calls& calls) const;
-    void backward(const Extent& e, Gradients gradients, Calls& calls) const;
+    void forward(const Extent& e, Calls& calls) const { exchange(e, way, calls); }
+    /// The gradients of results go to the experts, those of their inputs come back.
+    void backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
+    {
+        exchange(e, way == Way::there ? Way::back : Way::there, calls);
+    }
+
+private:
+    void exchange(const Extent& e, Way direction, Calls& calls) const;
 };
 
 /// Work of an operator of a captured network, per sample at the captured shape.
@@ -347,7 +365,7 @@ struct Recorded {
     Parameters own{};
     double keeps = 0.0;        // saved elements
     double keeps_bytes = 0.0;  // further saved bytes: indices, masks
-    bool cheap = false;        // selective recompute runs it again instead of saving its output
+    ModuleSet modules{};
     bool frozen = false;
 
     void forward(const Extent& e, Calls& calls) const;

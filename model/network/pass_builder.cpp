@@ -33,8 +33,9 @@ PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seco
         if (!cost_.ends.empty()) {
             cost_.ends.back() = std::max(cost_.ends.back(), members);
         }
-        launches_ += 1.0;
+        launches_ += in_graph_ ? 0.0 : 1.0;
     }
+    in_graph_ = false;
     expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si), {{kind, 1.0}}, surplus);
     return *this;
 }
@@ -42,7 +43,9 @@ PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seco
 PassBuilder& PassBuilder::pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds)
 {
     const Seconds first{time.si / rounds};
+    const bool in_graph = in_graph_;
     collective(kind, first);
+    in_graph_ = in_graph;
     return hidden_collective(kind, time - first, beside);
 }
 

@@ -29,6 +29,12 @@ public:
     /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
     /// et al., ASPLOS 2023); the first or last round is exposed.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
+    /// The next collective is part of a CUDA graph: the host does not launch it by itself.
+    PassBuilder& launched_with_others()
+    {
+        in_graph_ = true;
+        return *this;
+    }
     /// Adds collectives of which a share `hidden` runs beside the whole pass. `time`: of all `messages`.
     PassBuilder& beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden);
     /// Adds copies to or from the host beside the whole pass, on copy engines.
@@ -46,6 +52,7 @@ private:
     double share_;   // share of compute lost while a collective runs beside it
     double host_s_;  // per kernel launch
     double launches_ = 0.0;
+    bool in_graph_ = false;
     PassCost cost_;
     Segment segment_;
 };

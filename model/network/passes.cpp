@@ -6,19 +6,28 @@ namespace prismopt {
 
 namespace {
 
-/// Whether selective recompute makes an operator's result again: only where something keeps it.
-bool made_again(const std::vector<Operator>& operators, std::size_t i)
+ModuleSet modules_of(const Operator& part)
 {
-    const bool cheap = std::visit(
-        []<class Part>(const Part& part) {
-            if constexpr (requires { part.cheap; }) {
-                return part.cheap;
+    return std::visit(
+        []<class Part>(const Part& p) {
+            if constexpr (requires { p.modules; }) {
+                return p.modules;
             } else {
-                return false;
+                return ModuleSet{};
             }
         },
-        operators[i]);
-    return cheap && i + 1 < operators.size();
+        part);
+}
+
+/// The modules that an empty set of a plan stands for.
+ModuleSet resolved(const ModuleSet& modules, const LayerKind& kind)
+{
+    if (!modules.empty()) {
+        return modules;
+    }
+    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(),
+                                    [](const Operator& part) { return modules_of(part).has(Module::core_attn); });
+    return scores ? ModuleSet{Module::core_attn} : ModuleSet{Module::elementwise};
 }
 
 template <class Part>
@@ -44,12 +53,15 @@ bool of_shared_expert(const Part& part)
 
 /// Calls add() for an operator's calls.
 template <class Part, class Add>
-void add_calls(const Part& part, Calls& calls, Add&& add)
+void add_calls(const Part& part, const LayerShape& shape, Calls& calls, Add&& add)
 {
     const std::size_t first = calls.list().size();
     add();
     if (of_shared_expert(part)) {
         calls.hide_tokens(first);
+    }
+    if (shape.cuda_graphs.has(Module::full_iteration) || shape.cuda_graphs.meets(modules_of(part))) {
+        calls.in_graph(first);
     }
 }
 
@@ -81,30 +93,16 @@ Kept kept_by(const Operator& any, const Extent& extent)
         part);
 }
 
-/// Whether it is attention that writes its scores to memory.
-bool keeps_scores(const Operator& part)
-{
-    const auto* attention = std::get_if<Attention>(&part);
-    if (const auto* recorded = std::get_if<Recorded>(&part)) {
-        const auto* heads = std::get_if<Recorded::Heads>(&recorded->work);
-        attention = heads != nullptr ? &heads->attention : nullptr;
-    }
-    return attention != nullptr && attention->kernel == AttentionKernel::plain;
-}
-
-bool keeps_scores(const LayerKind& kind)
-{
-    return std::any_of(kind.operators.begin(), kind.operators.end(), [](const Operator& part) { return keeps_scores(part); });
-}
-
 }  // namespace
 
 Kept& Kept::operator+=(const Kept& other)
 {
     numbers += other.numbers;
+    products += other.products;
     bytes += other.bytes;
     recomputable += other.recomputable;
     held_numbers += other.held_numbers;
+    held_products += other.held_products;
     workspace += other.workspace;
     return *this;
 }
@@ -125,7 +123,7 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
     const Extent extent(shape, kind.tokens);
     Calls calls;
     for (const Operator& part : kind.operators) {
-        std::visit([&](const auto& p) { add_calls(p, calls, [&] { p.forward(extent, calls); }); }, part);
+        std::visit([&](const auto& p) { add_calls(p, shape, calls, [&] { p.forward(extent, calls); }); }, part);
     }
     return calls;
 }
@@ -137,7 +135,7 @@ Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients g
     for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
         std::visit(
             [&](const auto& p) {
-                add_calls(p, calls, [&] { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); });
+                add_calls(p, shape, calls, [&] { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); });
             },
             *part);
     }
@@ -153,7 +151,7 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
             [&](const auto& p) {
                 if constexpr (requires { p.weight_gradient(extent, calls); }) {
                     if (!frozen(p)) {
-                        p.weight_gradient(extent, calls);
+                        add_calls(p, shape, calls, [&] { p.weight_gradient(extent, calls); });
                     }
                 }
             },
@@ -171,35 +169,50 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
         return forward_calls(kind, shape);
     }
     const Extent extent(shape, kind.tokens);
-    const bool scores = keeps_scores(kind);
+    const std::vector<bool> again = recomputed_operators(kind, shape.recompute_modules);
     Calls calls;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
-        if (scores ? keeps_scores(kind.operators[i]) : made_again(kind.operators, i)) {
-            std::visit([&](const auto& part) { part.forward(extent, calls); }, kind.operators[i]);
+        if (again[i]) {
+            std::visit([&](const auto& part) { add_calls(part, shape, calls, [&] { part.forward(extent, calls); }); },
+                       kind.operators[i]);
         }
     }
     return calls;
 }
 
+/// A result that nothing after it reads is not made again.
+std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules)
+{
+    const ModuleSet chosen = resolved(modules, kind);
+    std::vector<bool> again;
+    for (std::size_t i = 0; i < kind.operators.size(); ++i) {
+        const bool last = i + 1 == kind.operators.size();
+        again.push_back(chosen.meets(modules_of(kind.operators[i])) && !last);
+    }
+    return again;
+}
+
+/// What an operator saves is the result of the one before it: it is dropped where that one runs again, unless that one ends a checkpoint,
+/// whose result stays.
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute)
 {
     const Extent extent(shape, kind.tokens);
     if (!kind.backward) {
         return {};
     }
-    const bool scores = keeps_scores(kind);
+    const std::vector<bool> again = recomputed_operators(kind, shape.recompute_modules);
+    const ModuleSet dropped = resolved(shape.recompute_modules, kind).without(checkpointed_modules);
     Kept all;
-    double again = 0.0;  // numbers
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
-        const Kept own = kept_by(kind.operators[i], extent);
-        all += own;
-        if (!scores && i > 0 && made_again(kind.operators, i - 1)) {
-            again += own.numbers;
+        Kept own = kept_by(kind.operators[i], extent);
+        if (recompute == Recompute::selective) {
+            own.bytes -= again[i] ? own.recomputable : 0.0;
+            if (i > 0 && again[i - 1] && (again[i] || dropped.meets(modules_of(kind.operators[i - 1])))) {
+                own.numbers = 0.0;
+                own.products = 0.0;
+            }
         }
-    }
-    if (recompute == Recompute::selective) {
-        all.numbers -= again;
-        all.bytes -= all.recomputable;
+        all += own;
     }
     return all;
 }

@@ -11,10 +11,13 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape);
 Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients gradients);
 /// Returns the part of the backward pass that Gradients::input omits.
 Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
-/// Returns the operators that recompute runs again before the backward pass: all, or with selective recompute the scores of plain attention, if
-/// there are any, else the results of norms and activations (Megatron-Core's `--recompute-modules` core_attn, or layernorm and
-/// mlp activation).
+/// Returns the calls of what recompute runs again before the backward pass: all operators, or with selective recompute those of
+/// recomputed_operators().
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
+
+/// Returns which operators selective recompute of these modules runs again [operator]. An empty set stands for the scores of plain
+/// attention, if the layer has some, else for `elementwise`.
+std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules);
 
 /// Returns the saved activations of a layer under `recompute`.
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute);

@@ -55,7 +55,9 @@ Workload workload_of(const Transformer& t)
                                                                         .activation = t.activation,
                                                                         .bias = gpt,
                                                                         .imbalance = e.imbalance,
-                                                                        .capacity = e.capacity})
+                                                                        .capacity = e.capacity,
+                                                                        .node_limit = e.node_limit,
+                                                                        .weights = e.weights})
                                              : kind("dense", MlpBlock{t.feed_forward, t.activation, gpt});
         if (w.sequence.empty() || w.sequence.back().kind != own) {
             w.sequence.push_back({own, 1});
@@ -123,7 +125,8 @@ std::optional<Transformer> transformer_of(const Workload& w)
     t.feed_forward = d->mlp != nullptr ? d->mlp->inner : d->experts->inner;
     if (const ExpertsBlock* e = d->experts) {
         const auto [dense, every] = d->pattern();
-        t.experts = {e->count, e->active, e->inner, e->shared, dense, every, e->imbalance, e->capacity};
+        t.experts = {e->count, e->active,    e->inner,    e->shared,     dense,
+                     every,    e->imbalance, e->capacity, e->node_limit, e->weights};
     }
     // Whatever else the description says is lost on the way there and back.
     Workload described = w;

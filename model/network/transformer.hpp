@@ -21,6 +21,8 @@ struct Experts {
     int every = 1;           // after those, the last layer of each period has experts, the others the dense MLP
     double imbalance = 1.0;  // tokens of the most loaded expert group over the mean
     double capacity = 0.0;   // limit of tokens per expert over the mean, the rest is dropped; 0: no limit
+    int node_limit = 0;      // most nodes to which a token is sent; 0: no limit
+    RoutingWeights weights = RoutingWeights::results;
 };
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): ranks of the compressed query and key-value, and

@@ -23,6 +23,13 @@ template <>
 inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{WorkloadTask::training, "training"},
                                                                                    {WorkloadTask::inference, "inference"}});
 
+/// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each 128
+/// numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
+enum class ActivationStorage { bf16, fp8 };
+template <>
+inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>({{ActivationStorage::bf16, "bf16"},
+                                                                                             {ActivationStorage::fp8, "fp8"}});
+
 /// One kind of layer.
 struct LayerDescription {
     std::string name;
@@ -57,6 +64,7 @@ struct Workload {
     bool tied_embedding = false;            // input and output embedding share their weights
     bool dropout = false;                   // dropout masks are saved (GPT-3 era runs); modern runs have none
     Precision precision = Precision::bf16;  // of the linear layers' products
+    ActivationStorage activation_storage = ActivationStorage::bf16;
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
     int adapter_rank = 0;      // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none

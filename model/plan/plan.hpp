@@ -4,6 +4,7 @@
 
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
+#include "model/plan/modules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -117,6 +118,18 @@ inline constexpr auto names_of<ExpertOverlap> =
                                          {ExpertOverlap::shared_experts, "shared-experts"},
                                          {ExpertOverlap::microbatches, "microbatches"}});
 
+/// Exchange of tokens with experts: that of the software stack; an all-to-all of each copy; an all-gather of all tokens of the
+/// expert-parallel group and a reduce-scatter back (Megatron-Core, token_dispatcher.py); or kernels that send a token once to each
+/// node, and there once to each GPU: DeepEP, whose nodes are of up to 8 GPUs, and HybridEP, whose nodes are NVLink domains of any
+/// size (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
+enum class Dispatch { of_stack, all_to_all, all_gather, deepep, hybridep };
+template <>
+inline constexpr auto names_of<Dispatch> = std::to_array<Named<Dispatch>>({{Dispatch::of_stack, "of-stack"},
+                                                                           {Dispatch::all_to_all, "all-to-all"},
+                                                                           {Dispatch::all_gather, "all-gather"},
+                                                                           {Dispatch::deepep, "deepep"},
+                                                                           {Dispatch::hybridep, "hybridep"}});
+
 /// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al., ZeRO-Offload, arXiv 2101.06840,
 /// section 4), or the saved activations of the layers, moved beside their compute.
 enum class Offload { none, optimizer, activations };
@@ -180,6 +193,9 @@ struct ParallelPlan {
     Offload offload = Offload::none;
     Crossing crossing = Crossing::by_order;
     NodeOrder node_order = NodeOrder::as_listed;
+    ModuleSet recompute_modules{};  // with recompute = selective; empty: core_attn of plain attention, else elementwise
+    ModuleSet cuda_graphs{};        // modules that CUDA graphs launch; empty: none
+    Dispatch dispatch = Dispatch::of_stack;
     int recomputed_layers = 0;      // with recompute = full: layers of the network that recompute; 0: all
     Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability has it
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest if nodes are known
@@ -217,6 +233,8 @@ enum class Reason {
     no_layout,
     recomputed_layers,
     expert_overlap,
+    dispatch,
+    modules,
     no_host,
     no_late_validation,
     no_known_nodes,
@@ -252,6 +270,8 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::no_layout, "no layout for this number of chunks"},
                                   {Reason::recomputed_layers, "more recomputed layers than layers"},
                                   {Reason::expert_overlap, "expert_overlap does not apply"},
+                                  {Reason::dispatch, "dispatch does not apply"},
+                                  {Reason::modules, "recompute_modules do not apply"},
                                   {Reason::no_host, "no host memory to offload to"},
                                   {Reason::no_late_validation, "post_validation does not apply"},
                                   {Reason::no_known_nodes, "no known slow nodes"},

@@ -7,6 +7,7 @@
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -28,6 +29,8 @@ struct SpaceSettings {
     std::vector<int> group{0};  // of interleaved; 0: pp
     std::vector<PostValidation> post_validation{PostValidation::off};
     std::vector<Recompute> recompute{Recompute::none};
+    std::vector<ModuleSet> recompute_modules{ModuleSet{}};
+    std::vector<ModuleSet> cuda_graphs{ModuleSet{}};
     std::vector<Sharding> sharding{Sharding::zero1};
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
@@ -38,12 +41,13 @@ struct SpaceSettings {
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
     std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
+    std::vector<Dispatch> dispatch{Dispatch::of_stack};
     std::vector<Offload> offload{Offload::none};
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as in [reliability]
     std::vector<int> spares{as_configured};               // by default as in [reliability]
 };
 
-/// One axis. Its values are integers from `low` to `high`, names of an enumeration, or times.
+/// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.
 template <class T>
 struct PlanAxis {
     std::string_view name;  // in [space], in --design and in results
@@ -53,6 +57,7 @@ struct PlanAxis {
     std::string_view example;  // one value, as spelled in a scenario
     int low = 1;
     int high = 10'000;
+    std::span<const Module> modules{};  // that sets choose from
 };
 
 /// All axes after the number of GPUs, in the order in which a space sets them: those that exclude most plans come first.
@@ -81,6 +86,11 @@ inline constexpr std::tuple plan_axes{
         "balanced"},
     PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
                         "selective"},
+    PlanAxis<ModuleSet>{
+        "recompute_modules", &ParallelPlan::recompute_modules, &SpaceSettings::recompute_modules,
+        "sets of modules that recompute = selective recomputes, by their names in Megatron-Core; default: the scores "
+        "of plain attention (core_attn), else the results of norms, activations and gates (elementwise)",
+        R"(["layernorm", "moe_act"])", 1, 10'000, recomputable_modules},
     PlanAxis<int>{"recomputed_layers", &ParallelPlan::recomputed_layers, &SpaceSettings::recomputed_layers,
                   "number of layers to recompute with recompute = full; 0: all", "8", 0, 1'000'000},
     PlanAxis<Sharding>{
@@ -96,6 +106,16 @@ inline constexpr std::tuple plan_axes{
         "expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
         "what overlaps with token exchanges of experts: nothing, the shared experts, or passes of other microbatches",
         "shared-experts"},
+    PlanAxis<Dispatch>{
+        "dispatch", &ParallelPlan::dispatch, &SpaceSettings::dispatch,
+        "how tokens are exchanged with experts: as the software stack does, each copy in an all-to-all, all tokens in an "
+        "all-gather, or once per node and GPU, with nodes of up to 8 GPUs (deepep) or of any size (hybridep)",
+        "deepep"},
+    PlanAxis<ModuleSet>{
+        "cuda_graphs", &ParallelPlan::cuda_graphs, &SpaceSettings::cuda_graphs,
+        "sets of modules whose kernels CUDA graphs launch, by their names in Megatron-Core, so that no kernel waits for "
+        "the host; default: none",
+        R"(["attn", "moe_router"])", 1, 10'000, graph_modules},
     PlanAxis<Offload>{"offload", &ParallelPlan::offload, &SpaceSettings::offload, "what is kept in host memory", "none"},
     PlanAxis<PostValidation>{
         "post_validation", &ParallelPlan::post_validation, &SpaceSettings::post_validation,

@@ -1,6 +1,7 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 
 #include "model/hardware/kernel_time.hpp"
+#include "model/network/network.hpp"
 
 #include <fmt/format.h>
 #include <boost/math/distributions/binomial.hpp>
@@ -238,6 +239,19 @@ std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked)
     return result;
 }
 
+bool judged(const MeasuredRun& run)
+{
+    constexpr double large = 1e9;      // parameters
+    constexpr double well_used = 0.1;  // of the peak in 16 bits
+    if (run.of_formula) {
+        return false;
+    }
+    const Network network = network_of(run.workload);
+    const double rate =
+        model_flops_per_sequence(network, run.phase.sequence) * run.phase.global_batch / (run.measured_s * run.plan.gpus());
+    return parameters_of(network) > large || rate > well_used * run.cluster.accelerator.peak_bf16.si;
+}
+
 std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
 {
     using Runs = std::vector<const CheckedRun*>;
@@ -246,7 +260,7 @@ std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
     for (const CheckedRun& run : checked.runs) {
         const std::string kind = name(kind_of(run.run.workload));
         sources[run.run.source][kind].push_back(&run);
-        all[kind].push_back(&run);
+        all[kind + (judged(run.run) ? "" : ", not judged")].push_back(&run);
     }
     std::vector<SourceAccuracy> result;
     for (const auto& [source, kinds] : sources) {

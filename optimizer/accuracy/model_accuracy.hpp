@@ -58,6 +58,10 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
 /// Accuracy by source, sorted by name, with the total last.
 std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
 
+/// Whether a row is a test of the model: its step time does not rest on an assumed number of operations, and its network has more than a
+/// billion parameters or runs at more than a tenth of the peak in 16 bits; else overheads of small runs decide.
+bool judged(const MeasuredRun& run);
+
 /// Accuracy by kind of run: dense models in 16 bits or more, mixtures of experts, fewer than 16 bits (dense or not). First for
 /// sources with several kinds, named "source: kind", then for all rows.
 std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);

@@ -120,6 +120,19 @@ double measured_deviation(const Setting& setting, const ParallelPlan& plan, cons
                       model.scatter[static_cast<std::size_t>(kind_of(setting.workload))]);
 }
 
+/// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they are.
+template <class Widen>
+void widen_by_measured(const Cluster& cluster, Precision precision, const FittedModel& model, Widen&& widen)
+{
+    for (const std::string& entry : catalog_accelerators()) {
+        Cluster other = cluster;
+        other.accelerator = under(catalog_accelerator(entry), cluster.stack);
+        if (knows(model, other.accelerator) && other.accelerator.peak(precision).si > 0.0) {
+            widen(other);
+        }
+    }
+}
+
 }  // namespace
 
 ModelInterval interval_of(double deviation) { return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation)}; }
@@ -159,13 +172,14 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
     }
     const std::size_t n = model.constants.size();
     const std::vector<double> gradient = steps.of(plan);
-    double variance = variance_of_tiers(setting, plan, *log_step);
+    double variance = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
         }
     }
-    return std::sqrt(std::max(0.0, variance));
+    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload))];
+    return std::sqrt(std::max(0.0, widening * variance) + variance_of_tiers(setting, plan, *log_step));
 }
 
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
@@ -188,6 +202,9 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     widen_by_precision(setting.cluster);
     if (!as_measured) {
         widen_by_precision(as_in_catalog(setting.cluster));
+    }
+    if (!knows(model, accelerator)) {
+        widen_by_measured(setting.cluster, setting.workload.precision, model, widen_by_precision);
     }
     const double declared = std::log1p(accelerator.model_error) / two_sided_95;
     const double estimated = std::hypot(measured, unlike * model.unmeasured);

@@ -204,6 +204,33 @@ void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
     }
 }
 
+/// Runs that took place but would be refused without headroom.
+void print_refused_in_markdown(const CheckedModel& checked)
+{
+    struct Count {
+        std::size_t rows = 0;
+        std::size_t refused = 0;
+    };
+    std::map<std::string, Count> sources;
+    Count all;
+    for (const CheckedRun& run : checked.runs) {
+        const bool refused = run.memory_bytes > run.run.cluster.accelerator.memory.si;
+        for (Count* count : {&sources[run.run.source], &all}) {
+            ++count->rows;
+            count->refused += refused ? 1 : 0;
+        }
+    }
+    fmt::print(
+        "\n## Memory\n\nRows that ran, and those of them that are predicted to need more memory than the accelerator has "
+        "(headroom 0).\n\n| source | rows | refused |\n| --- | ---: | ---: |\n");
+    for (const auto& [source, count] : sources) {
+        if (count.refused > 0) {
+            fmt::print("| {} | {} | {} |\n", source, count.rows, count.refused);
+        }
+    }
+    fmt::print("| total | {} | {} |\n", all.rows, all.refused);
+}
+
 /// The page results/model-accuracy.md.
 void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
@@ -223,6 +250,10 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
+    fmt::print(
+        "\nNot judged: rows whose step time rests on an assumed number of operations, and networks of up to a billion parameters "
+        "at up to a tenth of the peak. A kind with fewer than ten rows is reported only.\n");
+    print_refused_in_markdown(checked);
     print_left_out_in_markdown(fitted_model().left_out);
     fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {

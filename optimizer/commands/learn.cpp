@@ -134,9 +134,9 @@ Json constants_json(const PlanPosterior& plans)
     Json json{{"all_plans", Json::object()}, {"moved", Json::array()}};
     const std::vector<NormalMarginal> after = plans.steps().constants();
     json["all_plans"] = {{"factor", std::exp(after.back().mean)}, {"deviation", after.back().deviation}};
-    const std::size_t n = plans.fitted().constants.size();
-    for (std::size_t k = 0; k < n; ++k) {
-        const double before = std::sqrt(plans.fitted().covariance[k * n + k]);
+    const std::vector<NormalMarginal> prior = StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
+    for (std::size_t k = 0; k < plans.fitted().constants.size(); ++k) {
+        const double before = prior[k].deviation;
         if (std::abs(after[k].mean) > 0.5 * before) {
             const FittedConstant& constant = plans.fitted().constants[k];
             json["moved"].push_back({{"constant", constant.key},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -107,7 +108,7 @@ std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
 }
 
 std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date, double mean_error,
-                     double median_error, double widening, const std::vector<LeftOutErrors>& left_out)
+                     double median_error, const std::vector<LeftOutErrors>& left_out)
 {
     std::map<std::string, int> sources;
     for (const FittedRow& row : rows) {
@@ -120,10 +121,10 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "the\n"
         "# catalog share a constant. `scatter`: 1.96 times as much holds 95 % of |log(measured / predicted)| of runs that are "
         "dense,\n"
-        "# dense in fewer than 16 bits, of mixtures of experts, of hybrids. The covariance is `widening` times that of "
-        "independent\n"
-        "# sources: so much that 95 % of the rows of families that were left out of the fit are inside their limits. `mixtures`: "
-        "rows\n"
+        "# dense in fewer than 16 bits, of mixtures of experts, of hybrids. The covariance is that of independent rows; for each "
+        "of\n"
+        "# these kinds its variances times `widening` hold 95 % of the rows of families that were left out of the fit. "
+        "`mixtures`: rows\n"
         "# of mixtures of experts, on what. `unmeasured`: deviation beside the scatter of accelerators whose shares of the peak "
         "are\n"
         "# another's; holds 95 % of the rows of each measured accelerator, predicted by the shares of each of the others. "
@@ -134,8 +135,8 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         "# `constant_rows`: rows that each constant was fitted to.\n\n";
     text += fmt::format(
         "date = \"{}\"\nrows = {}\nmean_absolute_error = {:.4f}\nmedian_absolute_error = {:.4f}\ncost = {:.4f}\nwidening = "
-        "{:.3f}\n",
-        date, rows.size(), mean_error, median_error, fit.cost, widening);
+        "[{:.3f}]\n",
+        date, rows.size(), mean_error, median_error, fit.cost, fmt::join(fit.widening, ", "));
     text += "sources = [\n";
     for (const auto& [source, count] : sources) {
         text += fmt::format("    \"{}: {} rows\",\n", source, count);
@@ -175,7 +176,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
 }  // namespace
 
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, double widening, const std::vector<LeftOutErrors>& left_out)
+                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out)
 {
     std::map<std::string, std::string> files;
     for (std::size_t k = 0; k < fit.constants.size(); ++k) {
@@ -195,7 +196,7 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
             line += concerned > 0
                         ? fmt::format("# fitted {} to {} rows", date, concerned)
                         : fmt::format("# mean of {}, fitted {}", constant.parent.substr(0, constant.parent.find('.')), date);
-            line += fmt::format(", +-{:.0f} %", 100.0 * fit.deviation[k]);
+            line += fmt::format(", +-{:.0f} %", 100.0 * std::sqrt(fit.widening.front()) * fit.deviation[k]);
             file->second = replaced(file->second, section_of(constant, entry), constant.key, line, path);
         }
     }
@@ -203,7 +204,7 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         replace_file(path, text);
     }
     replace_file((std::filesystem::path(folder) / "fit.toml").string(),
-                 fit_text(fit, rows, date, mean_error, median_error, widening, left_out));
+                 fit_text(fit, rows, date, mean_error, median_error, left_out));
 }
 
 }  // namespace prismopt

@@ -11,6 +11,6 @@ namespace prismopt {
 /// Rewrites accelerators.toml, stacks.toml and links.toml of `folder`, and writes fit.toml with date, rows, residuals, covariance
 /// and the errors of families left out of the fit. Throws InputError if a file or a line is missing.
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, double widening, const std::vector<LeftOutErrors>& left_out);
+                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out);
 
 }  // namespace prismopt

@@ -49,7 +49,7 @@ constexpr const char* reference = "megatron";
 const std::vector<Family> families{
     {accelerators, "ampere", {"a100-sxm-40gb", "a100-sxm-80gb"}},
     {accelerators, "hopper", {"h100-sxm", "h200-sxm", "h100-sxm-96gb-hbm2e"}},
-    {accelerators, "blackwell", {"b200-sxm", "gb200"}},
+    {accelerators, "blackwell", {"b200-sxm", "gb200", "b300-sxm", "gb300"}},
     {stacks,
      "layers of modules",  // of plain PyTorch, called one by one
      {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021", "megatron-lm-local"},

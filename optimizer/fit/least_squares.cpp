@@ -298,16 +298,6 @@ double widening_of(const std::vector<LeftOut>& left_out)
     return std::max(1.0, weighted_quantile(needed, 0.95));
 }
 
-void widen(Fit& fit, double widening)
-{
-    for (double& covariance : fit.covariance) {
-        covariance *= widening;
-    }
-    for (double& deviation : fit.deviation) {
-        deviation *= std::sqrt(widening);
-    }
-}
-
 std::vector<double> constants_covariance(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
 {
     const std::vector<double> base = predicted_times(rows, fit.constants, noise);

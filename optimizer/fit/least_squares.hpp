@@ -26,6 +26,7 @@ struct Fit {
     std::vector<double> deviation;       // standard deviations of their logarithms
     std::vector<double> covariance;      // [i * constants + j], of logarithms
     std::vector<double> scatter;         // [kind of run]: of log(measured / predicted), as in FittedModel
+    std::vector<double> widening;        // [kind of run]: as in FittedModel
     double unmeasured = 0.0;             // as in FittedModel
     double cost = 0.0;                   // sum of squares, with the priors'
     int evaluations = 0;
@@ -78,7 +79,6 @@ struct LeftOut {
 /// their 95 % intervals. The covariance assumes independent rows, but rows of one source are correlated (design effect
 /// of clustered samples, Kish, "Survey Sampling", 1965).
 double widening_of(const std::vector<LeftOut>& left_out);
-void widen(Fit& fit, double widening);
 
 /// Covariance of the logarithms of the predicted times due to the uncertainty of the fitted constants, by the delta method: g C g,
 /// [i * rows + j].

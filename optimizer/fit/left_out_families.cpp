@@ -83,20 +83,27 @@ std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows,
     return result;
 }
 
-double widening_of(const std::vector<LeftOutFamily>& families)
+std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families)
 {
-    std::vector<LeftOut> rows;
+    std::vector<std::vector<LeftOut>> kinds(run_kinds);
     for (const LeftOutFamily& family : families) {
         for (const LeftOutRow& row : family.rows) {
-            rows.push_back(row.deviations);
+            std::vector<LeftOut>& own = kinds[static_cast<std::size_t>(kind_of(rows[row.row].run.workload))];
+            own.push_back(row.deviations);
+            own.back().weight = 1.0;
         }
     }
-    return widening_of(rows);
+    std::vector<double> widening;
+    widening.reserve(kinds.size());
+    for (const std::vector<LeftOut>& own : kinds) {
+        widening.push_back(widening_of(own));
+    }
+    return widening;
 }
 
 std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
                                            const Fit& full, const std::vector<double>& predicted,
-                                           const std::vector<double>& deviations, double widening)
+                                           const std::vector<double>& deviations)
 {
     std::vector<LeftOutErrors> result;
     for (const LeftOutFamily& family : families) {
@@ -105,9 +112,10 @@ std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, c
             const FittedRow& row = rows[left_out.row];
             Sums& sums = kinds[kind_of(row.run.workload)];
             const double ratio = predicted[left_out.row] / row.run.measured_s;
-            const double known = std::hypot(deviations[left_out.row], scatter(full, row));
+            const double widening = std::sqrt(full.widening[static_cast<std::size_t>(kind_of(row.run.workload))]);
+            const double known = std::hypot(widening * deviations[left_out.row], scatter(full, row));
             const LeftOut& d = left_out.deviations;
-            const double unknown = std::hypot(std::sqrt(widening) * d.constants, d.scatter);
+            const double unknown = std::hypot(widening * d.constants, d.scatter);
             sums.rows += 1;
             sums.in_sample += std::abs(ratio - 1.0);
             sums.in_sample_inside += std::abs(std::log(ratio)) <= two_sided_95 * known ? 1.0 : 0.0;

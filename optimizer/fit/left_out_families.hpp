@@ -28,12 +28,13 @@ struct LeftOutFamily {
 std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows, const HierarchicalFit& full,
                                              const NoiseByProfile& noise, int most_steps);
 
-/// Factor of all left-out rows, as widening_of() in least_squares.hpp.
-double widening_of(const std::vector<LeftOutFamily>& families);
+/// Factors of the left-out rows of each kind, as widening_of() in least_squares.hpp with equal weights; one where there are none.
+std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families);
 
-/// Left-out families of one kind of run beside the fit of all rows. `deviations`: of the constants in the full fit, [row].
+/// Left-out families of one kind of run beside the fit of all rows. `deviations`: of the constants in the full fit, not
+/// widened, [row].
 std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
                                            const Fit& full, const std::vector<double>& predicted,
-                                           const std::vector<double>& deviations, double widening);
+                                           const std::vector<double>& deviations);
 
 }  // namespace prismopt

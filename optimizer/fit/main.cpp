@@ -94,7 +94,7 @@ void print_errors(const std::string& name, int rows, const FamilyErrors& fitted,
 }
 
 /// In the sample, then left out of the fit. Inside: percentage of rows inside their 95 % interval, whose mean half-width follows.
-void print_left_out(const std::vector<LeftOutErrors>& families, double widening)
+void print_left_out(const std::vector<LeftOutErrors>& families, const std::vector<double>& widening)
 {
     fmt::print("\n{:<66}{:>6}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}\n", "family, kind (* no other has its accelerator or stack)", "rows",
                "fitted %", "inside %", "+- %", "left out %", "inside %", "+- %");
@@ -105,7 +105,10 @@ void print_left_out(const std::vector<LeftOutErrors>& families, double widening)
     for (const LeftOutAccuracy& kind : left_out_by_kind(families)) {
         print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.left_out);
     }
-    fmt::print("\nvariance of the constants multiplied by {:.3g}, so that 95 % of these rows (by weight) are inside\n", widening);
+    for (int kind = 0; kind < run_kinds; ++kind) {
+        fmt::print("variance of the constants multiplied by {:.3g} for {}, so that 95 % of these rows are inside\n",
+                   widening[static_cast<std::size_t>(kind)], name(static_cast<RunKind>(kind)));
+    }
 }
 
 void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
@@ -149,8 +152,10 @@ int run(int argc, char** argv)
     std::vector<MeasuredRun> runs;
     std::vector<double> inflation;
     for (const CheckedRun& run : checked.runs) {
-        runs.push_back(run.run);
-        inflation.push_back(run.predicted_s / run.noise_free_s);
+        if (run.run.fitted) {
+            runs.push_back(run.run);
+            inflation.push_back(run.predicted_s / run.noise_free_s);
+        }
     }
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
@@ -165,13 +170,12 @@ int run(int argc, char** argv)
     const bool shortlists = values.count("shortlists") > 0;
     std::vector<LeftOutErrors> left_out;
     std::vector<PlanGroup> groups;
-    double widening = 1.0;
+    fit.widening.assign(run_kinds, 1.0);
     if (write || shortlists || values["leave-one-out"].as<bool>()) {
         const std::vector<LeftOutFamily> families = left_out_families(rows, full, noise, most_steps);
-        widening = widening_of(families);
-        widen(fit, widening);
+        fit.widening = widening_of(rows, families);
         left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
-                                   constants_deviations(rows, fit, noise), widening);
+                                   constants_deviations(rows, fit, noise));
         groups = plan_groups(rows, families, fit, noise);
     }
     const std::vector<BorrowedShares> borrowed = borrowed_shares(rows, fit, noise);
@@ -183,7 +187,7 @@ int run(int argc, char** argv)
     fmt::print("\nfitted: mean {:.2f} %, median {:.2f} %, cost {:.4f} after {} evaluations\n", 100.0 * after.mean,
                100.0 * after.median, fit.cost, fit.evaluations);
     if (!left_out.empty()) {
-        print_left_out(left_out, widening);
+        print_left_out(left_out, fit.widening);
     }
     print_borrowed(borrowed, fit.unmeasured);
     if (write || shortlists) {
@@ -204,7 +208,7 @@ int run(int argc, char** argv)
         }
     }
     if (write) {
-        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, widening, left_out);
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, left_out);
     }
     return 0;
 }

@@ -2,6 +2,8 @@
 
 #include "io/export/trainer.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "model/network/network.hpp"
+#include "model/network/passes.hpp"
 #include "model/plan/layout.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
@@ -39,6 +41,15 @@ Axis axis_of(std::string name, const std::vector<Seconds>& values)
     Axis result{std::move(name), true, {}};
     for (const Seconds value : values) {
         result.labels.push_back(seconds_text(value));
+    }
+    return result;
+}
+
+Axis axis_of(std::string name, const std::vector<ModuleSet>& values)
+{
+    Axis result{std::move(name), false, {}};
+    for (const ModuleSet& value : values) {
+        result.labels.push_back(text_of(value));
     }
     return result;
 }
@@ -127,6 +138,18 @@ std::optional<int> recomputed_in_full(const ParallelPlan& plan, const Workload& 
         return 0;
     }
     return plan.recomputed_layers > 0 ? plan.recomputed_layers : workload.layers();
+}
+
+/// Operators of all kinds of layers that selective recompute runs again.
+std::vector<bool> recomputed_of(const Network& network, const ParallelPlan& plan)
+{
+    std::vector<bool> all;
+    for (const LayerKind& kind : network.kinds) {
+        const std::vector<bool> own = plan.recompute == Recompute::selective ? recomputed_operators(kind, plan.recompute_modules)
+                                                                             : std::vector<bool>(kind.operators.size(), false);
+        all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
 }
 
 /// [phase][place]: how long the node there takes. Plans that are equal in this and in all but node_order are the same.
@@ -270,6 +293,20 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
                         [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
                             return recomputed_in_full(plan, workload);
                         });
+    const auto network = std::make_shared<const Network>(network_of(scenario.workload));
+    first_of_its_effect(&ParallelPlan::recompute_modules, s.recompute_modules, [network](const ParallelPlan& plan, const Phase&) {
+        return std::optional(recomputed_of(*network, plan));
+    });
+    // Selective recompute of nothing is the plan without recompute, if the space has that.
+    names(place_of(&ParallelPlan::recompute_modules), [s, phases, network](std::span<const int> point) {
+        const bool without = std::find(s.recompute.begin(), s.recompute.end(), Recompute::none) != s.recompute.end();
+        return !without || in_any_phase(partial_plan(s, point), phases, [&](const ParallelPlan& plan, const Phase& phase) {
+            const std::vector<bool> again = recomputed_of(*network, plan);
+            return plan.recompute != Recompute::selective || phase.own.recompute ||
+                   std::find(again.begin(), again.end(), true) != again.end();
+        });
+    });
+    first_unless(&ParallelPlan::dispatch, [](const ParallelPlan& plan, const Phase&) { return plan.exchanges_tokens(); });
     first_unless(&ParallelPlan::sharding, sums_gradients);
     first_unless(&ParallelPlan::dp_overlap, sums_gradients);
     first_unless(&ParallelPlan::tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; });

@@ -46,6 +46,17 @@ Seconds parse_value(const std::string& key, const std::string& value, Seconds)
     return *time;
 }
 
+ModuleSet parse_value(const std::string& key, const std::string& value, ModuleSet)
+{
+    std::span<const Module> choices;
+    for_each_axis([&](const auto& axis) { choices = axis.name == key ? axis.modules : choices; });
+    if (const auto parsed = parse_modules(value, choices)) {
+        return *parsed;
+    }
+    throw InputError("--design: " + key + "=" + value +
+                     " is not \"default\" or a set such as layernorm+moe_act; choose from: " + names_of_modules(choices));
+}
+
 template <class Enum>
 Enum parse_value(const std::string& key, const std::string& value, Enum)
 {
@@ -253,6 +264,7 @@ namespace {
 
 std::string value_text(int value) { return std::to_string(value); }
 std::string value_text(Seconds value) { return seconds_text(value); }
+std::string value_text(const ModuleSet& value) { return text_of(value); }
 template <class Enum>
 std::string value_text(Enum value)
 {

@@ -49,6 +49,20 @@ class NetworkScenarios(CliTest):
         # 2 bytes for each of 70.6e9 parameters over 8 GPUs, and 16 for the adapters, half a per cent with what each GPU holds whole.
         self.assertLess(tuning["gradients"] + tuning["optimizer_state"], 0.05 * tuning["parameters"])
 
+    def test_the_run_of_deepseek_v3_is_predicted(self):
+        """2.664 million hours of 2,048 H800 of 80 GB with its own plan (arXiv 2412.19437, table 1), which nothing was fitted to."""
+        scenario = folder().parent / "deepseek-v3-published.toml"
+        p = json.loads(self.output("predict", scenario, "--json", "--draws", 256))
+        self.assertTrue(p["feasible"], p["reason"])
+        time = p["training_time_s"]
+        measured = 2.664e6 / 2048 * 3600
+        self.assertLess(abs(time["mean"] / measured - 1), 0.15)
+        self.assertLess(time["mean"] * time["p99_model_low"] / time["p99"], measured)
+        self.assertGreater(time["mean"] * time["p99_model_high"] / time["p99"], measured)
+        for stage in p["stages"]:
+            parts = stage["memory_bytes"]
+            self.assertLess(sum(parts[key] for key in parts if key != "stage"), 81559 * 2**20)
+
     def test_small_spaces_are_searched(self):
         for name in ("dlrm-a", "llama3-8b-inference"):
             with self.subTest(name):

@@ -337,7 +337,9 @@ const Fields<SoftwareStack>& stack_fields()
             .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels", Sign::zero_or_more)
             .complete()
             .flag("sends_once", &SoftwareStack::sends_once,
-                  "whether a token is sent only once to each node that has experts for it (DeepEP)")
+                  "whether a token is sent only once to each node, and there to each GPU, that has experts for it (DeepEP)")
+            .number("dispatch_bytes", &SoftwareStack::dispatch_bytes,
+                    {"bytes per element of tokens sent to experts with precision fp8 or nvfp4", 0.5, 2.0, "1"})
             .flag("waits_for_chunks", &SoftwareStack::waits_for_chunks,
                   "whether a stage of an interleaved schedule waits for the transfers of each chunk")
             .number("loss_traffic", &SoftwareStack::loss_traffic, loss_range)

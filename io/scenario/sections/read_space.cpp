@@ -141,6 +141,33 @@ std::vector<Choice<Seconds>> read_choices(const Value& value, const PlanAxis<Sec
     return choices;
 }
 
+std::vector<std::string> names_in(std::span<const Module> modules)
+{
+    std::vector<std::string> names;
+    for (const Module module : modules) {
+        names.emplace_back(name(module));
+    }
+    return names;
+}
+
+std::vector<Choice<ModuleSet>> read_choices(const Value& value, const PlanAxis<ModuleSet>& axis)
+{
+    const std::vector<std::string> names = names_in(axis.modules);
+    std::vector<Choice<ModuleSet>> choices;
+    for (const Value& element : value.list(list_example(axis.example, false))) {
+        ModuleSet set;
+        for (const Value& module : element.list(axis.example)) {
+            const Module named = *parse<Module>(module.choice(names, "modules"));
+            if (set.has(named)) {
+                module.fail({"is listed twice", "each module counts once", "remove one of the two"});
+            }
+            set |= ModuleSet{named};
+        }
+        choices.push_back({set, element});
+    }
+    return choices;
+}
+
 template <Nameable Enum>
 std::vector<Choice<Enum>> read_choices(const Value& value, const PlanAxis<Enum>& axis)
 {
@@ -151,12 +178,12 @@ std::vector<Choice<Enum>> read_choices(const Value& value, const PlanAxis<Enum>&
     return choices;
 }
 
-/// Numbers ascend, so that neighbours in the list are neighbours in meaning; names stay in their order.
+/// Numbers ascend, so that neighbours in the list are neighbours in meaning; names and sets stay in their order.
 template <class T>
 std::vector<T> values_of(const std::vector<Choice<T>>& choices)
 {
     std::vector<T> values = without_repeats(choices);
-    if constexpr (!std::is_enum_v<T>) {
+    if constexpr (std::is_same_v<T, int> || std::is_same_v<T, Seconds>) {
         std::sort(values.begin(), values.end());
     }
     return values;
@@ -334,6 +361,13 @@ std::vector<ValueShape> shapes_of(const PlanAxis<Seconds>&)
 {
     return {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::time, .list = true}};
 }
+std::vector<ValueShape> shapes_of(const PlanAxis<ModuleSet>& axis)
+{
+    return {{.kind = ValueShape::Kind::choice,
+             .names = [modules = axis.modules] { return names_in(modules); },
+             .list = true,
+             .sets = true}};
+}
 template <Nameable Enum>
 std::vector<ValueShape> shapes_of(const PlanAxis<Enum>&)
 {
@@ -358,7 +392,8 @@ std::string usual_of(const PlanAxis<T>& axis)
 template <class T>
 KeyInfo key_of(const PlanAxis<T>& axis)
 {
-    return {std::string(axis.name), std::string(axis.help), list_example(axis.example, !std::is_same_v<T, int>),
+    const bool quoted = std::is_enum_v<T> || std::is_same_v<T, Seconds>;
+    return {std::string(axis.name), std::string(axis.help), list_example(axis.example, quoted),
             shapes_of(axis),        Need::optional,         {}};
 }
 

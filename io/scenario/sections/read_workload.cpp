@@ -27,6 +27,8 @@ constexpr Range shared_range{"intermediate size of all shared experts together",
 constexpr Range dense_layers_range{"number of leading layers with a dense MLP", 1, 10'000, "3"};
 constexpr Range every_range{"period of layers with experts: after the dense layers, the last layer of each period has experts", 1,
                             10'000, "2"};
+constexpr Range node_limit_range{"most nodes to which a token is sent (group-limited routing); default: no limit", 1, 100'000,
+                                 "4"};
 constexpr Range capacity_range{"capacity factor: tokens of an expert beyond this multiple of the mean are dropped; default: none",
                                1, 1000, "1.25"};
 constexpr Range imbalance_range{"load imbalance: tokens of the busiest expert-parallel rank relative to the mean", 1, 1000,
@@ -64,7 +66,10 @@ const Fields<Experts>& experts_fields()
             .integer("dense_layers", &Experts::dense_layers, dense_layers_range)
             .integer("every", &Experts::every, every_range)
             .number("imbalance", &Experts::imbalance, imbalance_range)
-            .number("capacity", &Experts::capacity, capacity_range);
+            .number("capacity", &Experts::capacity, capacity_range)
+            .integer("node_limit", &Experts::node_limit, node_limit_range)
+            .choice("weights", &Experts::weights, "activations",
+                    "what routing weights multiply: the results of experts, which are then saved, or their activations");
     return fields;
 }
 
@@ -390,6 +395,8 @@ const Fields<NetworkReading>& reading_fields()
             .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved for the backward pass (GPT-3 era runs)")
             .choice("precision", of(&Workload::precision), "bf16",
                     "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, else 16")
+            .choice("activation_storage", of(&Workload::activation_storage), "fp8",
+                    "type in which inputs of linear layers and activations are saved for the backward pass")
             .custom({"layer", "kinds of layers, by name",
                      R"({ dense = { blocks = [{ block = "attention", heads = 32 }, { block = "mlp", inner = 14336 }] } })",
                      section(layer_table, false, true)},

@@ -49,6 +49,7 @@ public:
     StepPosterior(std::vector<double> covariance, Discrepancy discrepancy, std::vector<StepObservation> observations = {});
 
     const Discrepancy& discrepancy() const { return discrepancy_; }
+    const std::vector<double>& covariance() const { return covariance_; }
 
     /// Mean and deviation of log(actual / predicted) of each plan, without the noise of a measurement.
     std::vector<NormalMarginal> marginals(std::span<const PlanOfPosterior> plans) const;

@@ -11,12 +11,18 @@ Operator rotary(const Width& width)
     return Elementwise{.place = Place::columns, .width = width, .forward_bytes = one_pass, .backward_bytes = one_pass};
 }
 
+/// Fused kernels make scores again themselves, so that nothing is dropped.
+ModuleSet scores_of(AttentionKernel kernel)
+{
+    return kernel == AttentionKernel::plain ? ModuleSet{Module::core_attn} : ModuleSet{};
+}
+
 /// Of the columns of a projection, with so many weights in all.
 Operator norm_of_heads(const Width& columns, double weights)
 {
     Elementwise result = norm_of(columns, weights / columns.whole());
     result.place = Place::columns;
-    result.cheap = false;  // its result is the attention's input, which stays
+    result.modules = {};  // its result is the attention's input, which stays
     return result;
 }
 
@@ -36,7 +42,8 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
                               .window = static_cast<double>(b.window),
                               .chunk = static_cast<double>(b.chunk),
                               .others = static_cast<double>(b.context),
-                              .sinks = b.sinks};
+                              .sinks = b.sinks,
+                              .modules = scores_of(b.kernel)};
     const Width query = b.gate ? attention.query() + attention.query() : attention.query();
     const Width turned = attention.query() + attention.key();
     const bool bias = b.bias != Biases::none;
@@ -61,7 +68,7 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
         inside.push_back(gate_of(attention.output()));
     }
     inside.push_back(Linear{.in = attention.output(), .out = h, .split = Split::rows, .bias = b.bias == Biases::all});
-    return branch(stream, inside);
+    return in_modules(branch(stream, inside), {Module::attn});
 }
 
 /// The first step of each projection is whole on a share of the tokens, and what it makes is gathered; the position's part of keys, which
@@ -76,22 +83,23 @@ Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
                               .key_size = key,
                               .value_size = static_cast<double>(b.value),
                               .causal = b.causal,
-                              .kernel = b.kernel};
+                              .kernel = b.kernel,
+                              .modules = scores_of(b.kernel)};
+    const auto up = [](const Block& block) { return in_modules(block, {Module::mla_up_proj}); };
+    const auto append = [](const Block& from, Block& to) { to.insert(to.end(), from.begin(), from.end()); };
     Block inside;
     if (b.query_rank > 0) {
-        inside = {Linear{.in = h, .out = b.query_rank, .split = Split::none}, norm_of(b.query_rank, 1.0),
-                  Linear{.in = b.query_rank, .out = attention.query()}};
+        inside = {Linear{.in = h, .out = b.query_rank, .split = Split::none}};
+        append(up({norm_of(b.query_rank, 1.0), Linear{.in = b.query_rank, .out = attention.query()}}), inside);
     } else {
         inside = {Linear{.in = h, .out = attention.query()}};
     }
-    const Block rest{Linear{.in = h, .out = b.key_value_rank + b.rotary, .split = Split::none, .keeps_input = false},
-                     norm_of(b.key_value_rank, 1.0),
-                     Linear{.in = b.key_value_rank, .out = Width::heads(heads, b.plain + b.value)},
-                     rotary(attention.query() + attention.key()),
-                     attention,
-                     Linear{.in = attention.output(), .out = h, .split = Split::rows}};
-    inside.insert(inside.end(), rest.begin(), rest.end());
-    return branch(stream, inside);
+    inside.push_back(Linear{.in = h, .out = b.key_value_rank + b.rotary, .split = Split::none, .keeps_input = false});
+    append(up({norm_of(b.key_value_rank, 1.0), Linear{.in = b.key_value_rank, .out = Width::heads(heads, b.plain + b.value)},
+               rotary(attention.query() + attention.key())}),
+           inside);
+    append({attention, Linear{.in = attention.output(), .out = h, .split = Split::rows}}, inside);
+    return in_modules(branch(stream, inside), {Module::attn});
 }
 
 }  // namespace prismopt

@@ -15,7 +15,7 @@ Block operators_of(const MlpBlock& b, const ResidualStream& stream)
 {
     Block inside;
     add_mlp(stream.hidden, b.inner, b.activation, b.bias, true, inside);
-    return branch(stream, inside);
+    return branch(stream, in_modules(inside, {Module::mlp}));
 }
 
 Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
@@ -25,34 +25,44 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
     const double width = b.latent > 0 ? b.latent : h;
     // A token is read once and each of its copies written and read on the way there, and so on the way back.
     const double permuted = permute_traffic * (1.0 + 2.0 * routing.active);
-    const TokenExchange between{.group = TokenExchange::Group::experts, .width = width, .routing = routing};
-    const TokenExchange gathered{.group = TokenExchange::Group::expert_tensor, .width = width, .routing = routing};
+    const auto exchange = [&](TokenExchange::Group group, TokenExchange::Way way) {
+        return TokenExchange{.group = group, .way = way, .width = width, .routing = routing};
+    };
+    using Among = TokenExchange::Group;
+    using Way = TokenExchange::Way;
     const Elementwise there{.place = Place::own,
                             .width = width,
                             .forward_bytes = permuted,
                             .backward_bytes = permuted,
                             .roof = Roof::routing,
-                            .launches = routing_kernels};
-    // The experts' results are kept for the gradient of their weights.
+                            .launches = routing_kernels,
+                            .modules = {Module::moe_preprocess}};
+    // The experts' results are kept where the routing weights multiply them.
     const Elementwise back{.place = Place::own,
                            .width = width,
                            .forward_bytes = permuted,
                            .backward_bytes = permuted,
-                           .keeps_copies = true,
+                           .keeps_copies = b.weights == RoutingWeights::results,
                            .roof = Roof::routing,
                            .routing = routing};
-    Block inside{Linear{.in = h, .out = routing.experts, .split = Split::none, .tokens = Place::own, .bias = b.bias}};
+    Block inside{Linear{.in = h,
+                        .out = routing.experts,
+                        .split = Split::none,
+                        .tokens = Place::own,
+                        .bias = b.bias,
+                        .modules = {Module::moe_router}}};
     if (b.latent > 0) {
         inside.push_back(Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});
     }
+    const Block activation = in_modules({activation_of(b.inner, b.activation, Place::routed, routing)}, {Module::moe_act});
     const Block routed{there,
-                       between,
-                       gathered,
+                       exchange(Among::experts, Way::there),
+                       exchange(Among::expert_tensor, Way::there),
                        GroupedLinear{.in = width, .out = columns_of(b.inner, b.activation), .routing = routing, .bias = b.bias},
-                       activation_of(b.inner, b.activation, Place::routed, routing),
+                       activation.front(),
                        GroupedLinear{.in = b.inner, .out = width, .split = Split::rows, .routing = routing, .bias = b.bias},
-                       gathered,
-                       between,
+                       exchange(Among::expert_tensor, Way::back),
+                       exchange(Among::experts, Way::back),
                        back};
     inside.insert(inside.end(), routed.begin(), routed.end());
     if (b.latent > 0) {
@@ -61,6 +71,7 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
     if (b.shared > 0) {
         Block shared;
         add_mlp(h, b.shared, b.activation, false, false, shared);
+        shared = in_modules(shared, {Module::shared_experts});
         for (Operator& part : shared) {
             std::visit(
                 [](auto& own) {
@@ -75,7 +86,7 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
             inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false});
         }
     }
-    return branch(stream, inside);
+    return branch(stream, in_modules(inside, {Module::moe}));
 }
 
 }  // namespace prismopt

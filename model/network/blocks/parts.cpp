@@ -23,6 +23,7 @@ Operator norm(const ResidualStream& stream)
 {
     Elementwise result = norm_of(stream.hidden, weights_of(stream.normalisation));
     result.fuses = true;
+    result.modules |= {Module::layernorm};
     return result;
 }
 
@@ -47,7 +48,7 @@ Elementwise norm_of(const Width& columns, double weights)
             .backward_bytes = backward_traffic * one_pass,
             .keeps = 1.0,
             .weights = weights,
-            .cheap = true};
+            .modules = {Module::elementwise}};
 }
 
 Operator activation_of(double inner, Activation activation, Place place, const Routing& routing)
@@ -58,8 +59,9 @@ Operator activation_of(double inner, Activation activation, Place place, const R
                        .forward_bytes = traffic,
                        .backward_bytes = backward_traffic * traffic,
                        .keeps = gated(activation) ? 2.0 : 1.0,
-                       .cheap = true,
-                       .routing = routing};
+                       .keeps_low = true,
+                       .routing = routing,
+                       .modules = {Module::elementwise}};
 }
 
 Operator gate_of(const Width& width)
@@ -69,7 +71,7 @@ Operator gate_of(const Width& width)
                        .forward_bytes = two_to_one,
                        .backward_bytes = backward_traffic * two_to_one,
                        .keeps = 2.0,
-                       .cheap = true};
+                       .modules = {Module::elementwise}};
 }
 
 void add_mlp(double hidden, double inner, Activation activation, bool bias, bool keeps_input, Block& block)
@@ -77,6 +79,20 @@ void add_mlp(double hidden, double inner, Activation activation, bool bias, bool
     block.push_back(Linear{.in = hidden, .out = columns_of(inner, activation), .bias = bias, .keeps_input = keeps_input});
     block.push_back(activation_of(inner, activation));
     block.push_back(Linear{.in = inner, .out = hidden, .split = Linear::Split::rows, .bias = bias});
+}
+
+Block in_modules(Block block, const ModuleSet& modules)
+{
+    for (Operator& part : block) {
+        std::visit(
+            [&modules](auto& own) {
+                if constexpr (requires { own.modules; }) {
+                    own.modules |= modules;
+                }
+            },
+            part);
+    }
+    return block;
 }
 
 Block branch(const ResidualStream& stream, Block inside)

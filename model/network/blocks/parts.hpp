@@ -25,6 +25,8 @@ Operator gate_of(const Width& width);
 /// Appends up-projection (with its gate), activation and down-projection. `keeps_input`: false if another operator saves the same
 /// tensor.
 void add_mlp(double hidden, double inner, Activation activation, bool bias, bool keeps_input, Block& block);
+/// Returns the operators as parts of further modules.
+Block in_modules(Block block, const ModuleSet& modules);
 /// Returns a branch of the residual stream: norms where the stream's layers have them, `inside`, and the residual addition.
 Block branch(const ResidualStream& stream, Block inside);
 

@@ -13,6 +13,7 @@ Operator gated_norm(const Width& width, double weights)
     result.place = Place::columns;
     result.forward_bytes = two_to_one;
     result.backward_bytes = backward_traffic * two_to_one;
+    result.modules |= {Module::gdn_norm_out};
     return result;
 }
 
@@ -20,7 +21,7 @@ Operator gated_norm(const Width& width, double weights)
 Operator kept_norm(const Width& width)
 {
     Elementwise result = std::get<Elementwise>(gated_norm(width, width.whole()));
-    result.cheap = false;
+    result.modules = {};
     return result;
 }
 
@@ -39,11 +40,13 @@ Block operators_of(const Mamba2Block& b, const ResidualStream& stream)
                     .weights = 3.0};
     const Width inner = scan.values();
     const Width mixed = inner + Width::heads(b.groups, 2.0 * b.state);
-    return branch(
-        stream,
-        {Linear{.in = stream.hidden, .out = inner + mixed + Width::heads(b.heads, 1.0)},
-         Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true, .bias = true}, scan,
-         kept_norm(inner), Linear{.in = inner, .out = stream.hidden, .split = Split::rows}});
+    return in_modules(
+        branch(
+            stream,
+            {Linear{.in = stream.hidden, .out = inner + mixed + Width::heads(b.heads, 1.0)},
+             Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true, .bias = true},
+             scan, kept_norm(inner), Linear{.in = inner, .out = stream.hidden, .split = Split::rows}}),
+        {Module::mamba});
 }
 
 /// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated norm of each head, output
@@ -75,7 +78,7 @@ Block operators_of(const GatedDeltaBlock& b, const ResidualStream& stream)
     const Block rest{Convolution{.in = mixed, .out = mixed, .taps = static_cast<double>(b.convolution), .by_depth = true}, scan,
                      gated_norm(inner, b.value), Linear{.in = inner, .out = h, .split = Split::rows}};
     inside.insert(inside.end(), rest.begin(), rest.end());
-    return branch(stream, inside);
+    return in_modules(branch(stream, inside), {Module::attn});
 }
 
 /// y = W_o (C * conv(B * x)), with B, C and x of one product.

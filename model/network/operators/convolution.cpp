@@ -66,7 +66,11 @@ Kept Convolution::kept(const Extent& e) const
 {
     const double input = by_depth ? e.numbers(Place::columns, in) : e.tokens * inputs_each * in.whole();
     const double result = by_depth ? 0.0 : e.tokens * out.whole();
-    return {.numbers = keeps_input ? input : 0.0, .held_numbers = by_depth ? 0.0 : input + result};
+    const double own = keeps_input ? input : 0.0;
+    return {.numbers = own,
+            .products = by_depth ? 0.0 : own,
+            .held_numbers = by_depth ? 0.0 : input + result,
+            .held_products = by_depth ? 0.0 : input};
 }
 
 }  // namespace prismopt

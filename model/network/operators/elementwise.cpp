@@ -23,7 +23,7 @@ Kept Elementwise::kept(const Extent& e) const
 {
     const double numbers = e.numbers(place, width, routing);
     const double copies = keeps_copies ? e.copies(routing) * e.load(routing) * width.whole() : 0.0;
-    return {.numbers = keeps * numbers + copies, .bytes = keeps_bytes * numbers};
+    return {.numbers = keeps * numbers + copies, .products = keeps_low ? keeps * numbers : 0.0, .bytes = keeps_bytes * numbers};
 }
 
 }  // namespace prismopt

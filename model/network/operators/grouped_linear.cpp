@@ -52,8 +52,11 @@ Kept GroupedLinear::kept(const Extent& e) const
     const double shared = e.shape.etp;
     const bool rows = split == Linear::Split::rows;
     const double input = tokens * (rows ? in_columns(e) : in_columns(e) / shared);
-    return {.numbers = keeps_input ? input : 0.0,
-            .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e))};
+    const double own = keeps_input ? input : 0.0;
+    return {.numbers = own,
+            .products = own,
+            .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e)),
+            .held_products = input};
 }
 
 }  // namespace prismopt

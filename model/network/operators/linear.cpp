@@ -120,7 +120,10 @@ Kept Linear::kept(const Extent& layer) const
     const Place at = split == Split::rows ? Place::columns : Place::sequence;
     const Place to = split == Split::none ? tokens : split == Split::rows ? Place::sequence : Place::columns;
     const double input = keeps_input ? e.numbers(at, in) : 0.0;
-    return {.numbers = input, .held_numbers = input + e.numbers(to, out)};
+    return {.numbers = input,
+            .products = wide ? 0.0 : input,
+            .held_numbers = input + e.numbers(to, out),
+            .held_products = wide ? 0.0 : input};
 }
 
 }  // namespace prismopt

@@ -2,7 +2,7 @@
 
 namespace prismopt {
 
-void TokenExchange::forward(const Extent& e, Calls& calls) const
+void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
 {
     const int members = e.shape.ep * e.shape.etp;
     if (members == 1) {
@@ -12,28 +12,38 @@ void TokenExchange::forward(const Extent& e, Calls& calls) const
                             : members > e.shape.tp            ? Meeting::context
                                                               : Meeting::tensor;
     const double bytes = 2.0 * e.copies(routing) * e.load(routing) * width;
-    if (group == Group::experts) {
+    const auto beside = e.shape.expert_overlap == ExpertOverlap::shared_experts ? CollectiveCall::Beside::shared_experts
+                                                                                : CollectiveCall::Beside::nothing;
+    if (group == Group::expert_tensor) {
+        if (e.shape.etp > 1) {
+            calls.collective({.kind = Collective::all_gather,
+                              .bytes = bytes * e.shape.etp,
+                              .of = ProcessGroup::expert,
+                              .group = {e.shape.etp, 1},
+                              .members = meeting,
+                              .surplus = e.surplus(routing)});
+        }
+    } else if (e.shape.dispatch == Dispatch::all_gather) {
+        calls.collective({.kind = direction == Way::there ? Collective::all_gather : Collective::reduce_scatter,
+                          .bytes = 2.0 * e.own() * e.shape.ep * width,
+                          .of = ProcessGroup::expert,
+                          .group = {e.shape.ep, e.shape.etp},
+                          .members = meeting,
+                          .beside = beside});
+    } else {
         calls.collective({.way = CollectiveCall::Way::tokens,
                           .kind = Collective::all_to_all,
                           .bytes = bytes,
                           .of = ProcessGroup::expert,
                           .group = {e.shape.ep, e.shape.etp},
                           .active = routing.active,
+                          .nodes = routing.nodes,
+                          .low = direction == Way::there,
+                          .dispatch = e.shape.dispatch,
                           .members = meeting,
-                          .beside = e.shape.expert_overlap == ExpertOverlap::shared_experts
-                                        ? CollectiveCall::Beside::shared_experts
-                                        : CollectiveCall::Beside::nothing,
-                          .surplus = e.surplus(routing)});
-    } else if (e.shape.etp > 1) {
-        calls.collective({.kind = Collective::all_gather,
-                          .bytes = bytes * e.shape.etp,
-                          .of = ProcessGroup::expert,
-                          .group = {e.shape.etp, 1},
-                          .members = meeting,
+                          .beside = beside,
                           .surplus = e.surplus(routing)});
     }
 }
-
-void TokenExchange::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { forward(e, calls); }
 
 }  // namespace prismopt

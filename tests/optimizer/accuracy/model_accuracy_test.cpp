@@ -1,5 +1,7 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 
+#include "tests/support/workload_shapes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,6 +48,26 @@ TEST(ModelAccuracy, CountsErrorsBySource)
     EXPECT_EQ(sources[3].skipped, 2U);
 }
 
+/// 1.3e9 parameters; a tenth of a peak of 100 TFLOP/s on one GPU is 1e13 operations per second.
+TEST(ModelAccuracy, JudgesLargeOrWellUsedNetworksWithMeasuredTimes)
+{
+    MeasuredRun run;
+    run.workload = workload_of(gpt(24, 2048, 16));
+    run.phase = {1e9, 1024, 1};
+    run.cluster.accelerator.peak_bf16 = FlopsPerSecond{100e12};
+    run.measured_s = 1e6;
+    EXPECT_TRUE(judged(run));
+    run.of_formula = true;
+    EXPECT_FALSE(judged(run));
+    run.of_formula = false;
+    run.workload = workload_of(gpt(2, 512, 8));
+    const double flops = model_flops_per_sequence(network_of(run.workload), 1024);
+    run.measured_s = flops / 0.9e13;
+    EXPECT_FALSE(judged(run));
+    run.measured_s = flops / 1.1e13;
+    EXPECT_TRUE(judged(run));
+}
+
 TEST(ModelAccuracy, TellsKindsOfRunsApart)
 {
     CheckedModel model;
@@ -59,11 +81,15 @@ TEST(ModelAccuracy, TellsKindsOfRunsApart)
     model.runs.back().run.workload.kinds = {{.name = "m", .blocks = {Mamba2Block{}}}};
     model.runs.push_back(checked("b", 10.0, 18.0));
     model.runs.back().run.workload.kinds = {{.name = "w", .blocks = {AttentionBlock{.window = 128}, ExpertsBlock{.count = 8}}}};
-    const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1},      {"a: mixtures of experts", 0.3},
-                                                 {"b: dense, 16 bits or more", 0.3},      {"b: dense, fewer than 16 bits", 0.5},
-                                                 {"b: hybrids and windows", 0.7},         {"all: dense, 16 bits or more", 0.2},
-                                                 {"all: dense, fewer than 16 bits", 0.5}, {"all: mixtures of experts", 0.3},
-                                                 {"all: hybrids and windows", 0.7}};
+    const std::map<std::string, double> expected{{"a: dense, 16 bits or more", 0.1},
+                                                 {"a: mixtures of experts", 0.3},
+                                                 {"b: dense, 16 bits or more", 0.3},
+                                                 {"b: dense, fewer than 16 bits", 0.5},
+                                                 {"b: hybrids and windows", 0.7},
+                                                 {"all: dense, 16 bits or more, not judged", 0.2},
+                                                 {"all: dense, fewer than 16 bits, not judged", 0.5},
+                                                 {"all: mixtures of experts, not judged", 0.3},
+                                                 {"all: hybrids and windows, not judged", 0.7}};
     const auto kinds = accuracy_by_kind(model);
     EXPECT_EQ(kinds.size(), expected.size());
     for (const SourceAccuracy& kind : kinds) {

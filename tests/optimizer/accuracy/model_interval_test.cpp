@@ -30,6 +30,7 @@ FittedModel as_model(const Fit& fit)
     }
     model.covariance = fit.covariance;
     model.scatter = fit.scatter;
+    model.widening.assign(run_kinds, 1.0);
     return model;
 }
 
@@ -93,19 +94,20 @@ TEST(ModelInterval, FindsLinksByTheirNumbers)
 }
 
 /// A scenario with other lines in [cluster] and in its node's tier.
-Scenario scenario_with(const std::string& cluster, const std::string& node = "link = \"nvlink4\"")
+Scenario scenario_with(const std::string& cluster, const std::string& node = "link = \"nvlink4\"",
+                       const std::string& network = "gpt-22b")
 {
-    return parse_scenario(
-        "name = \"interval\"\n[workload]\nmodel = \"gpt-22b\"\n"
-        "[[phase]]\ntokens = 1e12\nsequence_length = 2048\nglobal_batch = 64\n"
-        "[cluster]\ngpus = 64\ngpu_price = \"2 USD/h\"\n" +
-            cluster + "\n[[cluster.tier]]\nname = \"inside\"\ngroup = 8\n" + node +
-            "\n[[cluster.tier]]\nname = \"outside\"\nlink = \"ib-ndr\"\n"
-            "[variability]\nprofile = \"hpc-2024\"\n"
-            "[reliability]\nnode_failure_rate = \"0 /day\"\nrestart = \"0 s\"\ncheckpoint_interval = \"1 h\"\n"
-            "checkpoint_write = \"0 s\"\n"
-            "[space]\ngpus = [64]\ntp = [8]\npp = [2]\n[objectives]\nminimise = [\"training_time_p99\"]\n",
-        "interval.toml");
+    return parse_scenario("name = \"interval\"\n[workload]\nmodel = \"" + network +
+                              "\"\n"
+                              "[[phase]]\ntokens = 1e12\nsequence_length = 2048\nglobal_batch = 64\n"
+                              "[cluster]\ngpus = 64\ngpu_price = \"2 USD/h\"\n" +
+                              cluster + "\n[[cluster.tier]]\nname = \"inside\"\ngroup = 8\n" + node +
+                              "\n[[cluster.tier]]\nname = \"outside\"\nlink = \"ib-ndr\"\n"
+                              "[variability]\nprofile = \"hpc-2024\"\n"
+                              "[reliability]\nnode_failure_rate = \"0 /day\"\nrestart = \"0 s\"\ncheckpoint_interval = \"1 h\"\n"
+                              "checkpoint_write = \"0 s\"\n"
+                              "[space]\ngpus = [64]\ntp = [8]\npp = [2]\n[objectives]\nminimise = [\"training_time_p99\"]\n",
+                          "interval.toml");
 }
 
 ModelInterval interval_of_scenario(const Scenario& scenario)
@@ -211,8 +213,11 @@ TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
     EXPECT_NEAR(declared.high, 1.9, 1e-6);
 }
 
-/// Of each accelerator of the catalog, for a dense network.
-TEST(ModelInterval, OfADeclaredAcceleratorIsNeverNarrowerThanAMeasuredOne)
+/// Of each accelerator of the catalog, for a dense network and for a mixture of experts.
+class DeclaredAccelerators : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Networks, DeclaredAccelerators, testing::Values("gpt-22b", "mixtral-8x7b"));
+
+TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
 {
     double widest_measured = 1.0;
     double narrowest_declared = std::numeric_limits<double>::infinity();
@@ -222,7 +227,7 @@ TEST(ModelInterval, OfADeclaredAcceleratorIsNeverNarrowerThanAMeasuredOne)
         std::string lines = fmt::format("accelerator = \"{}\"\nstack = \"megatron-bridge\"\n", name);
         lines += accelerator.power.si > 0.0 ? "" : "accelerator_override.power = \"500 W\"\n";
         lines += accelerator.memory_bandwidth.si > 0.0 ? "" : "accelerator_override.memory_bandwidth = \"4 TB/s\"\n";
-        const ModelInterval interval = interval_of_scenario(scenario_with(lines));
+        const ModelInterval interval = interval_of_scenario(scenario_with(lines, "link = \"nvlink4\"", GetParam()));
         if (interval.fitted) {
             widest_measured = std::max(widest_measured, interval.high);
         } else {

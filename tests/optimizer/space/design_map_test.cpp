@@ -44,7 +44,8 @@ auto as_tuple(const ParallelPlan& p)
 {
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
-                      p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares);
+                      p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
+                      p.recompute_modules, p.cuda_graphs, p.dispatch);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -301,6 +302,29 @@ TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
                            {2, NodeOrder::as_listed}, {0, NodeOrder::as_listed}, {0, NodeOrder::first_stage}}));
 }
 
+/// Fused attention has no core_attn to recompute, so that this set alone is the plan without recompute, and beside another one no
+/// difference; a dense network has no experts.
+TEST(DesignMap, ModulesThatRecomputeTheSameAreOnePlan)
+{
+    Scenario scenario = tiny_scenario(R"(gpus = [4]
+recompute = ["none", "selective"]
+recompute_modules = [["core_attn"], ["layernorm"], ["core_attn", "layernorm"], ["moe"], ["mlp", "moe_act"]]
+)");
+    scenario.phases.resize(1);
+    const auto plans = [&scenario] {
+        const DesignMap designs(scenario);
+        std::vector<std::string> texts;
+        designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
+            const ParallelPlan plan = designs.plan(point);
+            texts.push_back(std::string(name(plan.recompute)) + " " + text_of(plan.recompute_modules));
+        });
+        return texts;
+    };
+    EXPECT_EQ(plans(), (std::vector<std::string>{"none core_attn", "selective layernorm", "selective mlp+moe_act"}));
+    scenario.space.recompute = {Recompute::selective};
+    EXPECT_EQ(plans(), (std::vector<std::string>{"selective core_attn", "selective layernorm", "selective mlp+moe_act"}));
+}
+
 /// A mixture of 8 experts; axes of what dense plans on short sequences do not have.
 Scenario mixed()
 {
@@ -409,10 +433,34 @@ TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
     plan.schedule = Schedule::interleaved;
     plan.chunks = 2;
     EXPECT_EQ(why(plan), "");
+    plan.recompute = Recompute::selective;
+    plan.recompute_modules = {Module::shared_experts};
+    EXPECT_EQ(why(plan), "");
+    plan.expert_overlap = ExpertOverlap::shared_experts;
+    EXPECT_THAT(why(plan), HasSubstr("shared_experts cannot be recomputed"));
+    plan.recompute = Recompute::none;
     plan.ep = 1;  // nothing to overlap, and nothing against it
     plan.schedule = Schedule::one_f_one_b;
     plan.chunks = 1;
     EXPECT_EQ(why(plan), "");
+}
+
+/// DeepEP has nodes of up to 8 GPUs.
+TEST(DesignMap, DispatchFollowsTheNodes)
+{
+    Scenario scenario = mixed();
+    scenario.cluster.tiers = {{"domain", 16, BytesPerSecond{450e9}, 1.0, Seconds{1e-6}}};
+    scenario.cluster.gpus = 16;
+    ParallelPlan plan{.dp = 16, .ep = 8, .dispatch = Dispatch::deepep};
+    const auto feasible = [&] {
+        return !structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
+    };
+    scenario.phases.front().global_batch = 16;
+    EXPECT_TRUE(feasible());
+    plan.etp = 2;
+    EXPECT_FALSE(feasible());
+    plan.dispatch = Dispatch::hybridep;
+    EXPECT_TRUE(feasible());
 }
 
 /// A second phase with a plan of its own: choices that are idle in the first phase may tell plans apart in it.

@@ -44,6 +44,8 @@ void fill(std::vector<T>& values)
         for (std::string word; words >> word;) values.push_back(*parse<T>(word));
     } else if constexpr (std::is_same_v<T, Seconds>) {
         values = {Seconds{}, Seconds{600.0}};
+    } else if constexpr (std::is_same_v<T, ModuleSet>) {
+        values = {ModuleSet{}, ModuleSet{Module::mlp}};  // which both axes of sets have
     } else {
         values = {1, 2};
     }
