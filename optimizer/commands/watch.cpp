@@ -74,9 +74,12 @@ public:
                 .gpus = plan_in_phase(plan_, phase).gpus()};
     }
 
+    /// Predicted time of a step over that of the first phase, which other phases are converted to: their changes are planned.
+    double relative(std::int64_t step) const { return means_[phase_of(step)] / means_.front(); }
+
     LevelCheck check(const Baseline& baseline) const
     {
-        const std::size_t phase = phase_of_step(problem_.phases, static_cast<double>(baseline.last));
+        const std::size_t phase = phase_of(baseline.last);
         const Phase& here = problem_.phases[phase];
         std::vector<double> jobs_s = productive_times({here}, {draws_[phase]}, rung_.steps).seconds;
         for (double& seconds : jobs_s) {
@@ -85,15 +88,18 @@ public:
         return check_level(baseline.mean_s, baseline.mean_error, jobs_s, model_.low, model_.high);
     }
 
+    /// `lasting_s`: of a step of the first phase.
     RemainingRun remaining(const WatchedJob& job, double lasting_s, double error) const
     {
-        const auto done = static_cast<double>(job.last_step);
-        const std::size_t phase = phase_of_step(problem_.phases, done);
-        return remaining_run(problem_, plan_, means_, {done, lasting_s / means_[phase], error, job.trained_s, job.failures},
+        return remaining_run(problem_, plan_, means_,
+                             {static_cast<double>(job.last_step), lasting_s / means_.front(), error, job.trained_s, job.failures},
                              sampler_);
     }
 
 private:
+    /// Phase of the step with this number.
+    std::size_t phase_of(std::int64_t step) const { return phase_of_step(problem_.phases, static_cast<double>(step - 1)); }
+
     StoredStudy study_;
     std::uint64_t index_;
     Point point_;
@@ -156,9 +162,18 @@ public:
     }
     /// All steps of the training are done.
     bool trained() const { return job_.steps > 0 && static_cast<double>(job_.last_step) >= plan_.steps(); }
-    const std::optional<Baseline>& baseline() const { return detector_.baseline(); }
+    std::optional<Baseline> baseline() const
+    {
+        std::optional<Baseline> baseline = detector_.baseline();
+        if (baseline) {
+            const double relative = plan_.relative(baseline->last);
+            baseline->mean_s *= relative;
+            baseline->median_s *= relative;
+        }
+        return baseline;
+    }
     std::vector<Change> changes() const { return detector_.changes(); }
-    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*detector_.baseline())); }
+    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*baseline())); }
 
     WatchedJob job(std::string stopped)
     {
@@ -175,10 +190,11 @@ public:
         job.peak_memory = reader_.peak_memory();
         job.needed = detector_.needed();
         job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();
-        job.baseline = detector_.baseline();
+        job.baseline = baseline();
         job.changes = detector_.changes();
         job.spikes = detector_.spikes();
-        job.level_s = detector_.level_s();
+        job.level_s = detector_.level_s() * plan_.relative(job.last_step);
+        job.level_change = job.baseline ? detector_.level_s() / detector_.baseline()->median_s - 1.0 : 0.0;
         job.level_error = detector_.level_error();
         for (const Spike& spike : job.spikes) {
             job.spike_excess_s += spike.excess * job.level_s;
@@ -204,7 +220,7 @@ private:
             ++job_.steps;
             job_.last_step = step.number;
             job_.trained_s += step.seconds * static_cast<double>(step.steps);
-            detector_.add({step.number, step.seconds, step.steps, step.restarted});
+            detector_.add({step.number, step.seconds / plan_.relative(step.number), step.steps, step.restarted});
         }
     }
 

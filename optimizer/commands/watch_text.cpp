@@ -138,10 +138,9 @@ std::string watch_text(const WatchedJob& job)
         text += "no change against the baseline\n";
     }
     if (job.baseline) {
-        const double since = job.level_s / job.baseline->median_s - 1.0;
         text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {:+.2f} % against the baseline\n", job.level_s,
                             job.level_s * std::exp(-two_sided_95 * job.level_error),
-                            job.level_s * std::exp(two_sided_95 * job.level_error), 100.0 * since);
+                            job.level_s * std::exp(two_sided_95 * job.level_error), 100.0 * job.level_change);
     }
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),
@@ -174,6 +173,7 @@ nlohmann::json watch_json(const WatchedJob& job)
     json["peak_memory_bytes"] = job.peak_memory > 0.0 ? nlohmann::json(job.peak_memory) : nlohmann::json();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
     json["step_s"] = job.level_s;
+    json["relative_to_baseline"] = job.baseline ? nlohmann::json(job.level_change) : nlohmann::json();
     json["step_relative_error"] = job.baseline ? nlohmann::json(job.level_error) : nlohmann::json();
     json["observations"] = {{"collected", job.collected}, {"needed", job.needed}};
     if (job.baseline) {

@@ -36,7 +36,8 @@ struct WatchedJob {
     std::vector<Spike> spikes;
     double spike_excess_s = 0.0;  // time of all spikes over the level
     double trained_s = 0.0;
-    double level_s = 0.0;  // now
+    double level_s = 0.0;       // now
+    double level_change = 0.0;  // against the baseline, relative
     double level_error = 0.0;
     double failures = 0.0;
     std::optional<RemainingRun> remaining;

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import signal
 import time
@@ -126,6 +127,28 @@ class Watch(CliTest):
         found = self.watched(log, "--point", str(other), code=UNEXPECTED_LEVEL)
         self.assertEqual(found["point"], other)
         self.assertNotEqual(found["level"]["predicted_s"], first["level"]["predicted_s"])
+
+    def test_phases_with_steps_of_their_own(self):
+        """A planned change of the step time is none of the job."""
+        text = self.scenario().read_text()
+        first = re.search(r"\[\[phase\]\]\n(?:.+\n)+", text)[0]
+        second = first.replace("sequence_length = 1024", "sequence_length = 2048")
+        self.write(text.replace(first, first.replace("1e10", f"{600 * 1024 * 64}") + "\n" + second), "phases.toml")
+        self.output("search", "phases.toml", "--out", "phases.h5")
+
+        def watched(numbers, seconds, code):
+            self.write("step,seconds\n" + "".join(f"{n},{s}\n" for n, s in zip(numbers, seconds)), "job.csv")
+            return json.loads(self.output("watch", "phases.h5", "job.csv", "--json", code=code))
+        short, long = (watched(range(start, start + 300), times(300, 1.0), UNEXPECTED_LEVEL)["level"]["predicted_s"]
+                       for start in (1, 601))
+        self.assertGreater(long / short, 1.1)
+        steps = times(1000, 1.0)
+        found = watched(range(1, 1001), [(short if n <= 600 else long) * s for n, s in enumerate(steps, 1)], DONE)
+        self.assertEqual(found["changes"], [])
+        self.assertAlmostEqual(found["step_s"] / long, 1, delta=0.01)
+        self.assertAlmostEqual(found["baseline"]["mean_s"] / short, 1, delta=0.01)
+        one = watched(range(1, 1001), [short * s for s in steps], CHANGED)  # the second phase is faster than predicted
+        self.assertAlmostEqual(one["changes"][0]["since"], 601, delta=3)
 
     def follow(self, *options):
         self.write("", "job.log")
