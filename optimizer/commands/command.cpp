@@ -20,6 +20,8 @@ const std::vector<ExitCode>& exit_codes()
         {exit_done, "done"},
         {exit_wrong_input, "wrong input or usage"},
         {exit_infeasible, "the requested plan is infeasible"},
+        {exit_changed, "watch: the step times of the job have changed"},
+        {exit_unexpected_level, "watch: the step times are outside the prediction interval, and have not changed"},
         {exit_call_again,
          "stopped early: prismopt resume continues a search from its checkpoint; a dry run has printed its estimates so far"},
         {exit_failure, "any other failure"},
@@ -53,6 +55,8 @@ const std::vector<Command>& commands()
          "prismopt compare before.h5 after.h5 --html both.html", compare_command},
         {"export", "RESULTS", "write a plan as arguments, configuration or job script of a training framework",
          "prismopt export small.h5 --point 229 --target megatron", export_command},
+        {"watch", "RESULTS LOG", "compare the step times of a running job with its prediction, and detect changes",
+         "prismopt watch small.h5 job.log --point 229", watch_command},
         {"merge", "", "merge the results of searches that each covered one part of a space",
          "prismopt merge --out all.h5 --part one.h5 two.h5", merge_command},
         {"calibrate", "FILE...", "fit the sections [variability] and [reliability] of a scenario to measured traces",
@@ -139,7 +143,7 @@ std::optional<po::variables_map> parse_options(const std::string& command, const
         const auto described = std::find_if(commands().begin(), commands().end(),
                                             [&command](const Command& other) { return other.name == command; });
         fmt::print("Usage: prismopt {}{}{} [options]\n{}\n\n{}\nExample:\n  {}\n", command, positional.name.empty() ? "" : " ",
-                   positional.most == 1 ? positional.name : positional.name + "...", described->does, text.str(),
+                   positional.most > 0 ? positional.name : positional.name + "...", described->does, text.str(),
                    described->example);
         return std::nullopt;
     }

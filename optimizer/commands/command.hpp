@@ -20,6 +20,8 @@ inline constexpr int exit_done = 0;
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_wrong_input = 2;
 inline constexpr int exit_infeasible = 3;
+inline constexpr int exit_changed = 4;
+inline constexpr int exit_unexpected_level = 5;
 inline constexpr int exit_call_again = 75;  // EX_TEMPFAIL
 
 struct ExitCode {
@@ -66,6 +68,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call);
 int shortlist_command(const std::vector<std::string>& words, const Call& call);
 int learn_command(const std::vector<std::string>& words, const Call& call);
 int report_command(const std::vector<std::string>& words, const Call& call);
+int watch_command(const std::vector<std::string>& words, const Call& call);
 
 struct Command {
     const char* name;
@@ -80,7 +83,7 @@ std::vector<OptionText> options_of(const Command& command, const Call& call);
 /// All commands, in the order that help shows them.
 const std::vector<Command>& commands();
 
-/// The positional argument of a command: none, one word, or any number of words.
+/// The positional argument of a command: none, one word, several, or any number of words.
 struct Positional {
     Positional(const char* one) : name(one) {}  // NOLINT: a plain name is the usual case
     Positional(const char* name_, int most_) : name(name_), most(most_) {}

@@ -10,17 +10,26 @@ volatile std::sig_atomic_t caught = 0;
 
 extern "C" void remember(int signal) { caught = signal; }
 
-}  // namespace
-
-void catch_stop_signals()
+void remember_signal(int signal)
 {
     struct sigaction action = {};
     action.sa_handler = remember;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGUSR1, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    sigaction(signal, &action, nullptr);
 }
+
+std::string name_of(int signal) { return signal == SIGUSR1 ? "SIGUSR1" : signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+
+}  // namespace
+
+void catch_stop_signals()
+{
+    remember_signal(SIGUSR1);
+    remember_signal(SIGTERM);
+}
+
+void catch_interrupt() { remember_signal(SIGINT); }
 
 StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team) : team_(team)
 {
@@ -42,7 +51,7 @@ std::optional<std::string> StopRequest::reason() const
         signal_ = caught != 0 ? static_cast<int>(caught) : team_.passed_on().value_or(0);
     }
     if (signal_ != 0) {
-        return signal_ == SIGUSR1 ? "SIGUSR1" : "SIGTERM";
+        return name_of(signal_);
     }
     if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
         return "--max-time";

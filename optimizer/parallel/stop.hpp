@@ -16,6 +16,9 @@ namespace prismopt {
 /// one.
 void catch_stop_signals();
 
+/// Does the same with SIGINT.
+void catch_interrupt();
+
 /// Request to stop. Its clock starts at construction, so construct it first.
 class StopRequest {
 public:

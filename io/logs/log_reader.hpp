@@ -1,0 +1,97 @@
+#pragma once
+
+/// Reads the step times of a job from the log of its trainer, as the text arrives.
+
+#include "io/logs/log_formats.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prismopt {
+
+/// A step, or the mean of the steps since the line before.
+struct LoggedStep {
+    std::int64_t number = 0;  // of the last step that it covers; the first step of a job is 1
+    double seconds = 0.0;     // per step
+    std::int64_t steps = 1;   // averaged
+    bool restarted = false;   // the numbers went back: the job has restarted before this step
+    std::int64_t line = 0;
+};
+
+/// Settings of a reader.
+struct LogOptions {
+    std::string path;              // for messages
+    std::string trainer;           // a name of log_formats(), "numbers" or "csv"; empty: found from the first lines
+    double tokens_per_step = 0.0;  // of the plan, for trainers that print tokens or sequences per second
+    double sequences_per_step = 0.0;
+    int gpus = 0;
+};
+
+/// Reads a log in any chunks. A line that is not complete waits for its end; colours are removed; a carriage return ends a line, as
+/// progress bars write it. Of logs with the output of several ranks (torchrun's "[rank0]:", "[default0]:", srun's "0:"), the rank of the
+/// first step is read.
+class LogReader {
+public:
+    /// Throws InputError for an unknown trainer.
+    explicit LogReader(LogOptions options);
+
+    /// Reads more text. Throws InputError (file, line, what to do) for values that cannot be step times, and for tables with fields that
+    /// are not numbers.
+    void add(std::string_view text);
+    /// The text has ended: reads the last line also without its end. More text may follow, as after a pause of a growing file.
+    void finish();
+
+    /// The steps since the last call, in the order of the log.
+    std::vector<LoggedStep> take();
+
+    /// The form that is read; empty if none is known yet.
+    const std::string& trainer() const { return trainer_; }
+    std::int64_t lines() const { return line_; }
+    /// Largest memory of a GPU that the log shows, in bytes; 0: none.
+    double peak_memory() const { return peak_memory_; }
+    /// Times the numbers of steps went back.
+    int restarts() const { return restarts_; }
+
+private:
+    struct Line {
+        std::string text;
+        std::int64_t number = 0;
+    };
+    struct Found {
+        std::optional<double> step;
+        double quantity = 0.0;
+        std::size_t end = 0;  // of what was read
+    };
+
+    void read_line(std::string_view text);
+    void choose(bool at_end);
+    static bool recognised(const std::string& line);
+    void read(const Line& line);
+    void read_table_line(const Line& line);
+    static std::optional<Found> find(const LogFormat& format, std::string_view text);
+    void add_step(std::optional<double> number, double seconds, bool mean, std::int64_t line);
+    double seconds(StepQuantity kind, double quantity, std::int64_t line) const;
+    [[noreturn]] void refuse(std::int64_t line, const std::string& text) const;
+
+    LogOptions options_;
+    std::string trainer_;
+    const LogFormat* format_ = nullptr;
+    std::string partial_;
+    std::vector<Line> waiting_;  // lines before the trainer is known that some form recognises
+    std::int64_t line_ = 0;
+    std::optional<std::string> rank_;  // prefix of the lines that are read
+    int time_column_ = -1;             // of CSV
+    int step_column_ = -1;
+    double time_unit_ = 1.0;
+    std::int64_t last_ = 0;
+    std::int64_t interval_ = 0;  // steps between lines; 0: not known yet
+    bool steps_seen_ = false;
+    double peak_memory_ = 0.0;
+    int restarts_ = 0;
+    std::vector<LoggedStep> steps_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,61 @@
+#include "model/level_check.hpp"
+
+#include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double two_sided_95 = 1.959964;
+
+/// Probability that a measured mean is below exp(x): the mean over jobs of normal distributions of its logarithm.
+double below(double x, const std::vector<double>& logs, double centre, double deviation)
+{
+    double sum = 0.0;
+    for (const double log_s : logs) {
+        sum += boost::math::cdf(boost::math::normal(), (x - log_s - centre) / deviation);
+    }
+    return sum / static_cast<double>(logs.size());
+}
+
+double quantile(double probability, const std::vector<double>& logs, double centre, double deviation)
+{
+    const auto [least, most] = std::minmax_element(logs.begin(), logs.end());
+    double low = *least + centre - 10.0 * deviation;
+    double high = *most + centre + 10.0 * deviation;
+    for (int i = 0; i < 60; ++i) {
+        const double middle = 0.5 * (low + high);
+        (below(middle, logs, centre, deviation) < probability ? low : high) = middle;
+    }
+    return std::exp(0.5 * (low + high));
+}
+
+}  // namespace
+
+LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low, double model_high)
+{
+    std::vector<double> logs;
+    for (const double s : jobs_s) {
+        logs.push_back(std::log(s));
+    }
+    constexpr double least_deviation = 1e-6;
+    const double model = std::log(model_high / model_low) / (2.0 * two_sided_95);
+    const double centre = 0.5 * (std::log(model_high) + std::log(model_low));
+    const double deviation = std::max(least_deviation, std::hypot(model, error));
+    const double measured = std::log(measured_s);
+    LevelCheck check;
+    check.predicted_s = quantile(0.5, logs, centre, deviation);
+    check.low_s = quantile(0.025, logs, centre, deviation);
+    check.high_s = quantile(0.975, logs, centre, deviation);
+    check.percentile = below(measured, logs, centre, deviation);
+    check.percentile_of_draws = below(measured, logs, 0.0, std::max(least_deviation, error));
+    check.verdict = measured_s > check.high_s  ? LevelVerdict::slower
+                    : measured_s < check.low_s ? LevelVerdict::faster
+                                               : LevelVerdict::compatible;
+    return check;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,84 @@
+#include "model/remaining_run.hpp"
+
+#include "model/plan/node_order.hpp"
+#include "model/run/drift.hpp"
+#include "model/run_outlook.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::size_t histories = 8192;
+
+FailureModel failures_of(const Problem& problem, const ParallelPlan& plan)
+{
+    return failure_model(problem.reliability,
+                         {nodes_used(plan, problem.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
+}
+
+}  // namespace
+
+std::size_t phase_of_step(const std::vector<Phase>& phases, double steps_done)
+{
+    std::size_t phase = 0;
+    for (double end = phases.front().steps(); phase + 1 < phases.size() && steps_done >= end; end += phases[phase].steps()) {
+        ++phase;
+    }
+    return phase;
+}
+
+RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, const std::vector<double>& phase_step_s,
+                           const JobSoFar& job, const SamplerOptions& options)
+{
+    RemainingRun result;
+    const ParallelPlan now = plan_in_phase(plan, problem.phases[phase_of_step(problem.phases, job.steps_done)]);
+    result.expected_failures = failures_of(problem, now).rate() * job.trained_s;
+    result.rate_factor = (prior_failures + job.failures) / (prior_failures + result.expected_failures);
+
+    std::vector<RunSegment> parts;
+    std::vector<double> part_s;
+    double end = 0.0;
+    for (std::size_t phase = 0; phase < problem.phases.size(); ++phase) {
+        end += problem.phases[phase].steps();
+        const double steps = std::clamp(end - job.steps_done, 0.0, problem.phases[phase].steps());
+        if (steps <= 0.0) {
+            continue;
+        }
+        result.steps += steps;
+        const ParallelPlan here = plan_in_phase(plan, problem.phases[phase]);
+        if (parts.empty() || parts.back().gpus != here.gpus()) {
+            parts.push_back({failures_of(problem, here), here.gpus(), {}});
+            for (FailureModel::Source& source : parts.back().model.sources) {
+                source.rate *= source.planned ? 1.0 : result.rate_factor;
+            }
+            part_s.push_back(0.0);
+        }
+        part_s.back() += steps * phase_step_s[phase] * job.speed;
+    }
+    if (parts.empty()) {
+        result.seconds.assign(histories, 0.0);
+        return result;
+    }
+    const double all_s = std::accumulate(part_s.begin(), part_s.end(), 0.0);
+    const double cv = std::hypot(job.speed_error, mean_drift_cv(problem.reliability.drift, all_s));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (run_problem(parts[i].model, part_s[i])) {
+            return result;
+        }
+        for (std::uint32_t history = 0; history < histories; ++history) {
+            parts[i].productive_s.push_back(
+                part_s[i] * std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed, options.purpose, history)));
+        }
+    }
+    FailureTables tables(problem.noise.exponential);
+    result.seconds =
+        sample_histories(parts, all_causes(problem.reliability).size(), tables, options.seed, options.purpose).seconds;
+    std::sort(result.seconds.begin(), result.seconds.end());
+    return result;
+}
+
+}  // namespace prismopt

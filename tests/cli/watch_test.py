@@ -1,0 +1,226 @@
+"""A running job against its prediction: level, changes, forecasts, and logs that grow, restart or are wrong."""
+
+import json
+import random
+import re
+import shutil
+import signal
+import time
+
+import support
+from support import CHANGED, DONE, UNEXPECTED_LEVEL, WRONG_INPUT, CliTest
+
+PATIENCE_S = 60
+
+
+def times(count, level, seed=1, slow_from=None, factor=1.03):
+    """Step times with noise of 1 %, slower from a step on."""
+    generator = random.Random(seed)
+    return [level * (1 + generator.gauss(0, 0.01)) * (factor if slow_from and step >= slow_from else 1)
+            for step in range(1, count + 1)]
+
+
+def plain(steps):
+    return "".join(f"{seconds:.6f}\n" for seconds in steps)
+
+
+def megatron(steps, first=1):
+    return "".join(f" iteration {first + i:8}/ 152588 | consumed samples: 64 | elapsed time per iteration (ms): {1000 * seconds:.3f} | "
+                   f"lm loss: 1.0E+00 |\n" for i, seconds in enumerate(steps))
+
+
+class Watch(CliTest):
+    study = None  # results of a search, and the step time that it predicts
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.study:
+            cls.study[0].cleanup()
+
+    def setUp(self):
+        super().setUp()
+        if Watch.study is None:
+            self.output("search", support.SMALL, "--out", "study.h5")
+            kept = support.tempfile.TemporaryDirectory()
+            shutil.copy(self.folder / "study.h5", kept.name)
+            self.write(plain(times(300, 1.0)), "job.log")
+            found = json.loads(self.output("watch", "study.h5", "job.log", "--json", code=UNEXPECTED_LEVEL))
+            Watch.study = (kept, found["level"]["predicted_s"])
+        shutil.copy(f"{Watch.study[0].name}/study.h5", self.folder)
+        self.level = Watch.study[1]
+
+    def watched(self, log, *options, code=DONE, name="job.log"):
+        self.write(log, name)
+        return json.loads(self.output("watch", "study.h5", name, "--json", *options, code=code))
+
+    def test_quiet_job(self):
+        found = self.watched(plain(times(1000, self.level)))
+        self.assertEqual((found["trainer"], found["last_step"], found["changes"]), ("numbers", 1000, []))
+        self.assertEqual(found["level"]["verdict"], "compatible")
+        self.assertAlmostEqual(found["baseline"]["mean_s"] / self.level, 1, delta=0.003)
+        self.assertLess(found["level"]["low_s"], found["level"]["predicted_s"])
+        self.assertIn("no change", self.output("watch", "study.h5", "job.log"))
+
+    def test_completion_follows_from_the_job(self):
+        fast, slow = (self.watched(plain(times(1000, factor * self.level)))["completion"] for factor in (1.0, 1.1))
+        self.assertAlmostEqual(slow["p50"]["seconds"] / fast["p50"]["seconds"], 1.1, delta=0.02)
+        self.assertLess(fast["p50"]["seconds"], fast["p99"]["seconds"])
+        self.assertAlmostEqual(fast["steps"], 1e10 / 1024 / 64 - 1000, delta=1)
+
+    def test_slowdown(self):
+        found = self.watched(plain(times(1000, self.level, slow_from=701)), code=CHANGED)
+        change, = found["changes"]
+        self.assertEqual(change["kind"], "shift")
+        self.assertAlmostEqual(change["since"], 701, delta=5)
+        self.assertLess(change["relative_low"], 0.03)
+        self.assertGreater(change["relative_high"], 0.03)
+        self.assertEqual(found["exit_code"], CHANGED)
+        self.assertRegex(self.output("watch", "study.h5", "job.log", code=CHANGED), r"slower by \d\.\d\d % .* since step 70\d")
+
+    def test_least_change(self):
+        self.watched(plain(times(1000, self.level, slow_from=701)), "--least-change", "10", code=DONE)
+
+    def test_level_that_is_not_predicted(self):
+        found = self.watched(plain(times(300, 3 * self.level)), code=UNEXPECTED_LEVEL)
+        self.assertEqual(found["level"]["verdict"], "slower than predicted")
+
+    def test_baseline_in_progress(self):
+        found = self.watched(plain(times(100, 3 * self.level)))
+        self.assertEqual((found["baseline"], found["level"]), (None, None))
+        self.assertEqual(found["observations"], {"collected": 95, "needed": 200})
+
+    def test_standard_input(self):
+        log = plain(times(1000, self.level, slow_from=701))
+        finished = self.run_with("watch", "study.h5", "-", "--json", input=log, text=True, capture_output=True)
+        self.assertEqual(finished.returncode, CHANGED, finished.stderr)
+        self.write(log, "job.log")
+        of_file = json.loads(self.output("watch", "study.h5", "job.log", "--json", code=CHANGED))
+        self.assertEqual(json.loads(finished.stdout)["changes"], of_file["changes"])
+
+    def test_restarts_are_failures(self):
+        steps = times(600, self.level)
+        found = self.watched(megatron(steps[:400]) + "Traceback\n" + megatron([20 * self.level] + steps[351:], 351))
+        self.assertEqual((found["trainer"], found["restarts"], found["failures"], found["last_step"]), ("megatron", 1, 1, 600))
+        self.assertEqual((found["changes"], found["spikes"]), ([], []))
+        self.assertGreater(found["completion"]["failure_rate_factor"], 1)
+        told = self.watched(megatron(steps), "--failures", "3")
+        self.assertGreater(told["completion"]["failure_rate_factor"], found["completion"]["failure_rate_factor"])
+
+    def test_tokens_per_second(self):
+        """The plan gives the tokens per step and GPU."""
+        tokens = 1024 * 64 / 64
+        log = "".join(f"step: {i:2}  loss:  8.1  grad_norm:  1.2  memory: 40.00GiB(50.00%)  tps: {tokens / s:,.0f}  tflops: 390.10  mfu: N/A\n"
+                      for i, s in enumerate(times(400, self.level), 1))
+        found = self.watched(log)
+        self.assertEqual(found["trainer"], "torchtitan")
+        self.assertAlmostEqual(found["baseline"]["mean_s"] / self.level, 1, delta=0.003)
+        self.assertAlmostEqual(found["peak_memory_bytes"], 40 * 2**30)
+
+    def feasible(self):
+        with support.h5py.File(self.folder / "study.h5") as file:
+            return [int(index) for index in file["evaluations/evaluation"][:]]
+
+    def test_any_plan_of_the_study(self):
+        log = plain(times(300, 50 * self.level))
+        first = self.watched(log, code=UNEXPECTED_LEVEL)
+        other = next(index for index in self.feasible() if index != first["point"])
+        found = self.watched(log, "--point", str(other), code=UNEXPECTED_LEVEL)
+        self.assertEqual(found["point"], other)
+        self.assertNotEqual(found["level"]["predicted_s"], first["level"]["predicted_s"])
+
+    def test_phases_with_steps_of_their_own(self):
+        """A planned change of the step time is none of the job."""
+        text = self.scenario().read_text()
+        first = re.search(r"\[\[phase\]\]\n(?:.+\n)+", text)[0]
+        second = first.replace("sequence_length = 1024", "sequence_length = 2048")
+        self.write(text.replace(first, first.replace("1e10", f"{600 * 1024 * 64}") + "\n" + second), "phases.toml")
+        self.output("search", "phases.toml", "--out", "phases.h5")
+
+        def watched(numbers, seconds, code):
+            self.write("step,seconds\n" + "".join(f"{n},{s}\n" for n, s in zip(numbers, seconds)), "job.csv")
+            return json.loads(self.output("watch", "phases.h5", "job.csv", "--json", code=code))
+        short, long = (watched(range(start, start + 300), times(300, 1.0), UNEXPECTED_LEVEL)["level"]["predicted_s"]
+                       for start in (1, 601))
+        self.assertGreater(long / short, 1.1)
+        steps = times(1000, 1.0)
+        found = watched(range(1, 1001), [(short if n <= 600 else long) * s for n, s in enumerate(steps, 1)], DONE)
+        self.assertEqual(found["changes"], [])
+        self.assertAlmostEqual(found["step_s"] / long, 1, delta=0.01)
+        self.assertAlmostEqual(found["baseline"]["mean_s"] / short, 1, delta=0.01)
+        one = watched(range(1, 1001), [short * s for s in steps], CHANGED)  # the second phase is faster than predicted
+        self.assertAlmostEqual(one["changes"][0]["since"], 601, delta=3)
+
+    def follow(self, *options):
+        self.write("", "job.log")
+        return self.start_program("watch", "study.h5", "job.log", "--follow", *options)
+
+    def append(self, text):
+        with (self.folder / "job.log").open("a") as log:
+            log.write(text)
+
+    def test_growing_file(self):
+        """Reports come as lines do, with half a line waiting; a signal ends it with what is known."""
+        log = plain(times(1000, self.level, slow_from=701))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                process = self.follow("--json")
+                half = len(log) // 2 + 3
+                self.append(log[:half])
+                first = json.loads(process.stdout.readline())
+                self.assertEqual(first["level"]["verdict"], "compatible")
+                self.append(log[half:])
+                second = json.loads(process.stdout.readline())
+                self.assertEqual(len(second["changes"]), 1)
+                process.send_signal(number)
+                rest, errors = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, CHANGED, errors)
+                last = json.loads(rest)
+                self.assertEqual(last["stopped_by"], number.name)
+                self.assertEqual(last["last_step"], 1000)
+
+    def test_signal_before_the_baseline(self):
+        process = self.follow()
+        self.append(plain(times(50, self.level)))
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        text, errors = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, DONE, errors)
+        self.assertRegex(text, r"stopped by SIGTERM[^$]*baseline: 45 of 200")
+
+    def test_following_ends_with_the_training(self):
+        steps = int(1e10 / 1024 / 64) + 1
+        process = self.follow()
+        self.append(megatron(times(300, self.level), steps - 299))
+        text, errors = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, DONE, errors)
+        self.assertRegex(text, r"with 0 steps to go")
+
+    def test_wrong_input(self):
+        self.write("", "empty.log")
+        self.write("hello\nworld\n", "other.log")
+        self.write("1.0\nfast\n", "words.log")
+        self.write(plain(times(10, 1.0)), "job.log")
+        for words, message in ((("job.log",), r"results file and a log"),
+                               (("study.h5", "none.log"), r"cannot read none\.log: No such file"),
+                               (("study.h5", "."), r"it is a folder"),
+                               (("study.h5", "empty.log"), r"empty\.log: no step times in 0 lines; .*--trainer"),
+                               (("study.h5", "other.log"), r"other\.log: no step times in 2 lines"),
+                               (("study.h5", "words.log"), r"words\.log:2: \"fast\" is not a step time"),
+                               (("job.log", "job.log"), r"job\.log"),
+                               (("study.h5", "job.log", "--trainer", "megatrom"), r"did you mean 'megatron'"),
+                               (("study.h5", "job.log", "--baseline", "3"), r"--baseline 3"),
+                               (("study.h5", "job.log", "--false-alarm-days", "0"), r"--false-alarm-days"),
+                               (("study.h5", "job.log", "--point", "99999"), r"--point 99999 is out of range")):
+            with self.subTest(words):
+                self.assertRegex(self.refusal("watch", *words, code=WRONG_INPUT), rf"^prismopt: .*{message}")
+
+    def test_plan_that_cannot_run(self):
+        self.write(plain(times(10, 1.0)), "job.log")
+        infeasible = next(index for index in range(648) if index not in self.feasible())
+        self.assertRegex(self.refusal("watch", "study.h5", "job.log", "--point", str(infeasible)), r"infeasible")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,318 @@
+#include "io/logs/log_reader.hpp"
+
+#include "io/scenario/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+LogOptions plan_of_log(std::string trainer = "")
+{
+    return {
+        .path = "job.log", .trainer = std::move(trainer), .tokens_per_step = 4096000.0, .sequences_per_step = 1000.0, .gpus = 64};
+}
+
+/// Reads a whole text.
+std::vector<LoggedStep> steps_of(const std::string& text, LogReader& reader)
+{
+    reader.add(text);
+    reader.finish();
+    return reader.take();
+}
+
+/// A text with the lines of a trainer, and what they mean.
+struct FormatCase {
+    std::string trainer;
+    std::string log;
+    std::vector<double> seconds;
+    std::vector<std::int64_t> numbers;
+    std::vector<std::int64_t> steps;
+    double memory = 0.0;
+};
+
+constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+
+std::vector<FormatCase> format_cases()
+{
+    return {
+        {"megatron",
+         "using world size: 64\n"
+         " [2026-03-01 10:00:00.123456] iteration       10/    5000 | consumed samples:        10240 | elapsed time per "
+         "iteration (ms): 9812.4 | "
+         "throughput per GPU (TFLOP/s/GPU): 401.2 | learning rate: 1.5E-04 | global batch size:  1024 | lm loss: 9.1E+00 | loss "
+         "scale: 1.0 | "
+         "grad norm: 1.2 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+         "[Rank 0] (after 10 iterations) memory (MB) | allocated: 100.0 | max allocated: 2048.0 | reserved: 1.0 | max reserved: "
+         "9.0\n"
+         " [2026-03-01 10:01:40] iteration       20/    5000 | consumed samples:        20480 | elapsed time per iteration (ms): "
+         "9700.0 | lm loss: 8E+00 |\n",
+         {9.8124, 9.7},
+         {10, 20},
+         {1, 10},
+         2.0 * gib},
+        // Primus: the last interval / the mean of the run
+        {"megatron",
+         " iteration        1/     100 | consumed samples:  128 | elapsed time per iteration (ms): 2500.5/2600.0 | throughput "
+         "per GPU (TFLOP/s/GPU): 310.0/300.0 |\n"
+         " iteration        2/     100 | consumed samples:  256 | elapsed time per iteration (ms): 2400.0/2500.2 | throughput "
+         "per GPU (TFLOP/s/GPU): 310.0/300.0 |\n",
+         {2.5005, 2.4},
+         {1, 2},
+         {1, 1}},
+        // MindSpeed's FSDP2 trainer
+        {"megatron",
+         " iteration        1/     100 | consumed samples:  128 | consumed tokens:  4096 | elapsed time per iteration (ms): "
+         "812.25 |\n",
+         {0.81225},
+         {1},
+         {1}},
+        // Megatron-Bridge prints both; the line with a number counts
+        {"megatron",
+         "Step Time : 9.81s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n"
+         " [2026-03-01 10:00:00] iteration        1/    5000 | consumed samples: 1024 | elapsed time per iteration (ms): 9812.4 "
+         "| lm loss: 9E+00 |\n"
+         "Step Time : 9.70s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n"
+         " [2026-03-01 10:00:10] iteration        2/    5000 | consumed samples: 2048 | elapsed time per iteration (ms): 9700.0 "
+         "| lm loss: 9E+00 |\n",
+         {9.8124, 9.7},
+         {1, 2},
+         {1, 1}},
+        {"bridge",
+         "Step Time : 9.81s GPU utilization: 401.2MODEL_TFLOP/s/GPU\nStep Time : 9.70s GPU utilization: 401.2MODEL_TFLOP/s/GPU\n",
+         {9.81, 9.7},
+         {1, 2},
+         {1, 1}},
+        {"nemo",
+         "Training epoch 0, iteration 0/999 | lr: 1.499e-07 | global_batch_size: 512 | global_step: 0 | reduced_train_loss: "
+         "11.03 | train_step_timing in s: 48.3\n"
+         "Training epoch 0, iteration 1/999 | lr: 2.9e-07 | global_batch_size: 512 | global_step: 1 | train_step_timing in s: "
+         "12.34 | consumed_samples: 1024\n",
+         {48.3, 12.34},
+         {1, 2},
+         {1, 1}},
+        {"nemo-bar",
+         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, train_step_timing in "
+         "s=49.50]\r"
+         "Epoch 0: :  47%|####7     | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=6.000, train_step_timing in "
+         "s=49.50]\r"
+         "Epoch 0: :  53%|#####3    | 8/15 [06:29<07:03, reduced_train_loss=11.50, global_step=7.000, train_step_timing in "
+         "s=9.50, val_loss=1.0]\n",
+         {49.5, 9.5},
+         {7, 8},
+         {1, 1}},
+        {"automodel",
+         "2026-01-01 | INFO | step 5 | epoch 0 | loss 2.1000 | grad_norm 1.0000 | lr 1.00e-05 | mem 41.50 GiB | tps "
+         "409600.00(6400.00/gpu) | num_label_tokens 4000000\n",
+         {10.0},
+         {5},
+         {1},
+         41.5 * gib},
+        {"torchtitan",
+         "[rank0]:[titan] 2026-01-01 10:00:00,000 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  8.12345  "
+         "\x1b[38;2;180;60;0mgrad_norm:  1.2000  "
+         "\x1b[38;2;54;234;195mmemory: 40.00GiB(50.00%)  \x1b[34mtps: 6,400  \x1b[36mtflops: 390.10  \x1b[35mmfu: "
+         "39.45%\x1b[39m\n"
+         "[rank0]:[titan] 2026-01-01 10:01:40,000 - root - INFO - step: 20  loss:  8.1  grad_norm:  1.2000  memory: "
+         "44.00GiB(55.00%)  tps: 12,800  "
+         "tflops: 390.10  mfu: N/A\n",
+         {10.0, 5.0},
+         {10, 20},
+         {1, 10},
+         44.0 * gib},
+        {"maxtext",
+         "completed step: 0, seconds: 31.500, TFLOP/s/device: 12.345, Tokens/s/device: 100.000, total_weights: 65536, loss: "
+         "10.874\n"
+         "completed profiler activation step: 1\n"
+         "Rampup Batch Size Phase, completed step: 2, seconds: 3.250, live slice count: 4, TFLOP/s/device: 212.345, "
+         "Tokens/s/device: 1000.000, total_weights: 65536\n",
+         {31.5, 3.25},
+         {1, 3},
+         {1, 1}},
+        {"deepspeed-pipeline",
+         "steps: 10 loss: 5.5508 lm loss: 5.5103 iter time (s): 0.936 samples/sec: 136.706\nsteps: 20 loss: 5.5 iter time (s): "
+         "0.900 samples/sec: 142.2\n",
+         {0.936, 0.9},
+         {10, 20},
+         {1, 10}},
+        {"deepspeed",
+         "[2026-01-01 10:00:00,000] [INFO] [timer.py:264:stop] epoch=0/micro_step=80/global_step=10, "
+         "RunningAvgSamplesPerSec=99.1, "
+         "CurrSamplesPerSec=100.0, MemAllocated=10.0GB, MaxMemAllocated=20.5GB\n",
+         {10.0},
+         {10},
+         {1},
+         20.5 * gib},
+        {"numbers", "# seconds\n1.5\n\n 1.25 \n", {1.5, 1.25}, {1, 2}, {1, 1}},
+        {"csv", "step,loss,step_time_ms\n7,3.1,1500\n8,3.0,1250\n", {1.5, 1.25}, {7, 8}, {1, 1}},
+    };
+}
+
+TEST(LogReader, ReadsEveryFormByItselfAndByName)
+{
+    for (const FormatCase& c : format_cases()) {
+        for (const std::string& given : {std::string(), c.trainer}) {
+            SCOPED_TRACE(c.trainer + (given.empty() ? " found" : " named") + ": " + c.log.substr(0, 60));
+            LogReader reader(plan_of_log(given));
+            const std::vector<LoggedStep> steps = steps_of(c.log, reader);
+            ASSERT_THAT(steps, SizeIs(c.seconds.size()));
+            EXPECT_EQ(reader.trainer(), c.trainer);
+            EXPECT_DOUBLE_EQ(reader.peak_memory(), c.memory);
+            for (std::size_t i = 0; i < steps.size(); ++i) {
+                EXPECT_NEAR(steps[i].seconds, c.seconds[i], 1e-9);
+                EXPECT_EQ(steps[i].number, c.numbers[i]);
+                EXPECT_EQ(steps[i].steps, c.steps[i]);
+            }
+        }
+    }
+}
+
+TEST(LogReader, HasACaseForEveryForm)
+{
+    const std::vector<FormatCase> cases = format_cases();
+    for (const LogFormat& format : log_formats()) {
+        EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const FormatCase& c) { return c.trainer == format.name; }))
+            << format.name;
+    }
+}
+
+TEST(LogReader, ChunksDoNotMatter)
+{
+    for (const FormatCase& c : format_cases()) {
+        SCOPED_TRACE(c.log.substr(0, 60));
+        for (const std::size_t size : {1UL, 7UL}) {
+            LogReader reader(plan_of_log());
+            std::vector<double> seconds;
+            for (std::size_t at = 0; at < c.log.size(); at += size) {
+                reader.add(std::string_view(c.log).substr(at, size));
+            }
+            reader.finish();
+            for (const LoggedStep& step : reader.take()) {
+                seconds.push_back(step.seconds);
+            }
+            ASSERT_THAT(seconds, SizeIs(c.seconds.size()));
+            for (std::size_t i = 0; i < seconds.size(); ++i) {
+                EXPECT_NEAR(seconds[i], c.seconds[i], 1e-9);
+            }
+        }
+    }
+}
+
+TEST(LogReader, APartialLastLineWaits)
+{
+    LogReader reader(plan_of_log());
+    reader.add("1.5\n12");
+    EXPECT_THAT(reader.take(), SizeIs(1));
+    reader.add(".5\n");
+    const auto steps = reader.take();
+    ASSERT_THAT(steps, SizeIs(1));
+    EXPECT_DOUBLE_EQ(steps.front().seconds, 12.5);
+}
+
+std::string megatron(int iteration, const std::string& ms, const std::string& prefix = "")
+{
+    return prefix + " iteration " + std::to_string(iteration) +
+           "/ 100 | consumed samples: 1 | elapsed time per iteration (ms): " + ms + " | lm loss: 1.0 |\n";
+}
+
+std::vector<std::int64_t> numbers_of(const std::vector<LoggedStep>& steps)
+{
+    std::vector<std::int64_t> numbers;
+    for (const LoggedStep& step : steps) {
+        numbers.push_back(step.number);
+    }
+    return numbers;
+}
+
+TEST(LogReader, NoticesRestarts)
+{
+    LogReader reader(plan_of_log());
+    const auto steps = steps_of(
+        megatron(1, "10.0") + megatron(2, "10.0") + megatron(3, "10.0") + megatron(2, "11.0") + megatron(3, "12.0"), reader);
+    EXPECT_THAT(numbers_of(steps), ElementsAre(1, 2, 3, 2, 3));
+    EXPECT_TRUE(steps[3].restarted);
+    EXPECT_FALSE(steps[4].restarted);
+    EXPECT_EQ(reader.restarts(), 1);
+}
+
+TEST(LogReader, LeavesTornLinesOut)
+{
+    LogReader reader(plan_of_log());
+    const auto steps = steps_of(megatron(1, "10.0") + " iteration 2/ 100 | elapsed time per itera" + megatron(3, "30.0") +
+                                    " iteration 4/ 100 | elapsed time per iteration (ms): 12warning: slow\n" +
+                                    megatron(5, "50.0") + " iteration 6/ 100 | elapsed time per iteration (ms): 60\n",
+                                reader);
+    EXPECT_THAT(numbers_of(steps), ElementsAre(1, 3, 5));
+    EXPECT_DOUBLE_EQ(steps[1].seconds, 0.03);
+    EXPECT_EQ(steps[1].steps, 2);  // the only difference known so far
+}
+
+TEST(LogReader, ReadsTwoLinesThatWereJoined)
+{
+    LogReader reader(plan_of_log());
+    std::string first = megatron(1, "10.0");
+    first.pop_back();
+    EXPECT_THAT(numbers_of(steps_of(first + megatron(2, "20.0") + megatron(3, "20.0"), reader)), ElementsAre(1, 2, 3));
+}
+
+TEST(LogReader, ReadsOneRankOfSeveral)
+{
+    LogReader reader(plan_of_log());
+    const auto steps =
+        steps_of(megatron(1, "10.0", "[default3]:") + megatron(1, "11.0", "[default1]:") + megatron(2, "21.0", "[default1]:") +
+                     megatron(2, "20.0", "[default3]:") + megatron(3, "30.0", " 3: ") + megatron(3, "30.0", "[default3]:"),
+                 reader);
+    EXPECT_THAT(numbers_of(steps), ElementsAre(1, 2, 3));
+    EXPECT_DOUBLE_EQ(steps[1].seconds, 0.02);
+    EXPECT_EQ(reader.restarts(), 0);
+}
+
+TEST(LogReader, AveragesOverTheIntervalWhereALineIsMissing)
+{
+    LogReader reader(plan_of_log());
+    const auto steps = steps_of(megatron(10, "1.0") + megatron(20, "1.0") + megatron(40, "1.0"), reader);
+    EXPECT_EQ(steps[2].steps, 10);
+}
+
+/// The message of the error that a text causes.
+std::string refusal(const std::string& text, LogOptions options)
+{
+    try {
+        LogReader reader(std::move(options));
+        steps_of(text, reader);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(LogReader, RefusesWhatIsNoStepTime)
+{
+    EXPECT_THAT(refusal("1.5\nabc\n", plan_of_log()), HasSubstr("job.log:2:"));
+    EXPECT_THAT(refusal("1.5\n-2\n", plan_of_log()), HasSubstr("job.log:2:"));
+    EXPECT_THAT(refusal("1.5\nnan\n", plan_of_log()), HasSubstr("job.log:2:"));
+    EXPECT_THAT(refusal("step,seconds\n1,2\n2\n", plan_of_log()), HasSubstr("job.log:3:"));
+    EXPECT_THAT(refusal("step,seconds\n1,2\nx,2\n", plan_of_log()), HasSubstr("job.log:3:"));
+    EXPECT_THAT(refusal("step,loss\n1,2\n", plan_of_log("csv")), HasSubstr("step_time_s"));
+    EXPECT_THAT(refusal("", plan_of_log("megatrno")), HasSubstr("did you mean 'megatron'"));
+    EXPECT_THAT(refusal("step: 1  loss: 1.0  tps: 100  tflops: 1.0\n", {.path = "job.log"}), HasSubstr("job.log:1:"));
+}
+
+TEST(LogReader, FindsNothingInOtherText)
+{
+    LogReader reader(plan_of_log());
+    EXPECT_THAT(steps_of("hello\nloading 3/4 shards\n{\"step\": 1}\n", reader), SizeIs(0));
+    EXPECT_EQ(reader.trainer(), "");
+    EXPECT_EQ(reader.lines(), 3);
+}
+
+}  // namespace
+}  // namespace prismopt
