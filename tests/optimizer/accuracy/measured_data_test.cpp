@@ -76,9 +76,10 @@ TEST(MeasuredData, IsMatchedBySource)
     EXPECT_LT(kinds.at("all: dense, 16 bits or more").mean_absolute, 0.0565);
     EXPECT_LT(kinds.at("all: dense, 16 bits or more").median_absolute, 0.0365);
     EXPECT_LT(kinds.at("all: dense, fewer than 16 bits").mean_absolute, 0.05);
-    EXPECT_LT(kinds.at("all: mixtures of experts").mean_absolute, 0.15);
+    EXPECT_GE(kinds.at("all: mixtures of experts").rows, 84U);
+    EXPECT_LT(kinds.at("all: mixtures of experts").mean_absolute, 0.09);
     EXPECT_GE(kinds.at("all: hybrids and windows").rows, 39U);
-    EXPECT_LT(kinds.at("all: hybrids and windows").mean_absolute, 0.12);
+    EXPECT_LT(kinds.at("all: hybrids and windows").mean_absolute, 0.13);
 }
 
 }  // namespace
