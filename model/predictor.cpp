@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace prismopt {
@@ -50,6 +51,17 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
         d.quantiles.push_back(quantile(p).value);
     }
     return d;
+}
+
+/// The larger of both bounds; a quantile is not below the mean.
+LeastStep at_least(double mean_s, const LeastStep& other)
+{
+    LeastStep step{std::max(mean_s, other.mean_s), other.quantiles_s};
+    step.quantiles_s.resize(2, 0.0);
+    for (double& quantile_s : step.quantiles_s) {
+        quantile_s = std::max(quantile_s, step.mean_s);
+    }
+    return step;
 }
 
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
@@ -145,15 +157,18 @@ const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
     return found->second ? &*found->second : nullptr;
 }
 
-Predictor::LeastStep Predictor::least_step(const ExecutionGraph& graph, std::span<const StagePath> paths,
-                                           double noise_free_s) const
+const GroupFactor& Predictor::group_of(const ExecutionGraph& graph)
 {
-    if (compilers_.size() > 1) {  // the quantile of a sum is no sum of quantiles: several phases count with their means
-        return {noise_free_s, noise_free_s, noise_free_s};
+    constexpr std::size_t most_groups = 4096;  // of 16 kB
+    const std::pair key(graph.placement.tp, graph.segment_cv);
+    auto found = groups_.find(key);
+    if (found == groups_.end()) {
+        if (groups_.size() == most_groups) {
+            groups_.clear();
+        }
+        found = groups_.emplace(key, GroupFactor(graph.group)).first;
     }
-    constexpr std::array quantiles{0.95, 0.99};
-    const std::vector<double> slowest = slowest_group_bounds(graph, paths, noise_free_s, quantiles);
-    return {noise_free_s, slowest[0], slowest[1]};
+    return found->second;
 }
 
 std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const
@@ -168,8 +183,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         const double count = problem_.phases[phase].steps() * (1.0 - single_precision);
         phase_s.push_back(count * steps[phase].mean_s);
         productive_s += phase_s.back();
-        productive_p95_s += count * steps[phase].p95_s;
-        productive_p99_s += count * steps[phase].p99_s;
+        productive_p95_s += count * steps[phase].quantiles_s[0];
+        productive_p99_s += count * steps[phase].quantiles_s[1];
     }
     for (double& share : phase_s) {
         share /= productive_s;
@@ -202,7 +217,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
 }
 
 /// Of each phase from the longest paths, without what depends on sharding and placement. Nothing if that is not known.
-std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& plan)
+std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& plan, Cutoff& cutoff)
 {
     if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
         return std::nullopt;
@@ -215,24 +230,44 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
         if (!least_s) {
             return std::nullopt;
         }
-        steps.push_back({*least_s, *least_s, *least_s});
+        steps.push_back(at_least(*least_s, {}));
     }
-    const auto bound = bound_of_run(plan, steps);
-    return std::holds_alternative<NoiseFree>(bound) ? std::optional(std::get<NoiseFree>(bound)) : std::nullopt;
-}
-
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, const Suffices& suffices)
-{
-    if (suffices) {
-        if (const auto first = bound_of_any_sharding(plan); first && suffices(*first)) {
-            return *first;
+    double* shortest_s = nullptr;
+    if (steps.size() == 1) {
+        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares);
+        shortest_s = &cutoff.shortest_s_.try_emplace(run, std::numeric_limits<double>::infinity()).first->second;
+        if (steps.front().mean_s >= *shortest_s) {
+            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision)};
         }
     }
+    const auto bound = bound_of_run(plan, steps);
+    const auto* found = std::get_if<NoiseFree>(&bound);
+    if (found == nullptr || !cutoff.suffices(*found)) {
+        return std::nullopt;
+    }
+    if (shortest_s != nullptr) {
+        *shortest_s = steps.front().mean_s;
+    }
+    return *found;
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan) { return bound(plan, nullptr); }
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
+{
+    if (const auto first = bound_of_any_sharding(plan, cutoff)) {
+        return *first;
+    }
+    return bound(plan, &cutoff);
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff* cutoff)
+{
     std::vector<ExecutionGraph> graphs;
     std::vector<std::vector<StagePath>> paths;
     double memory_bytes = 0.0;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
+        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::bounds);
         if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
             refusal->phase = static_cast<int>(phase) + 1;
             return *refusal;
@@ -242,12 +277,28 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, c
         paths.push_back(stage_paths(result.graph, paths_of(result.graph.program->shape)->paths));
         graphs.push_back(std::move(result.graph));
     }
-    std::vector<LeastStep> steps(graphs.size());
-    const auto from = [&](auto&& noise_free_s, double margin) {
+    std::vector<LeastStep> from_groups(graphs.size());
+    const auto take_groups = [&](auto&& paths_of_phase) {
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            LeastStep& step = steps[phase];
-            step = least_step(graphs[phase], paths[phase], noise_free_s(phase));
-            step = {step.mean_s * (1.0 - margin), step.p95_s * (1.0 - margin), step.p99_s * (1.0 - margin)};
+            const LeastStep found =
+                slowest_group_bounds(graphs[phase], group_of(graphs[phase]), paths_of_phase(phase), bounded_quantiles);
+            LeastStep& known = from_groups[phase];
+            known.mean_s = std::max(known.mean_s, found.mean_s);
+            known.quantiles_s.resize(
+                graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
+            std::transform(known.quantiles_s.begin(), known.quantiles_s.end(), found.quantiles_s.begin(),
+                           known.quantiles_s.begin(), [](double a, double b) { return std::max(a, b); });
+        }
+    };
+    take_groups([&](std::size_t phase) -> const std::vector<StagePath>& { return paths[phase]; });
+    const auto from = [&](auto&& noise_free_s, double margin) {
+        std::vector<LeastStep> steps;
+        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
+            steps.push_back(at_least(noise_free_s(phase), from_groups[phase]));
+            steps.back().mean_s *= 1.0 - margin;
+            for (double& quantile_s : steps.back().quantiles_s) {
+                quantile_s *= 1.0 - margin;
+            }
         }
         auto bound = bound_of_run(plan, steps);
         if (auto* found = std::get_if<NoiseFree>(&bound)) {
@@ -255,15 +306,24 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, c
         }
         return bound;
     };
-    if (suffices) {
+    if (cutoff != nullptr) {
         constexpr double rounding = 1e-9;  // of sums in another order
         const auto early =
             from([&](std::size_t phase) { return longest_path(paths[phase]) + optimizer_time(graphs[phase]); }, rounding);
-        if (std::holds_alternative<NoiseFree>(early) && suffices(std::get<NoiseFree>(early))) {
+        if (std::holds_alternative<NoiseFree>(early) && cutoff->suffices(std::get<NoiseFree>(early))) {
             return early;
         }
     }
-    return from([&](std::size_t phase) { return noise_free_step(graphs[phase]).step_s; }, 0.0);
+    std::vector<double> noise_free_s;
+    std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
+                   [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
+    const auto whole = [&] { return from([&](std::size_t phase) { return noise_free_s[phase]; }, 0.0); };
+    auto bound = whole();
+    if (cutoff != nullptr && std::holds_alternative<NoiseFree>(bound) && !cutoff->suffices(std::get<NoiseFree>(bound))) {
+        take_groups([&](std::size_t phase) { return own_stage_paths(graphs[phase]); });
+        bound = whole();
+    }
+    return bound;
 }
 
 std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, const DrawRange& range,

@@ -13,11 +13,14 @@
 #include "model/step/graph/slowest_group.hpp"
 #include "model/step/sample/sampler.hpp"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,18 +46,37 @@ using PhaseDraws = std::vector<std::vector<double>>;
 /// Returns the quantile nodes of the factor of the whole step, which is integrated instead of drawn; empty if it does not vary.
 std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise);
 
+/// Which bounds are high enough; a tighter one is not needed then. Bounds that are nowhere lower than one that suffices must suffice.
+///
+/// Remembers for each number of GPUs, checkpoint interval and number of spares the shortest step that sufficed: a longer one does, too,
+/// without the bounds of its run.
+class Cutoff {
+public:
+    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices) : suffices_(std::move(suffices)) {}
+
+    bool suffices(const NoiseFree& bound) const { return suffices_(bound); }
+
+private:
+    friend class Predictor;
+    using Run = std::tuple<const void*, int, int, double, int>;  // predictor, GPUs, nodes, interval, spares
+
+    std::function<bool(const NoiseFree&)> suffices_;
+    std::map<Run, double> shortest_s_;
+};
+
 /// Predicts plans of one problem. Use one predictor per thread.
 class Predictor {
 public:
     /// The problem must outlive the predictor.
     explicit Predictor(const Problem& problem);
 
-    /// Whether a bound is high enough; a tighter one is not needed then.
-    using Suffices = std::function<bool(const NoiseFree&)>;
     /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
-    /// infeasible, checked for every phase. With `suffices`, looser bounds that cost less are tried first: of the plan with whatever
-    /// sharding, before it is known to be feasible (with `memory_bytes` zero); and from the longest paths of a few stages.
-    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, const Suffices& suffices = {});
+    /// infeasible, checked for every phase.
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
+    /// The same, but tries looser bounds that cost less first and stops at one that suffices: of the plan with whatever sharding, before
+    /// it is known to be feasible (with `memory_bytes` zero, and only the step where it is known to suffice); from the longest paths of a
+    /// few stages; and the one above. The last one, if none suffices, is from the longest paths of all stages.
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
@@ -85,22 +107,21 @@ private:
     std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
                                   const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;
-    /// Lower bounds of the mean step of a fleet: of its mean and its quantiles over fleets, in seconds.
-    struct LeastStep {
-        double mean_s = 0.0;
-        double p95_s = 0.0;
-        double p99_s = 0.0;
-    };
+    /// Lower bounds of the mean step of a fleet in one phase: of its mean, and of these quantiles over fleets where there is no other phase.
+    static constexpr std::array bounded_quantiles{0.95, 0.99};
+    const GroupFactor& group_of(const ExecutionGraph& graph);
     /// Returns the paths of a schedule; nothing if it is infeasible.
     const ProgramPaths* paths_of(const ScheduleShape& shape);
-    LeastStep least_step(const ExecutionGraph& graph, std::span<const StagePath> paths, double noise_free_s) const;
     /// Returns the bound of the whole run, without memory.
     std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const;
-    std::optional<NoiseFree> bound_of_any_sharding(const ParallelPlan& plan);
+    /// Returns such a bound if it suffices.
+    std::optional<NoiseFree> bound_of_any_sharding(const ParallelPlan& plan, Cutoff& cutoff);
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff* cutoff);
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
     FailureTables failure_tables_;
+    std::map<std::pair<int, double>, GroupFactor> groups_;  // by degree and segment cv
     std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;
     std::size_t cached_counts_ = 0;  // of ops, in paths_
 };

@@ -133,6 +133,14 @@ void Archive::add(std::span<const Answer> answers)
 void Archive::add(const Sweep& sweep)
 {
     const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
+    if (sweep.range.again && sweep.feasible.size() == 1) {  // one of many
+        const Bound& bound = sweep.feasible.front();
+        const auto at = std::lower_bound(bounds_.begin(), bounds_.end(), bound, by_index);
+        if (at != bounds_.end() && at->index == bound.index) {
+            at->objectives = bound.objectives;
+            return;
+        }
+    }
     const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
     bounds_.insert(bounds_.end(), sweep.feasible.begin(), sweep.feasible.end());
     if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {

@@ -57,7 +57,7 @@ public:
 
     /// Evaluated points by index, each at the highest rung that it reached.
     const std::map<std::uint64_t, Evaluation>& evaluations() const { return evaluations_; }
-    /// The feasible points that the sweeps returned, in index order.
+    /// The feasible points that the sweeps returned, in index order; of a point that was swept alone again, the newest bound.
     const std::vector<Bound>& bounds() const { return bounds_; }
     /// Rejected tuples by reason, in order of first appearance.
     const std::vector<Rejected>& rejected() const { return rejected_; }

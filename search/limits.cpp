@@ -26,6 +26,15 @@ bool Limits::rule_out(std::size_t owner, std::span<const double> low, std::uint6
     return false;
 }
 
+std::vector<std::size_t> Limits::owners() const
+{
+    std::vector<std::size_t> owners;
+    for (const Limit& limit : limits_) owners.push_back(limit.owner);
+    std::sort(owners.begin(), owners.end());
+    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+    return owners;
+}
+
 std::vector<std::vector<double>> Limits::sorted() const
 {
     std::vector<std::vector<double>> sorted;

@@ -21,6 +21,8 @@ public:
     /// Whether a limit of another owner, newer than `after`, dominates the lower limits of a point.
     bool rule_out(std::size_t owner, std::span<const double> low, std::uint64_t after) const;
 
+    /// Owners of the limits, ascending.
+    std::vector<std::size_t> owners() const;
     /// In lexicographic order.
     std::vector<std::vector<double>> sorted() const;
 

@@ -71,6 +71,14 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
+/// What is known of the least value of an objective over all feasible points, with the confidence of the search.
+struct Gap {
+    double limit = 0.0;  // some point's value is at most this
+    double bound = 0.0;  // no point's value is below this
+
+    double relative() const { return limit > 0.0 ? (limit - bound) / limit : 0.0; }
+};
+
 /// Outcome of a search, for programs and for readers.
 struct Outcome {
     bool proved = false;  // for this model, these draws and `confidence`
@@ -82,6 +90,7 @@ struct Outcome {
     std::uint64_t open = 0;       // neither
     // Further points, excluded by a lower bound before it was known whether they are feasible.
     std::uint64_t unchecked = 0;
+    std::vector<Gap> gaps;  // by objective; empty as long as they are not known
 };
 
 /// Parameters of a study for a strategy.

@@ -186,15 +186,41 @@ ChainDistributions::PartDistributions& ChainDistributions::part(const PassCost& 
     const auto [at, missing] = parts_.try_emplace(std::make_tuple(&cost, inside));
     PartDistributions& distributions = at->second;
     if (missing) {
-        const GridDistribution own = with_surplus(waiting(cost, widths), surplus_of(cost), 1.0 - imbalance_.correlation, 1);
+        const GridDistribution own =
+            with_surplus(sum_of(between_barriers(cost, widths)), surplus_of(cost), 1.0 - imbalance_.correlation, 1);
         distributions.compute = {longest_of(own, widths.layer)};
         distributions.communication = {messages(cost.exposed)};
     }
     return distributions;
 }
 
-/// Of one repetition of a part, its barriers taken as a circle that starts after one of the widest.
-GridDistribution ChainDistributions::waiting(const PassCost& cost, const BarrierWidths& widths) const
+bool ChainDistributions::varies_by_load(const PassCost& cost) const
+{
+    return imbalance_.distribution.cv() > 0.0 && surplus_of(cost).seconds > 0.0;
+}
+
+double ChainDistributions::mean_compute(const ChunkPass& pass, const BarrierWidths& widths)
+{
+    bool by_kernels = operation_.cv() == 0.0 && widths.layer == 1 && widths.pass == 1;
+    pass.for_parts([&](int, const PassCost& cost) { by_kernels = by_kernels && !varies_by_load(cost); });
+    if (!by_kernels) {
+        return compose(pass, widths).compute.mean_s;
+    }
+    double mean = 0.0;
+    pass.for_parts([&](int count, const PassCost& cost) {
+        const auto [at, missing] = means_.try_emplace(std::make_tuple(&cost, widths), 0.0);
+        if (missing) {
+            for (const GridDistribution& part : between_barriers(cost, widths)) {
+                at->second += part.mean;
+            }
+        }
+        mean += count * at->second;
+    });
+    return mean;
+}
+
+/// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after one of these.
+std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCost& cost, const BarrierWidths& widths) const
 {
     const std::array<int, 3> width{widths.tensor, widths.context, widths.experts};
     const std::size_t count = cost.segments.size();
@@ -223,7 +249,7 @@ GridDistribution ChainDistributions::waiting(const PassCost& cost, const Barrier
             since[kind - 1].clear();
         }
     }
-    return sum_of(since[widest]);
+    return std::move(since[widest]);
 }
 
 GridDistribution ChainDistributions::segment(const Segment& kernels) const

@@ -68,6 +68,9 @@ public:
     const ComposedPass& compose(const ChunkPass& pass, const BarrierWidths& widths);
     const ComposedPass& compose(const ChunkPass& pass, int width) { return compose(pass, BarrierWidths{width}); }
 
+    /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone, because means add up.
+    double mean_compute(const ChunkPass& pass, const BarrierWidths& widths);
+
 private:
     /// Distributions of a part repeated 1, 2, 4, ... times.
     struct PartDistributions {
@@ -78,7 +81,8 @@ private:
     using PassKey = std::pair<std::vector<std::pair<const PassCost*, int>>, BarrierWidths>;  // parts and their counts
 
     PartDistributions& part(const PassCost& cost, const BarrierWidths& widths);
-    GridDistribution waiting(const PassCost& cost, const BarrierWidths& widths) const;
+    std::vector<GridDistribution> between_barriers(const PassCost& cost, const BarrierWidths& widths) const;
+    bool varies_by_load(const PassCost& cost) const;
     GridDistribution segment(const Segment& kernels) const;
     GridDistribution messages(const std::vector<Exposed>& exposed) const;
     const KernelDistribution& distribution_of(KernelClass kind) const { return residual_[static_cast<std::size_t>(kind)]; }
@@ -95,6 +99,7 @@ private:
     std::vector<std::shared_ptr<const StandardDistribution>> shapes_;  // all different
     std::map<std::tuple<const PassCost*, BarrierWidths>, PartDistributions> parts_;
     std::map<PassKey, ComposedPass> passes_;
+    std::map<std::tuple<const PassCost*, BarrierWidths>, double> means_;  // of the compute of one repetition of a part
 };
 
 }  // namespace prismopt

@@ -9,13 +9,8 @@ namespace prismopt {
 
 namespace {
 
-constexpr float slowness = 1.1F;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr float never = -std::numeric_limits<float>::infinity();
-
-/// By Pass.
-constexpr std::array<float, 6> duration{1.0F, 2.0F, 1.0F, 1.0F, 0.0F, 3.0F};
-float duration_of(const ProgramOp& op) { return duration[static_cast<std::size_t>(op.pass)]; }
 
 /// Of each op: its start with the op that decides it, and the longest path from its end with the op that comes next on it.
 struct Neighbours {
@@ -25,7 +20,7 @@ struct Neighbours {
     std::vector<std::uint32_t> next;
 };
 
-Neighbours neighbours_of(const Program& program)
+Neighbours neighbours_of(const Program& program, const PathTimes& times)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::size_t count = ops.size();
@@ -33,13 +28,14 @@ Neighbours neighbours_of(const Program& program)
                   std::vector<std::uint32_t>(count, none)};
     std::vector<std::uint32_t> writer(program.slots, none);  // [slot]
     std::vector<std::uint32_t> latest(program.shape.stages, none);
-    const auto end_of = [&](std::uint32_t i) { return i == none ? 0.0F : at.start[i] + duration_of(ops[i]); };
+    const auto end_of = [&](std::uint32_t i) { return i == none ? 0.0F : at.start[i] + times.seconds[ops[i].distribution]; };
     for (std::uint32_t i = 0; i < count; ++i) {
         const ProgramOp& op = ops[i];
         const std::uint32_t feeder = op.in == Program::start ? none : writer[op.in];
-        at.before[i] = feeder != none && end_of(feeder) > end_of(latest[op.stage]) ? feeder : latest[op.stage];
-        at.before[i] = at.before[i] == none ? feeder : at.before[i];
-        at.start[i] = end_of(at.before[i]);
+        const float fed = end_of(feeder) + times.transfer[op.distribution];
+        const bool waits = feeder != none && fed >= end_of(latest[op.stage]);  // of equals the feeder: some transfer takes time
+        at.before[i] = waits ? feeder : latest[op.stage];
+        at.start[i] = waits ? fed : end_of(latest[op.stage]);
         latest[op.stage] = i;
         writer[op.out] = i;
     }
@@ -52,51 +48,107 @@ Neighbours neighbours_of(const Program& program)
     std::vector<Successor> following(program.shape.stages);
     for (auto i = static_cast<std::uint32_t>(count); i-- > 0;) {
         const ProgramOp& op = ops[i];
-        Successor best =
-            following[op.stage].op == none ? Successor{0.0F, none} : following[op.stage];  // none: the stage's step ends
+        Successor best = following[op.stage];
+        if (best.op == none) {  // the stage's step ends
+            best.length = times.after[op.part];
+        }
         if (reader[op.out].length > best.length) {
             best = reader[op.out];
         }
         reader[op.out] = {};
         at.after[i] = best.length;
         at.next[i] = best.op;
-        const Successor own{duration_of(op) + best.length, i};
-        following[op.stage] = own;
-        if (op.in != Program::start && own.length > reader[op.in].length) {
-            reader[op.in] = own;
+        const float length = times.seconds[op.distribution] + best.length;
+        following[op.stage] = {length, i};
+        if (op.in != Program::start && length + times.transfer[op.distribution] > reader[op.in].length) {
+            reader[op.in] = {length + times.transfer[op.distribution], i};
         }
     }
     return at;
 }
 
-/// First and last op in its stage of the path to be chosen.
-struct Inside {
-    float entered = never;  // slowed time before the first op, less all slowed ops of the stage before that
-    std::uint32_t entry = none;
-    float slowed = 0.0F;  // all ops of the stage so far
-    float longest = never;
-    std::uint32_t first = none;
-    std::uint32_t last = none;
+/// The path of each stage: it stays there but where an op waits for others, and follows what that op waits for back to the stage or to
+/// the beginning of the step.
+struct Stays {
+    std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
+    std::vector<std::uint32_t> entry;  // [op]: the first op of the stay that it belongs to
+    std::vector<std::uint32_t> left;   // [op], if it is the first of a stay: the last one of the stay before; none: there is none
+    std::vector<std::uint32_t> last;   // [stage]: the last op of the path's last stay
 };
 
-std::vector<Inside> longest_stays(const Program& program, const Neighbours& at)
+Stays longest_stays(const Program& program, const PathTimes& times, const Neighbours& at)
 {
-    std::vector<Inside> stages(program.shape.stages);
-    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-        Inside& stage = stages[program.ops[i].stage];
-        if (at.start[i] - stage.slowed > stage.entered) {
-            stage.entered = at.start[i] - stage.slowed;
-            stage.entry = i;
+    const std::vector<ProgramOp>& ops = program.ops;
+    const std::vector<std::uint32_t> no_ops(ops.size(), none);
+    Stays stays{no_ops, no_ops, no_ops, std::vector<std::uint32_t>(program.shape.stages, none)};
+    std::vector<float> entered(
+        ops.size());  // [op]: slowed time of the path before the stay, less all slowed ops of the stage before
+    std::vector<float> slowed(ops.size());  // [op]: all ops of the stage up to this one
+    std::vector<std::uint32_t> latest(program.shape.stages, none);
+    std::vector<float> longest(program.shape.stages, never);
+    const int longest_chain = 4 * program.shape.stages * program.shape.chunks;
+    for (std::uint32_t i = 0; i < ops.size(); ++i) {
+        const int stage = ops[i].stage;
+        const std::uint32_t own = std::exchange(latest[stage], i);
+        const float before = own == none ? 0.0F : slowed[own];
+        slowed[i] = before + times.slowed[ops[i].distribution];
+        stays.own[i] = own;
+        stays.entry[i] = own == none ? i : stays.entry[own];
+        entered[i] = own == none ? at.start[i] : entered[own];
+        if (own != none && at.before[i] != own) {
+            std::uint32_t from = at.before[i];
+            for (int link = 0; from != none && ops[from].stage != stage && link < longest_chain; ++link) {
+                from = at.before[from];
+            }
+            const bool returns = from != none && ops[from].stage == stage;
+            const float chain = at.start[i] - (returns ? at.start[from] + times.seconds[ops[from].distribution] : 0.0F);
+            const float arrived = (returns ? entered[from] + slowed[from] : 0.0F) + chain - before;
+            if (arrived > entered[i]) {
+                entered[i] = arrived;
+                stays.entry[i] = i;
+                stays.left[i] = returns ? from : none;
+            }
         }
-        stage.slowed += slowness * duration_of(program.ops[i]);
-        const float length = stage.entered + stage.slowed + at.after[i];
-        if (length > stage.longest) {
-            stage.longest = length;
-            stage.first = stage.entry;
-            stage.last = i;
+        const float length = entered[i] + slowed[i] + at.after[i];
+        if (length > longest[stage]) {
+            longest[stage] = length;
+            stays.last[stage] = i;
         }
     }
-    return stages;
+    return stays;
+}
+
+/// The ops of the path up to `last`, from the last to the first.
+std::vector<std::uint32_t> ops_until(std::uint32_t last, const Neighbours& at, const Stays& stays)
+{
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t op = last; op != none;) {
+        const std::uint32_t entry = stays.entry[op];
+        for (; op != entry; op = stays.own[op]) {
+            path.push_back(op);
+        }
+        path.push_back(entry);
+        for (op = at.before[entry]; op != stays.left[entry]; op = at.before[op]) {
+            path.push_back(op);
+        }
+    }
+    return path;
+}
+
+/// Forward passes take one unit, backward passes two; by Pass.
+PathTimes usual_times(const Program& program)
+{
+    constexpr std::array<float, 6> units{1.0F, 2.0F, 1.0F, 1.0F, 0.0F, 3.0F};
+    constexpr float slowness = 1.1F;
+    const std::size_t parts = static_cast<std::size_t>(program.shape.stages) * program.shape.chunks;
+    PathTimes times;
+    for (std::size_t i = 0; i < parts * program.passes; ++i) {
+        times.seconds.push_back(units[i % program.passes]);
+        times.slowed.push_back(slowness * times.seconds.back());
+    }
+    times.transfer.assign(times.seconds.size(), 0.0F);
+    times.after.assign(parts, 0.0F);
+    return times;
 }
 
 /// Counts by the distribution of ops.
@@ -129,42 +181,39 @@ private:
 
 }  // namespace
 
-ProgramPaths program_paths(const Program& program, int most)
+ProgramPaths program_paths(const Program& program, int most) { return program_paths(program, usual_times(program), most); }
+
+ProgramPaths program_paths(const Program& program, const PathTimes& times, int most)
 {
     const std::vector<ProgramOp>& ops = program.ops;
-    const Neighbours at = neighbours_of(program);
-    const std::vector<Inside> stays = longest_stays(program, at);
+    const Neighbours at = neighbours_of(program, times);
+    const Stays stays = longest_stays(program, times, at);
     const int stages = program.shape.stages;
     const int chosen = std::min(stages, most);
-    Counter counter(static_cast<std::size_t>(stages) * program.shape.chunks * program.passes);
-    // Between two ops of a stage that follow each other nothing is transferred.
-    const auto transferred = [&](std::uint32_t from, std::uint32_t to) {
-        return from != none && (ops[from].stage != ops[to].stage || ops[from].out == ops[to].in);
-    };
+    const std::size_t distributions = static_cast<std::size_t>(stages) * program.shape.chunks * program.passes;
+    Counter own(distributions);
+    Counter others(distributions);
     ProgramPaths result{program.passes, {}};
     for (int i = 0; i < chosen; ++i) {
         ProgramPath& path = result.paths.emplace_back();
         path.stage = chosen > 1 ? i * (stages - 1) / (chosen - 1) : 0;
-        const Inside& stay = stays[path.stage];
-        counter.add(ops[stay.first], transferred(at.before[stay.first], stay.first));
-        for (std::uint32_t op = stay.first + 1; op <= stay.last; ++op) {
-            if (ops[op].stage == path.stage) {
-                counter.add(ops[op], false);
-            }
+        const auto add = [&](std::uint32_t before, std::uint32_t op) {
+            // Between two ops of a stage that follow each other nothing is transferred.
+            const bool transferred = before != none && (ops[before].stage != ops[op].stage || ops[before].out == ops[op].in);
+            (ops[op].stage == path.stage ? own : others).add(ops[op], transferred);
+        };
+        const std::vector<std::uint32_t> until = ops_until(stays.last[path.stage], at, stays);
+        for (std::size_t k = 0; k < until.size(); ++k) {
+            add(k + 1 < until.size() ? until[k + 1] : none, until[k]);
         }
-        path.own = counter.take();
-        std::uint32_t first = stay.first;
-        for (std::uint32_t op = at.before[first]; op != none; op = at.before[op]) {
-            counter.add(ops[op], transferred(at.before[op], op));
-            first = op;
-        }
-        std::uint32_t last = stay.last;
+        std::uint32_t last = until.front();
         for (std::uint32_t op = at.next[last]; op != none; op = at.next[op]) {
-            counter.add(ops[op], transferred(last, op));
+            add(last, op);
             last = op;
         }
-        path.others = counter.take();
-        path.first_part = ops[first].part;
+        path.own = own.take();
+        path.others = others.take();
+        path.first_part = ops[until.back()].part;
         path.last_part = ops[last].part;
     }
     return result;

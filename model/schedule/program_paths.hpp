@@ -19,8 +19,8 @@ struct ProgramPath {
         std::uint32_t transfers = 0;
     };
     int stage = 0;                 // in which it stays as long as it can
-    std::vector<Count> own;        // ops there, from the first to the last without a gap
-    std::vector<Count> others;     // ops before and after these; may be of the same stage
+    std::vector<Count> own;        // ops there
+    std::vector<Count> others;     // ops of other stages
     std::uint32_t first_part = 0;  // of its first op, which waits for the part's parameters
     std::uint32_t last_part = 0;   // of its last op, the last one of its stage
 };
@@ -30,9 +30,19 @@ struct ProgramPaths {
     std::vector<ProgramPath> paths;
 };
 
-/// Returns the longest path of up to `most` stages, spread evenly over the pipeline with its first and last stage, if that stage is a tenth
-/// slower than the others, a whole backward pass takes twice as long as a forward pass or each part of a split one, and transfers take no
-/// time. Any path is a lower bound of the step, whatever the durations are.
+/// Durations by which paths are chosen.
+struct PathTimes {
+    std::vector<float> seconds;   // [distribution] of an op
+    std::vector<float> slowed;    // [distribution]: of an op in the stage in which the path stays
+    std::vector<float> transfer;  // [distribution]: before an op that is fed by another stage
+    std::vector<float> after;     // [part]: after the last op of a stage
+};
+
+/// Returns long paths of up to `most` stages, spread evenly over the pipeline with its first and last stage, if that stage is slowed. Any
+/// path is a lower bound of the step, whatever the durations are.
+ProgramPaths program_paths(const Program& program, const PathTimes& times, int most);
+/// The same where a stage is slowed by a tenth, a whole backward pass takes twice as long as a forward pass or each part of a split one, and
+/// transfers take no time.
 ProgramPaths program_paths(const Program& program, int most = 16);
 
 }  // namespace prismopt

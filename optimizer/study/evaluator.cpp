@@ -134,14 +134,12 @@ Sweep Worker::sweep(const SweepRange& range)
         return objectives;
     };
     std::uint64_t unchecked = 0;
-    Predictor::Suffices excluded;
-    if (!range.limits.empty()) {
-        excluded = [&](const NoiseFree& bound) { return excludes(range.limits, objectives_of(bound)); };
-    }
+    Cutoff excluded([&](const NoiseFree& bound) { return excludes(range.limits, objectives_of(bound)); });
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
-        const auto bound = bench_.of(model_.designs.hardware(point)).bound(plan, excluded);
+        Predictor& predictor = bench_.of(model_.designs.hardware(point));
+        const auto bound = range.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model, *refusal, design_text(plan));
             return;

@@ -28,6 +28,17 @@ std::vector<double> values_of(const Evaluation& evaluation)
 
 }  // namespace
 
+std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Objective*>& objectives)
+{
+    std::string text;
+    for (std::size_t k = 0; k < gaps.size(); ++k) {
+        const std::string share =
+            std::isfinite(gaps[k].relative()) ? fmt::format("{:.2f} %", 100.0 * gaps[k].relative()) : "unknown";
+        text += fmt::format("{}{} {}", k == 0 ? "" : ", ", objectives[k]->name, share);
+    }
+    return text;
+}
+
 Progress::Progress() : start_(std::chrono::steady_clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 double Progress::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -88,6 +99,9 @@ void Progress::show(const Archive& archive, const State& state)
             fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
                         state.pruned, state.evaluated, state.open, archive.front().size(),
                         curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
+    }
+    if (!state.gaps.empty()) {
+        text += ", gap: " + state.gaps;
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
     text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);

@@ -258,7 +258,8 @@ private:
                                   .answered = answered_,
                                   .asked = asked_count_,
                                   .idle_share = scheduler_.idle_share(),
-                                  .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())});
+                                  .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front()),
+                                  .gaps = gaps_text(outcome.gaps, model_.objectives)});
     }
 
     const StudyModel& model_;
@@ -354,8 +355,11 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
     if (stopped) {
         search.fill_provisional_front(results);
         results.study.outcome.proved = false;
-        results.study.outcome.text = fmt::format("stopped by {}; {}; continue with: prismopt resume {}", *stopped,
-                                                 results.study.outcome.text, options.out);
+        const std::string gaps = gaps_text(results.study.outcome.gaps, model.objectives);
+        results.study.outcome.text =
+            fmt::format("stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome.text,
+                        gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
+                        options.out);
     }
     scheduler.release();
     for (std::size_t rank = 0; rank < scheduler.accounts().size(); ++rank) {

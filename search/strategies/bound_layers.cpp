@@ -19,12 +19,15 @@ std::span<const double> BoundLayers::bound(std::size_t place) const
     return std::span(bounds_).subspan(place * objectives_, objectives_);
 }
 
+bool BoundLayers::lower(std::size_t a, std::size_t b) const
+{
+    const auto [left, right] = std::mismatch(bound(a).begin(), bound(a).end(), bound(b).begin());
+    return left == bound(a).end() ? index_[a] < index_[b] : *left < *right;
+}
+
 void BoundLayers::put_in_order()
 {
-    const auto lower = [this](std::size_t a, std::size_t b) {
-        const auto [left, right] = std::mismatch(bound(a).begin(), bound(a).end(), bound(b).begin());
-        return left == bound(a).end() ? index_[a] < index_[b] : *left < *right;
-    };
+    const auto lower = [this](std::size_t a, std::size_t b) { return this->lower(a, b); };
     std::vector<std::size_t> order(index_.size() - ordered_);
     std::iota(order.begin(), order.end(), ordered_);
     std::sort(order.begin(), order.end(), lower);
@@ -70,6 +73,42 @@ std::size_t BoundLayers::exclude(const Limits& limits)
 {
     filter(limits, [](std::size_t) { return true; });
     return alive_.size();
+}
+
+std::vector<std::uint64_t> BoundLayers::remaining() const
+{
+    std::vector<std::uint64_t> indices;
+    std::transform(alive_.begin(), alive_.end(), std::back_inserter(indices),
+                   [this](std::size_t place) { return index_[place]; });
+    return indices;
+}
+
+void BoundLayers::lower_to_least(std::vector<double>& least) const
+{
+    const auto lower = [&](std::size_t place) {
+        for (std::size_t k = 0; k < objectives_; ++k) least[k] = std::min(least[k], bound(place)[k]);
+    };
+    std::for_each(alive_.begin(), alive_.end(), lower);
+    std::for_each(layer_.begin() + static_cast<std::ptrdiff_t>(layer_done_), layer_.end(), lower);
+}
+
+void BoundLayers::tighten(std::span<const std::uint64_t> looked_at, std::span<const Bound> tighter)
+{
+    const auto by_index = [](const Bound& bound, std::uint64_t index) { return bound.index < index; };
+    std::size_t kept = 0;
+    for (const std::size_t place : alive_) {
+        const auto found = std::lower_bound(tighter.begin(), tighter.end(), index_[place], by_index);
+        if (found != tighter.end() && found->index == index_[place]) {
+            std::copy(found->objectives.begin(), found->objectives.end(),
+                      bounds_.begin() + static_cast<std::ptrdiff_t>(place * objectives_));
+        } else if (std::binary_search(looked_at.begin(), looked_at.end(), index_[place])) {
+            ++excluded_;
+            continue;
+        }
+        alive_[kept++] = place;
+    }
+    alive_.resize(kept);
+    std::sort(alive_.begin(), alive_.end(), [this](std::size_t a, std::size_t b) { return lower(a, b); });
 }
 
 /// Takes the next layer out of the alive points, dropping on the way those that are excluded; false: none left.

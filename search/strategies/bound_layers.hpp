@@ -12,7 +12,7 @@
 
 namespace prismopt {
 
-/// Points in order have a *place*: their position in the lexicographic order of the bounds that were added together, after those
+/// Points in order have a *place*, which stays theirs: by the lexicographic order of the bounds that were added together, after those
 /// ordered before.
 class BoundLayers {
 public:
@@ -32,10 +32,20 @@ public:
     /// Removes the points that the limits exclude; returns the number of those that remain, besides those taken.
     std::size_t exclude(const Limits& limits);
 
+    /// Indices of the points that are not taken or excluded, in the order of their bounds.
+    std::vector<std::uint64_t> remaining() const;
+
+    /// Lowers each objective to the least bound of the points that are neither taken nor excluded.
+    void lower_to_least(std::vector<double>& least) const;
+
+    /// Replaces the bounds of remaining points by tighter ones, in index order. Those of `looked_at` (ascending) without one are excluded.
+    void tighten(std::span<const std::uint64_t> looked_at, std::span<const Bound> tighter);
+
     /// Number of points that the limits given to `take` and `exclude` excluded.
     std::uint64_t excluded() const { return excluded_; }
 
 private:
+    bool lower(std::size_t a, std::size_t b) const;
     bool peel(const Limits& limits);
     /// Keeps the alive points for which keep(place) holds and that no limit excludes.
     template <class Keep>

@@ -23,6 +23,9 @@ constexpr std::uint64_t parts_again = 8;
 /// Looks at the limits of a round: each has four times the draws of the one before.
 constexpr int most_looks = 4;
 
+/// Points that remain, as a multiple of the incumbents, from which limits with four times the draws are worth their cost.
+constexpr std::size_t worth_closer_limits = 8;
+
 /// Candidates before the second round of limits, and the growth of their number from one round to the next.
 constexpr std::size_t first_rounds_at = 32;
 constexpr std::size_t round_growth = 3;
@@ -102,7 +105,12 @@ void Exact::take(const Sweep& sweep)
         take_explored(sweep);
         return;
     }
+    if (!to_tighten_.empty()) {
+        take_tightened(sweep);
+        return;
+    }
     for (const Bound& feasible : sweep.feasible) {
+        if (!ranges_[swept_].limits.empty()) tight_.insert(feasible.index);
         if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
         check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
         std::vector<double> least = feasible.objectives;
@@ -134,14 +142,31 @@ void Exact::take(const Sweep& sweep)
 
 void Exact::take_explored(const Sweep& sweep)
 {
-    for (const Bound& feasible : sweep.feasible) {
-        check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
-        for (std::size_t k = 0; k < options_.objectives; ++k) {
-            if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
-        }
-    }
+    for (const Bound& feasible : sweep.feasible) check_bounds(feasible);
     explorer_->tell(sweep.feasible);
     ++swept_;
+}
+
+void Exact::take_tightened(const Sweep& sweep)
+{
+    for (const Bound& feasible : sweep.feasible) {
+        check_bounds(feasible);
+        tightened_.push_back(feasible);
+        tight_.insert(feasible.index);
+    }
+    if (++swept_ == ranges_.size()) {
+        feasible_.tighten(to_tighten_, tightened_);
+        to_tighten_.clear();
+        tightened_.clear();
+    }
+}
+
+void Exact::check_bounds(const Bound& feasible) const
+{
+    check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
+    for (std::size_t k = 0; k < options_.objectives; ++k) {
+        if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
+    }
 }
 
 /// Asks for the next generation of the exploration. Its front, in the end, is among the points that the sweep would return.
@@ -166,6 +191,23 @@ void Exact::sweep()
     }
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
     std::sort(known_.begin(), known_.end());
+}
+
+/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False: there
+/// are none.
+bool Exact::tighten()
+{
+    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
+    if (!bounded || limits_.newest() == 0) return false;
+    feasible_.exclude(limits_);
+    for (const std::uint64_t index : feasible_.remaining()) {
+        if (!tight_.contains(index)) to_tighten_.push_back(index);
+    }
+    std::sort(to_tighten_.begin(), to_tighten_.end());
+    for (const std::uint64_t index : to_tighten_) {
+        ranges_.push_back({.begin = index, .end = index + 1, .again = true, .limits = limits_.sorted()});
+    }
+    return !to_tighten_.empty();
 }
 
 /// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
@@ -364,11 +406,36 @@ void Exact::ask_scouts()
     }
 }
 
+/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one with four
+/// times the draws for those with the lowest limits.
+void Exact::open_further_round()
+{
+    while (asked_.empty() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
+        ++further_rounds_;
+        const std::size_t left = feasible_.exclude(limits_);
+        if (left <= options_.scouts) return;
+        if (further_rounds_ == 1) {
+            BoundLayers layers = feasible_;
+            std::vector<std::size_t> places = layers.take(options_.most_scouts, {});
+            std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
+            if (places.empty()) continue;
+            open_round(places);
+        } else {
+            const std::vector<std::size_t> owners = limits_.owners();
+            if (left < worth_closer_limits * owners.size()) return;
+            open_round(owners);
+            closer_ = 1;
+        }
+        ask_limits();
+    }
+}
+
 /// Fixes the incumbents of the next round of limits, before its draws are made.
 void Exact::open_round(const std::vector<std::size_t>& places)
 {
     ++round_;
     look_ = 0;
+    closer_ = 0;
     of_round_ = places.size();
     incumbents_ = places;
     with_limits_.insert(places.begin(), places.end());
@@ -384,7 +451,7 @@ void Exact::ask_limits()
     const double miss = 0.5 * (1.0 - options_.confidence) / looks / static_cast<double>(of_round_ * options_.objectives);
     for (const std::size_t place : incumbents_) {
         asked_.push_back({.index = feasible_.index(place),
-                          .rung = options_.top_rung - 1 + look_,
+                          .rung = options_.top_rung - 1 + look_ + closer_,
                           .source = {Purpose::limits, round_},
                           .miss = miss});
         whom_.push_back(place);
@@ -401,8 +468,7 @@ void Exact::open_challenge()
     drop_excluded_ranges();
     std::uint64_t withheld = 0;
     for (const Sweep& sweep : withheld_) withheld += sweep.left_out;
-    const auto limits_of_each =
-        static_cast<double>(static_cast<std::size_t>(std::max(1, options_.top_rung - 1)) * options_.objectives);
+    const auto limits_of_each = static_cast<double>(static_cast<std::size_t>(options_.top_rung) * options_.objectives);
     const double half = 0.5 * (1.0 - options_.confidence) / limits_of_each;
     miss_ = (withheld > 0 ? 0.5 : 1.0) * half / static_cast<double>(known);
     miss_withheld_ = 0.5 * half / static_cast<double>(std::max<std::uint64_t>(1, withheld));
@@ -461,6 +527,9 @@ std::vector<Request> Exact::next_requests()
         sweep();
         return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
     }
+    if (asked_.empty() && !challenged_ && tighten())
+        return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    if (asked_.empty() && !challenged_) open_further_round();
     if (asked_.empty() && !challenged_) open_challenge();
     if (asked_.empty()) ask(unsettled_leaders());
     if (asked_.empty() && candidates_.size() >= next_round_at_) ask_new_limits();
@@ -471,6 +540,33 @@ std::vector<Request> Exact::next_requests()
     std::vector<Request> requests(ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end());
     requests.insert(requests.end(), asked_.begin(), asked_.end());
     return requests;
+}
+
+/// Of what limits and bounds say together; without the points that the limits exclude, which are no better in any objective.
+std::vector<Gap> Exact::gaps() const
+{
+    std::vector<Gap> gaps;
+    const std::vector<std::vector<double>> limits = limits_.sorted();
+    if (!swept_whole() || limits.empty()) return gaps;
+    std::vector<double> least = limits.front();
+    for (const std::vector<double>& limit : limits) {
+        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], limit[k]);
+    }
+    for (const double limit : least) gaps.push_back({limit, limit});
+    feasible_.lower_to_least(least);
+    const auto lower_to = [&](std::span<const double> low) {
+        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
+    };
+    for (const Candidate& candidate : candidates_) {
+        const std::span<const double> low =
+            candidate.low.empty() ? feasible_.bound(candidate.place) : std::span<const double>(candidate.low);
+        if (!excludes(limits, low)) lower_to(low);
+    }
+    for (const Sweep& sweep : withheld_) {
+        for (const std::vector<double>& low : sweep.floor) lower_to(low);
+    }
+    for (std::size_t k = 0; k < least.size(); ++k) gaps[k].bound = least[k];
+    return gaps;
 }
 
 Outcome Exact::outcome() const
@@ -484,7 +580,8 @@ Outcome Exact::outcome() const
                     .pruned = excluded,
                     .evaluated = settled_,
                     .open = feasible - excluded - settled_,
-                    .unchecked = unchecked_};
+                    .unchecked = unchecked_,
+                    .gaps = gaps()};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;
 

@@ -27,7 +27,8 @@ struct ExactOptions {
     std::size_t batch = 64;                       // maximum number of points requested at once
     std::size_t fewest = 8;             // minimum number of new points requested at once, from further layers if one has fewer
     std::size_t scouts = 32;            // minimum number of points among which the first incumbents are chosen
-    std::size_t most_scouts = 256;      // of an explored front
+    std::size_t most_scouts = 256;      // of an explored front; also the most incumbents of the first further round
+    std::size_t further_rounds = 2;     // of limits, at most, between the sweep and the first point that is drawn to be compared
     const Space* explored = nullptr;    // explore this space for incumbents before it is swept; empty: sweep it first
     std::uint64_t seed = 1;             // of the exploration
     std::vector<bool> bounded;          // by objective: has a valid lower bound
@@ -47,7 +48,9 @@ struct ExactOptions {
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
 ///
 /// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while the space
-/// is swept.
+/// is swept. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with limits has tighter
+/// bounds where it needs them; then further incumbents are chosen among the best of them by
+/// their bounds, and limits are taken from more draws if many points remain.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the
 /// range is swept again in smaller parts, for the points that the limits do not exclude. Memory thus grows with the number of
@@ -64,6 +67,7 @@ public:
     std::vector<std::uint64_t> front() const override;
 
 private:
+    std::vector<Gap> gaps() const;
     struct Candidate {
         std::size_t place = 0;      // in feasible_
         int rung = 0;               // 0: requested, not answered yet
@@ -82,6 +86,8 @@ private:
 
     void take(const Sweep& sweep);
     void take_explored(const Sweep& sweep);
+    void take_tightened(const Sweep& sweep);
+    void check_bounds(const Bound& feasible) const;
     std::vector<std::vector<double>> drop_excluded_ranges();
     void look_again();
     /// Number of feasible points whose bounds were not returned.
@@ -97,7 +103,9 @@ private:
     std::vector<Request> next_requests();
     void explore();
     void sweep();
+    bool tighten();
     void ask_scouts();
+    void open_further_round();
     void open_round(const std::vector<std::size_t>& places);
     void ask_limits();
     void open_challenge();
@@ -114,7 +122,10 @@ private:
     std::vector<SweepRange> ranges_;          // requested so far
     std::optional<std::size_t> first_range_;  // of the sweep of the whole space; before it: single points of the exploration
     std::size_t swept_ = 0;                   // ranges answered
-    std::vector<Sweep> withheld_;       // sweeps with points left out that no limit excludes so far; without the returned points
+    std::vector<Sweep> withheld_;    // sweeps with points left out that no limit excludes so far; without the returned points
+    std::set<std::uint64_t> tight_;  // points whose bounds are those of a sweep with limits
+    std::vector<std::uint64_t> to_tighten_;  // ascending, while they are swept again
+    std::vector<Bound> tightened_;
     std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
     std::uint64_t counted_again_ = 0;  // explored points that limits excluded before the sweep, which counts them as well
@@ -140,6 +151,8 @@ private:
     std::vector<Scout> scouts_;
     bool scouted_ = false;
     std::vector<std::size_t> incumbents_;  // places whose limits the current round has still to find
+    std::size_t further_rounds_ = 0;       // opened before points are drawn to be compared
+    int closer_ = 0;                       // rungs that the current round has more than others
     std::size_t of_round_ = 0;             // number of incumbents of the current round
     int round_ = 0;
     int look_ = 0;                       // of the current round

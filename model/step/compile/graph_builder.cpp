@@ -127,8 +127,8 @@ private:
     /// Persistent factors of the GPUs and nodes.
     void set_factors()
     {
-        const double cv = segment_cv(costs_.typical(), setting_.noise.residual, placed_.widths);
-        graph_.group = setting_.noise.group_factor(graph_.placement.tp, cv);
+        graph_.segment_cv = segment_cv(costs_.typical(), setting_.noise.residual, placed_.widths);
+        graph_.group = setting_.noise.group_factor(graph_.placement.tp, graph_.segment_cv);
         if (cluster_.nodes_listed()) {
             // A known factor is of a node's slowest GPU, which all in it wait for: neither its GPUs nor itself are drawn.
             for (const int node : nodes_in_order(placed_.plan, cluster_)) {
@@ -276,6 +276,18 @@ ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Progr
                            const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
 {
     return GraphBuilder(placed, std::move(program), chunks, costs, optimizer, setting).build();
+}
+
+void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph)
+{
+    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
+        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                graph.distribution[graph.distribution_at(chunk, kinds[i])].compute_s =
+                    static_cast<float>(chains.mean_compute(costs_of[i], inside_replica(placed.widths)));
+            }
+        });
+    }
 }
 
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,

@@ -4,6 +4,7 @@
 
 #include "model/distribution/chain_distribution.hpp"
 #include "model/network/layer_cost.hpp"
+#include "model/plan/coupling.hpp"
 #include "model/schedule/program.hpp"
 #include "model/step/compile/placed_chunks.hpp"
 #include "model/step/compile/placed_plan.hpp"
@@ -17,6 +18,13 @@ namespace prismopt {
 /// network's.
 ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
                            const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting);
+
+/// Returns the barriers inside a replica alone.
+inline BarrierWidths inside_replica(const BarrierWidths& widths) { return {widths.tensor, widths.context}; }
+
+/// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that wait for each other inside
+/// ops wait longer still.
+void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph);
 
 /// Composes the distributions of the graph's durations.
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,

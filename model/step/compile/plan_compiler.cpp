@@ -92,6 +92,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         return *refusal;
     }
     result.graph = build_graph(placed, program, chunks, layer, optimizer, setting_);
+    if (purpose == CompileFor::bounds) {
+        add_waiting(placed, chunks, chains_, result.graph);
+    }
     if (purpose == CompileFor::sampling) {
         add_distributions(placed, chunks, setting_.cluster, chains_, result.graph);
     }
@@ -136,12 +139,13 @@ std::optional<double> PlanCompiler::longest_path(const ParallelPlan& plan, const
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
     const PlacedChunks chunks(shape, of_chunks, costs(layer));
     const double factor = least_factor(plan.tp * plan.cp);
+    const BarrierWidths widths = inside_replica(barrier_widths(plan));
     std::vector<double> seconds(static_cast<std::size_t>(chunks.count()) * paths.passes);
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         chunks.with_passes(chunk, paths.passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             for (std::size_t i = 0; i < kinds.size(); ++i) {
                 seconds[static_cast<std::size_t>(chunk) * paths.passes + static_cast<std::size_t>(kinds[i])] =
-                    factor * costs_of[i].compute_s() + costs_of[i].communication_s();
+                    factor * chains_.mean_compute(costs_of[i], widths) + costs_of[i].communication_s();
             }
         });
     }

@@ -44,8 +44,9 @@ struct Setting {
     std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
-/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time.
-enum class CompileFor { noise_free_step, sampling };
+/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of compute
+/// contain the waiting inside tensor-parallel groups, as those of draws do.
+enum class CompileFor { noise_free_step, bounds, sampling };
 
 /// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
 /// thread.

@@ -33,6 +33,7 @@ struct ExecutionGraph {
     std::vector<float> ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
     int exchange_tier = 0;       // network tier that gradients cross, if tiers have regimes
     QuantileTable group;         // persistent factor of a tensor-parallel group
+    double segment_cv = 0.0;     // of the work between two barriers: with the degree, it determines `group` of drawn nodes
     std::vector<float> node;     // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
     CoupledDistribution coupled;  // if replicas are coupled

@@ -1,8 +1,9 @@
 #pragma once
 
-/// Lower bound of quantiles of the step over fleets, from the slowest tensor-parallel group of the job.
+/// Lower bounds of the mean step of a fleet from its slowest tensor-parallel groups: of its mean and its quantiles over fleets.
 /// docs/methods/step-graph.md.
 
+#include "model/distribution/quantile_table.hpp"
 #include "model/schedule/program_paths.hpp"
 #include "model/step/graph/mean_step.hpp"
 
@@ -11,27 +12,54 @@
 
 namespace prismopt {
 
-/// A path with all factors at their means except those of the stage in which it stays: its length is rest_s + factor * compute_s. The
-/// stage's factor must not be below its mean, `factor`, because the rest may pass through the stage as well.
+/// A path with all factors at their means except that of the stage in which it stays: its length is rest_s + factor * compute_s.
 struct StagePath {
     double rest_s = 0.0;
+    double others_s = 0.0;  // part of the rest: compute of other stages
     double compute_s = 0.0;
-    double factor = 1.0;
+    double factor = 1.0;  // mean
 };
 
 /// Returns the paths of the program with the durations of a graph, without the optimizer's time.
 std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const ProgramPath> paths);
 
+/// Returns paths of all stages that are chosen by the graph's own durations, each stage slowed in turn.
+std::vector<StagePath> own_stage_paths(const ExecutionGraph& graph);
+
 /// Returns the length of the longest path, at the means: a lower bound of the noise-free step without the optimizer.
 double longest_path(std::span<const StagePath> paths);
 
-/// Returns a lower bound of each of these quantiles over fleets of the mean step of a fleet, in seconds; at least `least_s`, which must be
-/// a lower bound of the noise-free step or that step.
-///
-/// Of the groups of k stages in all replicas, one is at least as slow as x with probability 1 - p, if x is the quantile p^(1/n) of
-/// the factor of a group for n groups. Given the slowest, the others have at least the mean below x. The best k of the paths' stages
-/// counts. Equals `least_s` if the factors of nodes are known or groups do not vary.
-std::vector<double> slowest_group_bounds(const ExecutionGraph& graph, std::span<const StagePath> paths, double least_s,
-                                         std::span<const double> probabilities);
+/// Persistent factor of a tensor-parallel group, tabulated by its values.
+class GroupFactor {
+public:
+    explicit GroupFactor(const QuantileTable& factor);
+
+    /// Returns whether all groups are alike; the functions below then need not be called.
+    bool constant() const { return log_below_.empty(); }
+    double mean() const { return mean_; }
+    double largest() const { return largest_; }
+    /// Returns at least log P(factor <= x).
+    double log_below(double x) const;
+    /// Returns at most E[factor | factor <= x].
+    double mean_below(double x) const;
+
+private:
+    double mean_ = 1.0;
+    double largest_ = 1.0;
+    double first_ = 0.0;  // of the table's values, which are evenly spaced
+    double step_ = 0.0;
+    std::vector<double> log_below_;
+    std::vector<double> mean_below_;
+};
+
+struct LeastStep {
+    double mean_s = 0.0;
+    std::vector<double> quantiles_s;  // in the order of their probabilities
+};
+
+/// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay, in all replicas. All zero if
+/// groups do not vary or the factors of nodes are known.
+LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
+                               std::span<const double> probabilities);
 
 }  // namespace prismopt

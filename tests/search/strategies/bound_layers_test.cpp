@@ -95,5 +95,37 @@ TEST(BoundLayers, DropWhatLimitsDominate)
     }
 }
 
+/// Tighter bounds count from then on, and what was looked at without one is excluded.
+TEST(BoundLayers, TakeTighterBounds)
+{
+    std::mt19937 random(6);
+    for (std::size_t objectives = 1; objectives <= 5; ++objectives) {
+        Bounds bounds = random_bounds(random, objectives);
+        BoundLayers layers = layers_of(bounds, objectives);
+        EXPECT_EQ(layers.remaining().size(), bounds.size());
+        std::vector<std::uint64_t> looked_at;
+        std::vector<Bound> tighter;
+        for (const std::uint64_t index : layers.remaining()) {
+            if (random() % 2 == 0) looked_at.push_back(index);
+        }
+        std::sort(looked_at.begin(), looked_at.end());
+        std::size_t excluded = 0;
+        for (const std::uint64_t index : looked_at) {
+            if (random() % 3 == 0) {
+                bounds.erase(index);
+                ++excluded;
+                continue;
+            }
+            for (double& value : bounds.at(index)) value += static_cast<double>(random() % 3);
+            tighter.push_back({index, bounds.at(index)});
+        }
+        layers.tighten(looked_at, tighter);
+        EXPECT_EQ(layers.excluded(), excluded);
+        EXPECT_EQ(layers.remaining().size(), bounds.size());
+        while (!bounds.empty()) EXPECT_EQ(take(layers, 1000, {}), brute_layer(bounds)) << objectives << " objectives";
+        EXPECT_TRUE(take(layers, 1000, {}).empty());
+    }
+}
+
 }  // namespace
 }  // namespace prismopt

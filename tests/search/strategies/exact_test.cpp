@@ -36,6 +36,7 @@ struct Problem {
     double bound_share = 0.95;                     // bound over truth
     bool infinite_first_rung = false;              // no upper limits at rung 1
     double first_bound_share = 0.0;                // of a bound, known before feasibility is; zero: none
+    double loose_share = 1.0;                      // of bounds without limits over those with them
 
     int top_rung() const { return static_cast<int>(half_width.size()); }
 
@@ -76,7 +77,7 @@ struct Problem {
                 continue;
             }
             bound.objectives = truth[index];
-            for (double& value : bound.objectives) value *= bound_share;
+            for (double& value : bound.objectives) value *= range.limits.empty() ? bound_share * loose_share : bound_share;
             kept.add(bound);
         }
         Sweep sweep;
@@ -91,7 +92,8 @@ struct Problem {
     std::uint64_t unavoidable() const
     {
         std::vector<std::vector<double>> highs;
-        for (const std::uint64_t index : front()) {
+        for (std::uint64_t index = 0; index < truth.size(); ++index) {
+            if (truth[index].empty()) continue;
             std::vector<double>& high = highs.emplace_back();
             for (const Estimate& objective : evaluate(index, top_rung()).objectives) high.push_back(objective.simultaneous_high);
         }
@@ -246,7 +248,8 @@ TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
 
 TEST(Exact, PromotesOnlyWhatIsStillInTheRace)
 {
-    const Problem problem = zdt1(64);
+    Problem problem = zdt1(64);
+    problem.half_width = {0.04, 0.02};  // limits of the first rung are closer than bounds
     const Search run = play(problem, options(problem, 2));
     std::size_t promoted = 0;
     for (const auto& request : run.asked) promoted += request.second == 2 ? 1 : 0;
@@ -379,7 +382,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
                 const Sweep sweep = problem.sweep(*range);
-                EXPECT_EQ(range->again, range->end - range->begin == 1 && range->limits.empty());
+                EXPECT_EQ(range->again, range->end - range->begin == 1);
                 if (!range->again) {
                     EXPECT_FALSE(range->limits.empty());
                     EXPECT_EQ(exact.outcome().open, 0U) << "nothing is known of the space before";
@@ -463,13 +466,58 @@ TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
     EXPECT_LT(promoted, problem.feasible() / 2);
 }
 
+/// Answers requests for tighter bounds of these points.
+void tell_tightened(Exact& exact, const std::vector<Bound>& bounds)
+{
+    const auto requests = exact.ask();
+    ASSERT_EQ(requests->size(), bounds.size());
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+        const auto& range = std::get<SweepRange>(requests->at(i));
+        EXPECT_TRUE(range.again);
+        EXPECT_FALSE(range.limits.empty());
+        EXPECT_EQ(range.begin, bounds[i].index);
+        exact.tell(std::vector<Answer>{Sweep{{range.begin, range.end}, {bounds[i]}, {}}});
+    }
+}
+
+/// Looser bounds without limits cost no draws: what limits do not exclude by them is looked at again.
+TEST(Exact, DrawsAsFewPointsIfBoundsAreTightWithLimitsOnly)
+{
+    for (const bool explores : {false, true}) {
+        std::uint64_t fewer = 0;
+        for (unsigned seed = 0; seed < 10; ++seed) {
+            LabelledProblem labels = labelled(seed, 2);
+            Problem& problem = labels.problem;
+            for (std::vector<double>& truth : problem.truth) {
+                for (std::size_t k = 0; k < truth.size(); ++k) truth[k] += 0.01 * static_cast<double>((7 * seed + 3 * k) % 10);
+            }
+            problem.bound_share = 0.99;
+            problem.loose_share = 0.8;
+            ExactOptions chosen = options(problem, 2);
+            chosen.scouts = 4;
+            if (explores) chosen.explored = &labels.space;
+            const Search run = play(problem, chosen);
+            expect_proved(problem, run);
+            problem.bound_share *= problem.loose_share;
+            problem.loose_share = 1.0;
+            const Search loose = play(problem, chosen);
+            expect_proved(problem, loose);
+            EXPECT_LE(run.evaluated.size(), loose.evaluated.size());
+            fewer += loose.evaluated.size() - run.evaluated.size();
+        }
+        EXPECT_GT(fewer, 100U) << explores;
+    }
+}
+
 TEST(Exact, BoundsDoNotExcludeEachOther)
 {
     // The bound of point 1 is dominated by that of point 0, but point 1 turns out better.
-    Exact exact({.space_size = 2, .objectives = 1, .top_rung = 1, .fewest = 1, .scouts = 1, .bounded = {true}});
+    Exact exact(
+        {.space_size = 2, .objectives = 1, .top_rung = 1, .fewest = 1, .scouts = 1, .further_rounds = 0, .bounded = {true}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
     for (const DrawSource source : {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}, DrawSource{}}) {
+        if (source == DrawSource{}) tell_tightened(exact, {{0, {1.0}}, {1, {2.0}}});
         const auto first = exact.ask();
         ASSERT_TRUE(first.has_value());
         EXPECT_EQ(std::get<PointRequest>(first->at(0)).source, source);
@@ -487,7 +535,8 @@ TEST(Exact, BoundsDoNotExcludeEachOther)
 /// Ranks share a batch: layers of a point each are asked for together.
 TEST(Exact, AsksForSmallLayersTogether)
 {
-    Exact exact({.space_size = 3, .objectives = 1, .top_rung = 1, .fewest = 2, .scouts = 1, .bounded = {true}});
+    Exact exact(
+        {.space_size = 3, .objectives = 1, .top_rung = 1, .fewest = 2, .scouts = 1, .further_rounds = 0, .bounded = {true}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(
         std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}, Sweep{{2, 3}, {{2, {3.0}}}, {}}});
@@ -495,6 +544,7 @@ TEST(Exact, AsksForSmallLayersTogether)
         ASSERT_EQ(exact.ask()->size(), 1U);
         exact.tell(std::vector<Answer>{Evaluation{0, 1, 1, {Estimate::exact(9.0)}, source}});
     }
+    tell_tightened(exact, {{0, {1.0}}, {1, {2.0}}, {2, {3.0}}});
     const auto first = exact.ask();
     ASSERT_EQ(first->size(), 2U);
     EXPECT_EQ(std::get<PointRequest>(first->at(0)).index, 0U);
@@ -538,6 +588,73 @@ TEST(Exact, SpendsTheErrorOnceOverAllLimits)
     EXPECT_LE(upper, 0.025);
     EXPECT_GT(lower, 0.0);
     EXPECT_LE(lower, 0.025 * (1.0 + 1e-12));
+}
+
+/// If many points remain, incumbents are chosen among the best of these, too, before any is drawn to be compared.
+TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
+{
+    for (const std::size_t rounds : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+        Problem problem;
+        for (int i = 0; i < 400; ++i) problem.truth.push_back({10.0 + 0.01 * (i * 7 % 400)});
+        problem.bound_share = 0.9;
+        ExactOptions chosen = options(problem, 1);
+        chosen.scouts = 3;
+        chosen.further_rounds = rounds;
+        Exact exact(chosen);
+        int limits_before = 0;
+        bool compared = false;
+        while (const auto requests = exact.ask()) {
+            std::vector<Answer> answers;
+            for (const Request& request : *requests) {
+                if (const auto* range = std::get_if<SweepRange>(&request)) {
+                    answers.emplace_back(problem.sweep(*range));
+                    continue;
+                }
+                const auto& point = std::get<PointRequest>(request);
+                if (point.source.purpose == Purpose::limits && !compared) {
+                    limits_before = point.source.round;
+                    EXPECT_EQ(point.rung, problem.top_rung() + (limits_before == 3 ? 1 : 0));
+                }
+                compared = compared || point.source.purpose == Purpose::search;
+                answers.emplace_back(problem.evaluate(point));
+            }
+            exact.tell(answers);
+        }
+        EXPECT_EQ(limits_before, static_cast<int>(1 + rounds));
+        EXPECT_EQ(exact.front(), problem.front());
+        EXPECT_TRUE(exact.outcome().proved);
+        for (const Gap& gap : exact.outcome().gaps) EXPECT_LE(gap.bound, gap.limit);
+    }
+}
+
+/// The bound of the gap is never above the best value, and the limit never below, at any time of a search.
+TEST(Exact, GapsContainTheBestValues)
+{
+    Problem problem = zdt1(32);
+    problem.bound_share = 0.9;
+    Exact exact(options(problem, 2));
+    double best = infinity;
+    for (const std::vector<double>& truth : problem.truth) best = std::min(best, truth[1]);
+    double before = 1.0;
+    while (const auto requests = exact.ask()) {
+        std::vector<Answer> answers;
+        for (const Request& request : *requests) {
+            if (const auto* range = std::get_if<SweepRange>(&request)) {
+                answers.emplace_back(problem.sweep(*range));
+            } else {
+                answers.emplace_back(problem.evaluate(std::get<PointRequest>(request)));
+            }
+        }
+        exact.tell(answers);
+        const std::vector<Gap> gaps = exact.outcome().gaps;
+        if (gaps.empty()) continue;
+        EXPECT_LE(gaps[1].bound, best);
+        EXPECT_GE(gaps[1].limit, best);
+        EXPECT_LE(gaps[1].relative(), before + 0.05);
+        before = std::min(before, gaps[1].relative());
+    }
+    EXPECT_GT(before, 0.0);
+    EXPECT_LT(before, 0.05);
 }
 
 /// Points whose estimates are normal, with limits exactly as wide as their probability of failure asks for.
@@ -630,6 +747,7 @@ TEST(Exact, LooksAgainAtLimitsThatAreInfinite)
         const Estimate unlimited{9.0, 8.0, 10.0, 8.0, rung < 4 ? infinity : 10.0};
         exact.tell(std::vector<Answer>{Evaluation{0, rung, 1, {unlimited}, limits}});
     }
+    tell_tightened(exact, {{0, {1.0}}});
     EXPECT_EQ(std::get<PointRequest>(exact.ask()->at(0)).source, DrawSource{});
 }
 

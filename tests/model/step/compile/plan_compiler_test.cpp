@@ -209,6 +209,26 @@ TEST(PlanCompiler, LeavesDistributionsOutOfNoiseFreeSteps)
     }
 }
 
+/// With the waiting inside a replica, and no more: coupled replicas wait for each other as well.
+TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
+{
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
+        ParallelPlan plan = plan_of(8, 4, 2);
+        plan.sharding = sharding;
+        const auto compiled = compiler.compile(plan, CompileFor::bounds);
+        const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+        const ExecutionGraph drawn = graph_of(plan);
+        for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+            const float mean = drawn.distribution[i].compute.mean_s;
+            EXPECT_LE(graph.distribution[i].compute_s, mean * (1.0F + 1e-6F));
+            EXPECT_GE(graph.distribution[i].compute_s, (sharding == Sharding::zero1 ? 1.0F - 1e-6F : 0.97F) * mean);
+            EXPECT_GT(graph.distribution[i].compute_s, 1.005F * drawn.distribution[i].compute_s);
+            EXPECT_EQ(graph.distribution[i].communication_s, drawn.distribution[i].communication_s);
+        }
+    }
+}
+
 TEST(PlanCompiler, NeedsTablesForEachWidth) { EXPECT_THROW(compile(plan_of(16, 1, 1)), std::out_of_range); }
 
 }  // namespace
