@@ -15,7 +15,7 @@ std::string text_of(const ModuleSet& modules)
     std::string text;
     for (const Named<Module>& row : names_of<Module>) {
         if (modules.has(row.value)) {
-            text += (text.empty() ? "" : "+") + std::string(row.name);
+            text.append(text.empty() ? "" : "+").append(row.name);
         }
     }
     return text.empty() ? std::string(default_name) : text;

@@ -1,8 +1,10 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
 
+#include "io/logs/log_reader.hpp"
 #include "io/measured/csv.hpp"
 #include "io/report/aligned.hpp"
+#include "model/calibration/fit/goodness.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <sstream>
 
@@ -23,7 +26,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* columns_text =
-    "point or plan, step_time_s (a number, or several separated by blanks), peak_memory_gb (a number, or oom)";
+    "point or plan; step_time_s (a number, or several separated by blanks) or log (the file of a trainer); peak_memory_gb (a "
+    "number, or oom)";
 
 /// Positive numbers separated by blanks.
 std::vector<double> numbers_of(const std::string& text, const std::string& place, const char* column)
@@ -69,11 +73,49 @@ std::uint64_t point_of(const CsvRow& row, const std::string& place, const Stored
     return found->index;
 }
 
-MeasuredPlan measured_plan(const CsvRow& row, const std::string& place, const StoredStudy& study, const Results& results)
+/// What the log of a trainer shows of a job: its steps after the warm-up, and the peak memory.
+struct LoggedJob {
+    std::vector<double> steps;
+    double memory_bytes = 0.0;
+};
+
+LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uint64_t index)
+{
+    const Phase& phase = study.scenario().phases.front();
+    const double sequences = phase.global_batch;
+    LogReader reader({.path = path,
+                      .trainer = "",
+                      .tokens_per_step = sequences * phase.sequence,
+                      .sequences_per_step = sequences,
+                      .gpus = study.plan(study.space().point(index)).gpus()});
+    reader.add(read_text(path));
+    reader.finish();
+    LoggedJob job;
+    for (const LoggedStep& step : reader.take()) {
+        job.steps.push_back(step.seconds);
+    }
+    if (job.steps.empty()) {
+        throw InputError(fmt::format("{} shows no steps of a known trainer; docs/watch.md lists them", path));
+    }
+    job.steps.erase(job.steps.begin(), job.steps.begin() + static_cast<std::ptrdiff_t>(steady_from(job.steps)));
+    job.memory_bytes = reader.peak_memory();
+    return job;
+}
+
+MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std::string& place, const StoredStudy& study,
+                           const Results& results)
 {
     MeasuredPlan plan;
     plan.index = point_of(row, place, study, results);
-    const std::vector<double> steps = numbers_of(row.text("step_time_s"), place, "step_time_s");
+    std::vector<double> steps = numbers_of(row.text("step_time_s"), place, "step_time_s");
+    if (const std::string log = row.text("log"); !log.empty()) {
+        if (!steps.empty()) {
+            throw InputError(fmt::format("{}: both step_time_s and log are given; leave one of them empty", place));
+        }
+        LoggedJob job = logged_job((std::filesystem::path(path).parent_path() / log).string(), study, plan.index);
+        steps = std::move(job.steps);
+        plan.memory_bytes = job.memory_bytes;
+    }
     if (!steps.empty()) {
         const double n = static_cast<double>(steps.size());
         plan.step_s = std::accumulate(steps.begin(), steps.end(), 0.0) / n;
@@ -102,7 +144,7 @@ std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStu
     std::vector<MeasuredPlan> plans;
     const std::vector<CsvRow> rows = read_csv(path);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        plans.push_back(measured_plan(rows[i], fmt::format("{}:{}", path, i + 2), study, results));
+        plans.push_back(measured_plan(rows[i], path, fmt::format("{}:{}", path, i + 2), study, results));
     }
     if (plans.empty()) {
         throw InputError(fmt::format("{} has no measured plans; the columns are {}", path, columns_text));

@@ -68,6 +68,19 @@ class Shortlist(CliTest):
         self.assertNotIn(best["point"], [plan["point"] for plan in found["shortlists"][0]["plans"]])
         self.assertIn("out of memory", self.output("learn", "small.h5", "--measured", "measured.csv"))
 
+    def test_learning_from_a_log(self):
+        plan = self.listed("--most", "1")[0]["plans"][0]["point"]
+        lines = "".join(f" iteration {i:8d}/     100 | consumed samples: {i} | elapsed time per iteration (ms): {9000 if i < 4 else 1500}.0 |\n"
+                        for i in range(1, 61))
+        self.write(lines, "job.log")
+        self.write(f"point,log\n{plan},job.log\n", "logs.csv")
+        found = json.loads(self.output("learn", "small.h5", "--measured", "logs.csv", "--json"))
+        self.assertAlmostEqual(found["measured"][0]["measured_s"], 1.5)  # without the warm-up
+        self.write(f"point,log,step_time_s\n{plan},job.log,1.5\n", "both.csv")
+        self.refusal("learn", "small.h5", "--measured", "both.csv")
+        self.write("nothing\n", "job.log")
+        self.refusal("learn", "small.h5", "--measured", "logs.csv")
+
     def test_plans_may_be_named_by_their_words(self):
         plan = self.listed("--most", "1")[0]["plans"][0]
         self.write(f"plan,step_time_s\n{plan['plan']},1.5\n", "words.csv")
