@@ -38,6 +38,7 @@ double quantile(double probability, const std::vector<double>& logs, double cent
 LevelCheck check_level(double measured_s, double error, const std::vector<double>& jobs_s, double model_low, double model_high)
 {
     std::vector<double> logs;
+    logs.reserve(jobs_s.size());
     for (const double s : jobs_s) {
         logs.push_back(std::log(s));
     }

@@ -146,6 +146,7 @@ void ChangeDetector::begin()
     }
 
     std::vector<double> deviations;
+    deviations.reserve(logs.size());
     for (const double log_s : logs) {
         deviations.push_back(log_s - median);
     }
@@ -198,6 +199,7 @@ void ChangeDetector::restart_baseline(const ChangePlace& place, const std::vecto
 double ChangeDetector::take_noise(const std::vector<double>& deviations)
 {
     std::vector<double> distances;
+    distances.reserve(deviations.size());
     for (const double d : deviations) {
         distances.push_back(std::abs(d));
     }
