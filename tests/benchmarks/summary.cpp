@@ -4,6 +4,7 @@
 #include "tests/benchmarks/failure_runs.hpp"
 #include "tests/benchmarks/jobs.hpp"
 #include "tests/benchmarks/roofs.hpp"
+#include "tests/benchmarks/wide_space.hpp"
 
 #include "io/scenario/scenario.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -71,6 +72,8 @@ public:
         json["tight_to_layers"] = median_("balanced, within memory") / median_("layers");
         json["predictions_per_s"] = median_("predictions a second");
         json["sweep_tuples_per_s"] = median_("sweep");
+        json["bounds_per_s"] = median_("bounds of a wide space");
+        json["mean_step_growth"] = median_("growth of the mean step");
         json["failure_runs_s"] = median_("failure runs");
         return json.dump(2);
     }
@@ -239,6 +242,32 @@ private:
         return static_cast<double>(size) / seconds;
     }
 
+    /// Of the worst of three schedules.
+    double mean_step_growth()
+    {
+        constexpr int few = 64;
+        constexpr int many = 2048;
+        double growth = 0.0;
+        for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1}) {
+            std::map<int, double> seconds;
+            for (const int microbatches : {few, many}) {
+                PipelineJob job(16, microbatches);
+                ParallelPlan plan = job.plan();
+                plan.schedule = schedule;
+                plan.chunks = schedule == Schedule::interleaved ? 2 : 1;
+                Predictor predictor(job.problem());
+                auto first = predictor.bound(plan);  // compiles the schedule
+                keep(first);
+                seconds[microbatches] = seconds_of([&] {
+                    auto bound = predictor.bound(plan);
+                    keep(bound);
+                });
+            }
+            growth = std::max(growth, seconds[many] / seconds[few]);
+        }
+        return growth;
+    }
+
     void measure()
     {
         median_.add("roof", bytes_per_op_draw / first_level_bytes_per_s());
@@ -263,6 +292,8 @@ private:
         median_.add("balanced, within memory", compile_and_mean(LayerSplit::balanced, 0.99));
         median_.add("predictions a second", predictions_per_s());
         median_.add("sweep", sweep_tuples_per_s());
+        median_.add("bounds of a wide space", wide_.bounds_per_s());
+        median_.add("growth of the mean step", mean_step_growth());
         median_.add("failure runs", failure_runs_s(true));
     }
 
@@ -277,6 +308,7 @@ private:
     std::unique_ptr<Scenario> scenario_;
     std::unique_ptr<StudyModel> study_;
     std::unique_ptr<Worker> worker_;
+    WideSpace wide_;
     Medians median_;
 };
 

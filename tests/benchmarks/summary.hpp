@@ -23,6 +23,8 @@ namespace prismopt::bench {
 /// tight_to_layers       ... where the fastest split does not fit into memory
 /// predictions_per_s     noise-free predictions with memory, p up to 16, m = 64, one thread
 /// sweep_tuples_per_s    raw tuples of the shipped scenario's space judged a second, one thread
+/// bounds_per_s      plans of a space with many choices on each axis bounded a second with upper limits near the best plans, one thread
+/// mean_step_growth  bounding a plan (p = 16, m = 2,048) over the same with m = 64; the worst of 1f1b, interleaved and zb_h1
 /// failure_runs_s        seconds of 10,000 histories of 54 days on 16,384 GPUs with all that may happen, one thread
 std::string summary_json();
 

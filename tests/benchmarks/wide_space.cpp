@@ -1,0 +1,78 @@
+#include "tests/benchmarks/wide_space.hpp"
+
+#include "tests/benchmarks/clock.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <variant>
+
+namespace prismopt::bench {
+
+namespace {
+
+Scenario wide_scenario()
+{
+    Scenario s = read_scenario(PRISMOPT_SOURCE_DIR "/jobs/scenarios/llama3-405b-16k.toml");
+    s.space.gpus.clear();
+    for (int gpus = 256; gpus <= 16384; gpus += 256) {
+        s.space.gpus.push_back(gpus);
+    }
+    s.space.cp = {1, 2, 4, 8};
+    s.space.pp = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 21, 24, 28, 32, 36, 40, 42, 48, 56, 63, 64, 96, 126, 128};
+    s.space.v = {1, 2, 3, 4, 6, 8, 12, 16};
+    s.space.microbatch = {1, 2, 4, 8};
+    s.space.schedule = {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1,     Schedule::zb_h2,
+                        Schedule::zb_v,  Schedule::v_half,      Schedule::v_min,       Schedule::dualpipe_v};
+    s.space.sharding = {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
+    s.space.dp_overlap = {DataParallelOverlap::on, DataParallelOverlap::off};
+    s.space.tp_overlap = {TensorParallelOverlap::on, TensorParallelOverlap::off};
+    return s;
+}
+
+/// Some good plans' bounds, a percent higher.
+std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model)
+{
+    std::vector<std::vector<double>> limits;
+    Predictor predictor(model.problem);
+    for (const int dp : {2, 4, 8, 16, 32, 64, 128}) {
+        ParallelPlan plan;
+        plan.tp = 8;
+        plan.pp = 16;
+        plan.dp = dp;
+        plan.chunks = 8;
+        plan.schedule = Schedule::interleaved;
+        plan.recompute = Recompute::selective;
+        plan.split = LayerSplit::slots;
+        plan.tp_overlap = TensorParallelOverlap::on;
+        const auto bound = predictor.bound(plan);
+        if (const auto* found = std::get_if<NoiseFree>(&bound)) {
+            std::vector<double>& limit = limits.emplace_back();
+            for (const Objective* objective : model.objectives) {
+                limit.push_back((objective->name == "gpus" ? 1.0 : 1.01) * objective->bound(*found));
+            }
+        }
+    }
+    return limits;
+}
+
+}  // namespace
+
+WideSpace::WideSpace() : scenario_(wide_scenario()), model_(scenario_), worker_(model_), limits_(limits_near_the_best(model_)) {}
+
+double WideSpace::bounds_per_s()
+{
+    constexpr std::uint64_t parts = 16;
+    constexpr std::uint64_t share = 512;  // of a part
+    const std::uint64_t part = model_.designs.space().size() / parts;
+    std::uint64_t bounded = 0;
+    const double seconds = seconds_of([&] {
+        for (std::uint64_t i = 0; i < parts; ++i) {
+            const std::uint64_t begin = i * part + part / 2;
+            const Sweep sweep = worker_.sweep({.begin = begin, .end = begin + part / share, .limits = limits_});
+            bounded += sweep.feasible.size() + sweep.excluded + sweep.unchecked;
+        }
+    });
+    return static_cast<double>(bounded) / seconds;
+}
+
+}  // namespace prismopt::bench
