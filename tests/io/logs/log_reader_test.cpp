@@ -303,7 +303,8 @@ TEST(LogReader, RefusesWhatIsNoStepTime)
     EXPECT_THAT(refusal("step,seconds\n1,2\nx,2\n", plan_of_log()), HasSubstr("job.log:3:"));
     EXPECT_THAT(refusal("step,loss\n1,2\n", plan_of_log("csv")), HasSubstr("step_time_s"));
     EXPECT_THAT(refusal("", plan_of_log("megatrno")), HasSubstr("did you mean 'megatron'"));
-    EXPECT_THAT(refusal("step: 1  loss: 1.0  tps: 100  tflops: 1.0\n", {.path = "job.log"}), HasSubstr("job.log:1:"));
+    EXPECT_THAT(refusal("step: 1  loss: 1.0  tps: 100  tflops: 1.0\n", {.path = "job.log", .trainer = ""}),
+                HasSubstr("job.log:1:"));
 }
 
 TEST(LogReader, FindsNothingInOtherText)
