@@ -79,7 +79,8 @@ Results sample_results()
         .seed = 18446744073709551615U,
         .held = {1, 3},
         .parts = 4,
-        .outcome = {.proved = true, .confidence = 0.95, .text = "proved complete", .pruned = 1, .evaluated = 2, .open = 0}};
+        .outcome = {
+            .proved = true, .confidence = 0.95, .text = "proved complete", .pruned = 1, .evaluated = 2, .open = 0, .gaps = {}}};
     results.axes = {Axis{.name = "gpus", .ordered = true, .labels = {"8192", "16384"}},
                     Axis{.name = "tp", .ordered = true, .labels = {"4", "8"}},
                     Axis{.name = "pp", .ordered = true, .labels = {"16"}},
