@@ -120,6 +120,9 @@ Json contests_of(const Results& results)
             const auto row =
                 std::lower_bound(results.evaluations.begin(), results.evaluations.end(), chance.index,
                                  [](const EvaluatedPoint& point, std::uint64_t index) { return point.index < index; });
+            if (row == results.evaluations.end() || row->index != chance.index) {
+                continue;  // of a merged or hand-made file
+            }
             FrontPoint named;
             named.point = row->point;
             named.prediction.gpus = chance.gpus;

@@ -100,7 +100,7 @@ void Progress::show(const Archive& archive, const State& state)
                         state.pruned, state.evaluated, state.open, archive.front().size(),
                         curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
     }
-    if (!state.gaps.empty()) {
+    if (!state.gaps.empty() && state.open > 0) {
         text += ", gap: " + state.gaps;
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);

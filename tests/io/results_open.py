@@ -21,7 +21,7 @@ except ImportError as missing:
     print(f"skipped: {missing}; install python3-h5netcdf")
     sys.exit(77)
 
-GROUPS = ["study", "space", "evaluations", "front", "progress", "ranks"]
+GROUPS = ["study", "space", "evaluations", "front", "posterior", "progress", "ranks"]
 ROOT = [
     "filetype", "schema_version", "Conventions", "program_version", "git_commit", "created", "command_line", "job_id", "seed",
     "scenario_name", "scenario_path", "scenario_toml", "quantiles_of",
@@ -52,10 +52,12 @@ def check_with_h5py(path):
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 4]
+        assert list(f.attrs["schema_version"]) == [1, 5]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"
+        assert len(f["posterior/best"]) == 0  # of a study without it
+        assert f["posterior/objective"].attrs["flag_meanings"] == "training_time_p99 gpus"
         assert list(f["evaluations"].attrs["objectives"]) == ["training_time_p99", "gpus"]
         assert [name.decode() for name in f["space/link"]] == ["IB 400", "größer"]
         f.visititems(check_dataset)

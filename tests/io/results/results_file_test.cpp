@@ -15,6 +15,7 @@
 #include <functional>
 #include <iterator>
 #include <thread>
+#include <tuple>
 
 namespace prismopt {
 
@@ -170,6 +171,28 @@ TEST(ResultsFile, GivesBackWhatWasWritten)
     write_results(sample_results(), folder.file("sample.h5"));
     expect_equal(read_results(folder.file("sample.h5")), sample_results());
     EXPECT_EQ(folder.entries(), 1U);
+}
+
+TEST(ResultsFile, GivesBackWhichPlansMayBeTheBest)
+{
+    const TemporaryFolder folder;
+    Results results = sample_results();
+    results.posterior.linearisation_error = 0.01;
+    results.posterior.plans = {{7, 8192, 0, 4e6, false, 0.25, 0.5, 0.03, 0.9, 2, 1.0},
+                               {21, 8192, 0, 3e6, true, 0.75, 0.5, 0.01, 1.0, 1, 0.75}};
+    write_results(results, folder.file("sample.h5"));
+    const Posterior read = read_results(folder.file("sample.h5")).posterior;
+    EXPECT_EQ(read.linearisation_error, 0.01);
+    ASSERT_EQ(read.plans.size(), 2U);
+    const auto members = [](const PlanChance& p) {
+        return std::tuple(p.index, p.gpus, p.objective, p.value, p.drawn, p.best, p.best_without_discrepancy, p.regret, p.fits,
+                          p.shortlist, p.cover);
+    };
+    EXPECT_EQ(members(read.plans[0]), members(results.posterior.plans[0]));
+    EXPECT_EQ(members(read.plans[1]), members(results.posterior.plans[1]));
+    results.posterior.plans[1].best = 1.5;
+    write_results(results, folder.file("wrong.h5"));
+    EXPECT_THROW(read_results(folder.file("wrong.h5")), InputError);
 }
 
 TEST(ResultsFile, GivesBackAnEmptyStudy)

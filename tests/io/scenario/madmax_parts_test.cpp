@@ -43,7 +43,7 @@ struct Job {
     double in_streams;  // our parts in MAD-Max's two streams, the same
 };
 
-const std::array jobs{Job{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 196.67e-3, 199.18e-3},
+const std::array jobs{Job{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 293.48e-3, 295.99e-3},
                       Job{8, {8.91e-3, 9.10e-3, 14.78e-3, 6.38e-3}, 28.86e-3, 60.29e-3, 45.50e-3}};
 
 bool one_node(int gpus) { return gpus == 8; }
@@ -206,7 +206,8 @@ TEST_P(MadMax, ExchangesCarrySumsAndIndicesHere)
     EXPECT_NEAR(sums, 394e6, 1e6);
     EXPECT_NEAR(samples * lookups * 8.0, 252e6, 1e6);
     const double leaving = one_node(gpus) ? 7.0 / 8.0 : (gpus - 8.0) / gpus;  // of a GPU's messages
-    const double expected = leaving * (2.0 * sums + samples * lookups * 8.0) / rate;
+    const double direct = one_node(gpus) ? 1.0 : 0.59;  // between nodes an all-to-all reaches less than rings: collective.cpp
+    const double expected = leaving * (2.0 * sums + samples * lookups * 8.0) / (direct * rate);
     EXPECT_NEAR(ours(gpus).exchanges, expected, 0.05 * expected);
 }
 

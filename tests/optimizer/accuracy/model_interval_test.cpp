@@ -235,7 +235,7 @@ TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
             narrowest_declared = std::min(narrowest_declared, interval.high);
         }
     }
-    EXPECT_GE(declared, 15);
+    EXPECT_GE(declared, 10);
     EXPECT_GE(narrowest_declared, widest_measured);
 }
 

@@ -142,6 +142,10 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.checkpoint_interval = Seconds{std::stod(label)};
         } else if (axis == "spares") {
             plan.spares = std::stoi(label);
+        } else if (axis == "dispatch") {
+            plan.dispatch = *parse<Dispatch>(label);
+        } else if (axis == "recompute_modules" || axis == "cuda_graphs") {
+            EXPECT_EQ(label, text_of(ModuleSet{})) << axis;  // no batch here varies them
         } else if (axis == "offload") {
             plan.offload = *parse<Offload>(label);
         } else if (axis == "pp") {

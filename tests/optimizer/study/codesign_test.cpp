@@ -168,7 +168,7 @@ TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
         EXPECT_TRUE(known.emplace(question, answer).second) << question << " is asked though it is known";
         ++learned;
     };
-    log.stop = [&] { return learned >= 25; };
+    log.stop = [&] { return learned >= 15; };
     std::optional<TunedHardware> tuned;
     int stops = 0;
     while (!tuned) {
