@@ -107,7 +107,7 @@ private:
     std::vector<RunSegment> parts(const ParallelPlan& plan, const std::vector<double>& productive_s,
                                   const std::vector<double>& share) const;
     int most_gpus(const ParallelPlan& plan) const;
-    /// Lower bounds of the mean step of a fleet in one phase: of its mean, and of these quantiles over fleets where there is no other phase.
+    /// Probabilities of the quantiles over fleets, of the mean step of a fleet, that have lower bounds; in runs of one phase.
     static constexpr std::array bounded_quantiles{0.95, 0.99};
     const GroupFactor& group_of(const ExecutionGraph& graph);
     /// Returns the paths of a schedule; nothing if it is infeasible.

@@ -219,7 +219,7 @@ double ChainDistributions::mean_compute(const ChunkPass& pass, const BarrierWidt
     return mean;
 }
 
-/// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after one of these.
+/// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after a barrier.
 std::vector<GridDistribution> ChainDistributions::between_barriers(const PassCost& cost, const BarrierWidths& widths) const
 {
     const std::array<int, 3> width{widths.tensor, widths.context, widths.experts};

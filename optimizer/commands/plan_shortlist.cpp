@@ -3,6 +3,7 @@
 #include "io/report/aligned.hpp"
 #include "io/report/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,8 +61,7 @@ std::size_t steps_to_measure(StoredStudy& study, const Point& point, double prec
             variance += (*step - own) * (*step - own) / (fleets * (steps - 1));
         }
     }
-    constexpr double two_sided = 1.959964;  // quantile 0.975 of the normal distribution
-    return static_cast<std::size_t>(std::max(2.0, std::ceil(std::pow(two_sided / precision, 2.0) * variance / (mean * mean))));
+    return static_cast<std::size_t>(std::max(2.0, std::ceil(std::pow(two_sided_95 / precision, 2.0) * variance / (mean * mean))));
 }
 
 struct Listed {

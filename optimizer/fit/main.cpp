@@ -106,7 +106,7 @@ void print_left_out(const std::vector<LeftOutErrors>& families, const std::vecto
         print_errors(fmt::format("all: {}", name(kind.kind)), kind.rows, kind.fitted, kind.left_out);
     }
     for (int kind = 0; kind < run_kinds; ++kind) {
-        fmt::print("variance of the constants multiplied by {:.3g} for {}, so that 95 % of these rows are inside\n",
+        fmt::print("variance of the constants multiplied by {:.3g} for {}, so that 95 % of its rows are inside\n",
                    widening[static_cast<std::size_t>(kind)], name(static_cast<RunKind>(kind)));
     }
 }

@@ -269,9 +269,10 @@ std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) co
     return members;
 }
 
-JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Parts parts) const
+JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective,
+                                StepPosterior::Components components) const
 {
-    const std::vector<double>& ratios = parts.delta ? log_ratios_ : without_delta_;
+    const std::vector<double>& ratios = components.delta ? log_ratios_ : without_delta_;
     const bool moves = follows_step(objectives_[objective]);
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {

@@ -66,7 +66,7 @@ public:
 
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
     /// Infinite: the plan does not fit into memory.
-    JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Parts parts) const;
+    JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Components components) const;
 
     /// Largest difference, relative, between step times at drawn constants and those extrapolated by their gradients, over the
     /// front and eight draws.

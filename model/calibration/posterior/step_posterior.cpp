@@ -171,7 +171,7 @@ std::vector<double> StepPosterior::surprises() const
 }
 
 std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
-                                        Parts parts) const
+                                        Components components) const
 {
     const Latent known(*this);
     // Plans with equal traits share their delta.
@@ -202,12 +202,12 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
         }
         return result;
     };
-    MatrixXd result = value(plans, parts.delta);
+    MatrixXd result = value(plans, components.delta);
     if (!observations_.empty()) {
         const MatrixXd noise = known.noise.asDiagonal() * normals(seed, draws, Kind::repeat, observations_.size());
         const MatrixXd missing = -((value(observations_, true) + noise).colwise() - known.ratios);
         MatrixXd with = known.with(plans, *this);
-        if (!parts.delta) {
+        if (!components.delta) {
             with -= covariance_of_delta(discrepancy_, plans, observations_);
         }
         result += with * known.factor.solve(missing);

@@ -59,8 +59,8 @@ public:
     /// (leave-one-out: Rasmussen and Williams 2006, equations 5.12).
     std::vector<double> surprises() const;
 
-    /// Which parts of the error are drawn; the others are zero.
-    struct Parts {
+    /// Which components of the error are drawn; the others are zero.
+    struct Components {
         bool delta = true;
     };
     /// Joint draws of log(actual / predicted), [draw * plans + plan].
@@ -68,7 +68,8 @@ public:
     /// A draw before the observations is corrected by what they say (Matheron's rule; Journel and Huijbregts, "Mining
     /// Geostatistics", 1978; Wilson et al., arXiv 2011.04026). A constant's and the source's draw depend on (seed, draw, constant)
     /// only; delta's on the position of the plan's traits among those of `plans`.
-    std::vector<double> draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed, Parts parts) const;
+    std::vector<double> draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
+                             Components components) const;
 
 private:
     struct Latent;

@@ -116,7 +116,7 @@ public:
         return low;
     }
 
-    /// Returns a lower bound of the mean step, given that the longest of these lengths is x: no factor of another stage is so large
+    /// Returns a lower bound of the mean step, given that the longest path has the length x: no factor of another stage is so large
     /// that its path were longer.
     double step_given(double x) const
     {

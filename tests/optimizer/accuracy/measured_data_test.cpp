@@ -25,6 +25,17 @@ bool is_disturbed(const CheckedRun& run)
     return is_row(run, "vtrain_a100_multinode", [](const std::string& row) { return disturbed.contains(row); });
 }
 
+std::vector<const CheckedRun*> of_kind(const CheckedModel& checked, RunKind kind)
+{
+    std::vector<const CheckedRun*> runs;
+    for (const CheckedRun& run : checked.runs) {
+        if (kind_of(run.run.workload) == kind) {
+            runs.push_back(&run);
+        }
+    }
+    return runs;
+}
+
 /// Measured runs of the folder that PRISMOPT_DATA names, held with a margin on what the fit reached.
 TEST(MeasuredData, IsMatchedBySource)
 {
@@ -73,19 +84,15 @@ TEST(MeasuredData, IsMatchedBySource)
     for (const SourceAccuracy& kind : accuracy_by_kind(checked)) {
         kinds[kind.name] = kind;
     }
-    const SourceAccuracy& dense = kinds.at("all: dense, 16 bits or more");
-    const SourceAccuracy& small = kinds.at("all: dense, 16 bits or more, not judged");
-    const double rows = static_cast<double>(dense.rows + small.rows);
-    const double of_all =
-        (dense.mean_absolute * static_cast<double>(dense.rows) + small.mean_absolute * static_cast<double>(small.rows)) / rows;
-    EXPECT_LT(of_all, 0.0565);
-    EXPECT_LT(dense.mean_absolute, 0.06);
-    EXPECT_LT(dense.median_absolute, 0.039);
+    // Of all rows, judged or not.
+    const SourceAccuracy dense = accuracy_of("dense, 16 bits or more", of_kind(checked, RunKind::dense), 0);
+    EXPECT_LT(dense.mean_absolute, 0.0565);
+    EXPECT_LT(dense.median_absolute, 0.0365);
     EXPECT_LT(kinds.at("all: dense, fewer than 16 bits").mean_absolute, 0.05);
     EXPECT_GE(kinds.at("all: mixtures of experts").rows, 84U);
     EXPECT_LT(kinds.at("all: mixtures of experts").mean_absolute, 0.09);
-    EXPECT_GE(kinds.at("all: hybrids and windows").rows, 39U);
-    EXPECT_LT(kinds.at("all: hybrids and windows").mean_absolute, 0.13);
+    EXPECT_GE(kinds.at("all: hybrids and windows").rows, 38U);
+    EXPECT_LT(kinds.at("all: hybrids and windows").mean_absolute, 0.12);
 }
 
 }  // namespace

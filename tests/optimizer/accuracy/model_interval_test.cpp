@@ -221,21 +221,21 @@ TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
 {
     double widest_measured = 1.0;
     double narrowest_declared = std::numeric_limits<double>::infinity();
-    int declared = 0;
+    const FittedModel model = fitted_model();
     for (const std::string& name : catalog_accelerators()) {
         const Accelerator accelerator = catalog_accelerator(name);
         std::string lines = fmt::format("accelerator = \"{}\"\nstack = \"megatron-bridge\"\n", name);
         lines += accelerator.power.si > 0.0 ? "" : "accelerator_override.power = \"500 W\"\n";
         lines += accelerator.memory_bandwidth.si > 0.0 ? "" : "accelerator_override.memory_bandwidth = \"4 TB/s\"\n";
         const ModelInterval interval = interval_of_scenario(scenario_with(lines, "link = \"nvlink4\"", GetParam()));
+        EXPECT_EQ(interval.fitted, rows_on(model, name) > 0) << name;
         if (interval.fitted) {
             widest_measured = std::max(widest_measured, interval.high);
         } else {
-            ++declared;
             narrowest_declared = std::min(narrowest_declared, interval.high);
         }
     }
-    EXPECT_GE(declared, 10);
+    ASSERT_TRUE(std::isfinite(narrowest_declared));
     EXPECT_GE(narrowest_declared, widest_measured);
 }
 

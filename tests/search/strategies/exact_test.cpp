@@ -466,7 +466,7 @@ TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
     EXPECT_LT(promoted, problem.feasible() / 2);
 }
 
-/// Answers requests for tighter bounds of these points.
+/// Answers the requests for tighter bounds that the search makes next.
 void tell_tightened(Exact& exact, const std::vector<Bound>& bounds)
 {
     const auto requests = exact.ask();

@@ -103,17 +103,17 @@ TEST(StepPosterior, SurprisesAreThoseOfFitsWithoutTheObservation)
 }
 
 /// Means and covariances of draws against the marginals and the prior, to five standard errors.
-void expect_moments(const std::vector<StepObservation>& observations, StepPosterior::Parts parts)
+void expect_moments(const std::vector<StepObservation>& observations, StepPosterior::Components components)
 {
     const std::vector<PlanOfPosterior> plans{plan_of(1, 1, {-1.0, 0.0}), plan_of(4, 2, {-0.5, 0.3}), plan_of(4, 2, {-0.4, 0.1})};
     Discrepancy discrepancy = usual();
-    if (!parts.delta && observations.empty()) {
+    if (!components.delta && observations.empty()) {
         discrepancy.deviation = 1e-12;  // the oracle has none
     }
     const StepPosterior oracle(two_constants, discrepancy, observations);
     const std::vector<NormalMarginal> expected = oracle.marginals(plans);
     constexpr std::size_t count = 20000;
-    const std::vector<double> draws = StepPosterior(two_constants, usual(), observations).draw(plans, count, 5, parts);
+    const std::vector<double> draws = StepPosterior(two_constants, usual(), observations).draw(plans, count, 5, components);
     ASSERT_EQ(draws.size(), count * plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
         double mean = 0.0;
