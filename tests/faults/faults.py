@@ -71,7 +71,7 @@ def record(path, chosen, rows):
         "# Fault tests", "",
         f"Written by `python3 tests/faults/faults.py [PART...] --sanitized build/dev --record {path}`: each row is the last run of that part.",
         "Seeds are fixed. What each part does: its file in `tests/faults/`. `ctest --preset long` runs a tenth of each, "
-        "`tests/run.sh --all` all.", "", f"{head} run |", f"{rule}---|", *body, "",
+        "`ctest --preset complete` all.", "", f"{head} run |", f"{rule}---|", *body, "",
         "Longest case: the longest command, start of MPI included. A violation is a crash (signal or abort), a hang (ten seconds more than "
         "undisturbed), a result that differs from the undisturbed one, lost answers, or a failure without a message.", "",
         *(["## Details", "", *notes, ""] if notes else [])]))
