@@ -78,4 +78,10 @@ const Objective* find_objective(std::string_view name)
     return found == rows.end() ? nullptr : found;
 }
 
+bool follows_step(std::string_view units)
+{
+    static constexpr std::array<std::string_view, 5> proportional{"s", "h", "USD", "J", "kg"};
+    return std::find(proportional.begin(), proportional.end(), units) != proportional.end();
+}
+
 }  // namespace prismopt

@@ -40,5 +40,7 @@ struct Objective {
 std::span<const Objective> objectives();
 /// Returns the objective of that name, or nullptr.
 const Objective* find_objective(std::string_view name);
+/// Whether an objective in these units is proportional to the time of a step: times, costs, energies and emissions are.
+bool follows_step(std::string_view units);
 
 }  // namespace prismopt

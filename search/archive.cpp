@@ -152,6 +152,8 @@ void Archive::add(const Sweep& sweep)
         return;
     }
     feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    if (!near_ && !sweep.near.empty()) near_.emplace(sweep.range.near.objective);
+    for (const NearBound& point : sweep.near) near_->add(point);
 
     for (const Rejected& rejected : sweep.rejected) {
         const auto same = std::find_if(rejected_.begin(), rejected_.end(),
@@ -166,6 +168,16 @@ void Archive::add(const Sweep& sweep)
         }
         same->count += rejected.count;
     }
+}
+
+std::vector<Bound> Archive::bounds_and_near() const
+{
+    std::vector<Bound> all = bounds_;
+    if (!near_) return all;
+    for (NearBound& point : near_->best()) all.push_back(std::move(point.bound));
+    std::stable_sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.index < b.index; });
+    all.erase(std::unique(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.index == b.index; }), all.end());
+    return all;
 }
 
 void Archive::add(const Evaluation& evaluation)

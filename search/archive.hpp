@@ -2,11 +2,13 @@
 
 /// Archive of a search, and measures of a front. All objectives are minimised; values may be infinite, but not NaN.
 
+#include "search/near_bounds.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,6 +61,8 @@ public:
     const std::map<std::uint64_t, Evaluation>& evaluations() const { return evaluations_; }
     /// The feasible points that the sweeps returned, in index order; of a point that was swept alone again, the newest bound.
     const std::vector<Bound>& bounds() const { return bounds_; }
+    /// The same, and the feasible points that limits excluded near the best of their region.
+    std::vector<Bound> bounds_and_near() const;
     /// Rejected tuples by reason, in order of first appearance.
     const std::vector<Rejected>& rejected() const { return rejected_; }
     std::uint64_t feasible() const { return feasible_; }
@@ -73,6 +77,7 @@ private:
 
     std::map<std::uint64_t, Evaluation> evaluations_;
     std::vector<Bound> bounds_;
+    std::optional<NearBounds> near_;
     std::uint64_t feasible_ = 0;
     std::vector<Rejected> rejected_;
     std::uint64_t draws_ = 0;

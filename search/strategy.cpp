@@ -58,6 +58,8 @@ std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
     options.bounded = goal.bounded;
     options.confidence = goal.confidence;
     options.max_evaluations = goal.max_evaluations;
+    options.region = goal.region;
+    options.near_objective = goal.near_objective;
     // A part is not explored: an incumbent outside of it is no result of it.
     if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
         options.explored = &space;

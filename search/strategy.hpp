@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -18,13 +19,26 @@
 
 namespace prismopt {
 
+/// The best bound known in a region: points of a region are alternatives to each other, as plans on the same number of GPUs.
+struct RegionBest {
+    std::uint64_t region = 0;
+    double bound = 0.0;
+};
+
+/// Which of the points that limits exclude are returned all the same: those that an error of the model could make the best.
+struct NearRequest {
+    std::size_t objective = 0;          // by whose bound
+    std::vector<RegionBest> best = {};  // by region; empty: none are returned
+};
+
 /// Request to enumerate these raw tuples and compute noise-free lower bounds of the feasible ones (rung 0).
 struct SweepRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
     bool again = false;                                              // swept before
-    std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted
+    std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted,
+    NearRequest near = {};                                           // but for these
 };
 
 /// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
@@ -51,6 +65,11 @@ struct Bound {
     std::vector<double> objectives;
 };
 
+struct NearBound {
+    std::uint64_t region = 0;
+    Bound bound;
+};
+
 struct Sweep {
     SweepRange range;
     std::vector<Bound> feasible;  // the bounds that were kept, in index order
@@ -59,6 +78,7 @@ struct Sweep {
     std::uint64_t left_out = 0;   // further feasible points beyond `keep`
     std::uint64_t unchecked = 0;  // further points that a limit excludes before it is known whether they are feasible
     std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
+    std::vector<NearBound> near = {};             // of the excluded points, those near the best of their region
 };
 
 struct Evaluation {
@@ -103,6 +123,8 @@ struct StudyGoal {
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
     std::uint64_t part = 1;             // part of the space to sweep
     std::uint64_t parts = 1;
+    std::function<std::uint64_t(std::uint64_t)> region = {};  // of a point, by its index; empty: excluded points are only counted
+    std::size_t near_objective = 0;                           // by whose bound points are near the best of their region
 };
 
 class Strategy {

@@ -24,7 +24,7 @@ using WorkItem = std::variant<SweepRange, DrawBlock>;
 template <Of<SweepRange> T>
 auto members(T& range)
 {
-    return std::tie(range.begin, range.end, range.keep, range.again, range.limits);
+    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.best);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)
@@ -36,6 +36,11 @@ auto members(T& bound)
 {
     return std::tie(bound.index, bound.objectives);
 }
+template <Of<NearBound> T>
+auto members(T& near)
+{
+    return std::tie(near.region, near.bound);
+}
 template <Of<Rejected> T>
 auto members(T& rejected)
 {
@@ -45,7 +50,7 @@ template <Of<Sweep> T>
 auto members(T& sweep)
 {
     return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.unchecked,
-                    sweep.floor, sweep.feasible, sweep.rejected);
+                    sweep.range.near.objective, sweep.floor, sweep.feasible, sweep.near, sweep.rejected);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)

@@ -4,6 +4,7 @@
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "search/archive.hpp"
+#include "search/near_bounds.hpp"
 #include "search/strategies/kept_bounds.hpp"
 
 #include <algorithm>
@@ -78,6 +79,9 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         objectives.push_back(found);
         bounded.push_back(found->bound != nullptr &&
                           (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+        if (!near_objective && bounded.back() && follows_step(found->units)) {
+            near_objective = objectives.size() - 1;
+        }
     }
     skewness = largest_skewness(of.variability);
 }
@@ -134,10 +138,19 @@ Sweep Worker::sweep(const SweepRange& range)
         return objectives;
     };
     std::uint64_t unchecked = 0;
-    Cutoff excluded([&](const NoiseFree& bound) { return excludes(range.limits, objectives_of(bound)); });
+    NearBounds near(range.near.objective, range.near.best);
+    std::uint64_t region = 0;
+    const auto may_be_near = [&](const std::vector<double>& objectives) {
+        return !range.near.best.empty() && near.admits(region, objectives[range.near.objective]);
+    };
+    Cutoff excluded([&](const NoiseFree& bound) {
+        const std::vector<double> objectives = objectives_of(bound);
+        return excludes(range.limits, objectives) && !may_be_near(objectives);
+    });
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
+        region = StudyModel::region(plan);
         Predictor& predictor = bench_.of(model_.designs.hardware(point));
         const auto bound = range.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
@@ -148,7 +161,11 @@ Sweep Worker::sweep(const SweepRange& range)
         if (found.memory_bytes == 0.0) {
             ++unchecked;
         } else {
-            kept.add({index, objectives_of(found)});
+            const std::vector<double> objectives = objectives_of(found);
+            if (may_be_near(objectives) && excludes(range.limits, objectives)) {
+                near.add({region, {index, objectives}});
+            }
+            kept.add({index, objectives});
         }
     };
     std::uint64_t begin = range.begin;
@@ -159,6 +176,7 @@ Sweep Worker::sweep(const SweepRange& range)
         begin = end;
     } while (begin < range.end);
     kept.move_to(result);
+    result.near = near.best();
     result.unchecked = unchecked;
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short

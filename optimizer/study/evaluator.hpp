@@ -37,6 +37,10 @@ struct StudyModel {
     std::vector<const Objective*> objectives;
     std::vector<bool> bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
     double skewness = 0.0;      // of its most skewed distribution
+    std::optional<std::size_t> near_objective;  // the first with a bound that follows the step
+
+    /// Plans of one region are alternatives to each other: those on the same number of GPUs.
+    static std::uint64_t region(const ParallelPlan& plan) { return static_cast<std::uint64_t>(plan.gpus()); }
 
     SamplerOptions sampler(const DrawSource& source) const;
     /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `safe` are infinite if the

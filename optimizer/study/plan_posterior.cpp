@@ -3,11 +3,11 @@
 #include "io/measured/catalog_discrepancy.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "search/near_bounds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -15,15 +15,12 @@
 #include <memory>
 #include <numeric>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
 
-constexpr double near_best = 0.15;             // relative to the best of a number of GPUs: more than the error of the model
-constexpr std::size_t most_contenders = 1000;  // of a number of GPUs and an objective
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
 double median(std::vector<double> values)
@@ -99,7 +96,7 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
     }
     std::set<std::size_t> chosen;
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        if (!follows_step(results.objectives[k])) {
+        if (!follows_step(results.objectives[k].units)) {
             continue;
         }
         std::map<int, std::vector<std::size_t>> by_gpus;
@@ -112,7 +109,7 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
             std::stable_sort(members.begin(), members.end(),
                              [&](std::size_t a, std::size_t b) { return all[a].values[k] < all[b].values[k]; });
             const double limit = (1.0 + near_best) * all[members.front()].values[k];
-            for (std::size_t m = 0; m < std::min(members.size(), most_contenders) && all[members[m]].values[k] <= limit; ++m) {
+            for (std::size_t m = 0; m < std::min(members.size(), most_near) && all[members[m]].values[k] <= limit; ++m) {
                 chosen.insert(members[m]);
             }
         }
@@ -193,12 +190,6 @@ double mean_step(const StudyModel& model, const Point& point, HardwareBench& ben
 
 }  // namespace
 
-bool follows_step(const ObjectiveInfo& objective)
-{
-    static constexpr std::array<std::string_view, 5> units{"s", "h", "USD", "J", "kg"};
-    return std::find(units.begin(), units.end(), objective.units) != units.end();
-}
-
 PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured)
     : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results)),
       steps_(widened_covariance(fitted_, kind_of(model.problem.workload)), catalog_discrepancy())
@@ -273,7 +264,7 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
                                 StepPosterior::Components components) const
 {
     const std::vector<double>& ratios = components.delta ? log_ratios_ : without_delta_;
-    const bool moves = follows_step(objectives_[objective]);
+    const bool moves = follows_step(objectives_[objective].units);
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         const double memory = std::exp(log_memory_[d]);
@@ -379,7 +370,7 @@ void add_posterior(const StudyModel& model, Results& results)
     constexpr double cover = 0.9;
     results.posterior.linearisation_error = plans.linearisation_error(results);
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        for (const int gpus : follows_step(results.objectives[k]) ? plans.sizes() : std::vector<int>{}) {
+        for (const int gpus : follows_step(results.objectives[k].units) ? plans.sizes() : std::vector<int>{}) {
             const std::vector<std::size_t> members = plans.near(gpus, k);
             const JointDraws draws = plans.draws(members, k, {});
             const std::vector<Chance> with = chances(draws);

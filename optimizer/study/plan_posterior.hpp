@@ -86,9 +86,6 @@ private:
     std::vector<double> log_memory_;     // [draw]
 };
 
-/// Whether an objective is proportional to the time of a step.
-bool follows_step(const ObjectiveInfo& objective);
-
 /// Adds probabilities and regrets of all contenders, and how often the points of the front stay there.
 void add_posterior(const StudyModel& model, Results& results);
 

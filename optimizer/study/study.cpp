@@ -127,7 +127,7 @@ public:
             results.objectives.push_back(
                 {std::string(objective->name), std::string(objective->units), std::string(objective->long_name)});
         }
-        for (const Bound& bound : archive_.bounds()) {
+        for (const Bound& bound : archive_.bounds_and_near()) {
             EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives, {}};
             if (const auto found = archive_.evaluations().find(bound.index); found != archive_.evaluations().end()) {
                 row.rung = found->second.rung;

@@ -28,6 +28,12 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     goal.bounded = model.bounded;
     goal.seed = model.scenario.seed;
     goal.max_evaluations = model.scenario.search.max_evaluations;
+    if (model.near_objective) {
+        goal.near_objective = *model.near_objective;
+        goal.region = [&designs = model.designs](std::uint64_t index) {
+            return StudyModel::region(designs.plan(designs.space().point(index)));
+        };
+    }
     return goal;
 }
 

@@ -142,7 +142,14 @@ void Exact::take(const Sweep& sweep)
 
 void Exact::take_explored(const Sweep& sweep)
 {
-    for (const Bound& feasible : sweep.feasible) check_bounds(feasible);
+    for (const Bound& feasible : sweep.feasible) {
+        check_bounds(feasible);
+        if (options_.region) {
+            const double bound = feasible.objectives[options_.near_objective];
+            double& best = best_of_region_.try_emplace(options_.region(feasible.index), bound).first->second;
+            best = std::min(best, bound);
+        }
+    }
     explorer_->tell(sweep.feasible);
     ++swept_;
 }
@@ -187,6 +194,8 @@ void Exact::sweep()
     counted_again_ = feasible_.excluded();
     for (SweepRange range : options_.ranges) {
         range.limits = limits_.sorted();
+        range.near.objective = options_.near_objective;
+        for (const auto& [region, bound] : best_of_region_) range.near.best.push_back({region, bound});
         ranges_.push_back(std::move(range));
     }
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));

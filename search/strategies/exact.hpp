@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,6 +36,8 @@ struct ExactOptions {
     std::vector<bool> bounded;          // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: no limit
+    std::function<std::uint64_t(std::uint64_t)> region = {};  // of a point; empty: what limits exclude in a sweep is only counted
+    std::size_t near_objective = 0;                           // by whose bound points are near the best of their region
 };
 
 /// Branch and bound over non-dominated fronts of the lower bounds, with racing over the rungs.
@@ -126,7 +130,8 @@ private:
     std::set<std::uint64_t> tight_;  // points whose bounds are those of a sweep with limits
     std::vector<std::uint64_t> to_tighten_;  // ascending, while they are swept again
     std::vector<Bound> tightened_;
-    std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
+    std::map<std::uint64_t, double> best_of_region_;  // bounds of explored points
+    std::vector<std::uint64_t> known_;                // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
     std::uint64_t counted_again_ = 0;  // explored points that limits excluded before the sweep, which counts them as well
     std::uint64_t unchecked_ = 0;      // points that were excluded before it was known whether they are feasible

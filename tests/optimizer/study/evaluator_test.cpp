@@ -1,12 +1,14 @@
 #include "optimizer/study/evaluator.hpp"
 
 #include "optimizer/parallel/work_item.hpp"
+#include "search/near_bounds.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace prismopt {
@@ -167,6 +169,45 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
         EXPECT_EQ(feasible[i].objectives, whole.feasible[i].objectives);
     }
     EXPECT_EQ(feasible.size() + rejected, size);
+}
+
+/// Brute force: all plans whose tight bound a limit dominates, near the best of their number of GPUs.
+TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
+{
+    const std::uint64_t size = model().designs.space().size();
+    const std::size_t objective = model().near_objective.value();
+    const std::size_t objectives = model().objectives.size();
+    const auto tight = Worker(model()).sweep({.begin = 0, .end = size, .limits = {std::vector<double>(objectives, 1e300)}});
+    ASSERT_FALSE(tight.feasible.empty());
+    std::map<std::uint64_t, double> best;
+    const auto region = [](const Bound& bound) {
+        return StudyModel::region(model().designs.plan(model().designs.space().point(bound.index)));
+    };
+    for (const Bound& bound : tight.feasible) {
+        double& least = best.try_emplace(region(bound), bound.objectives[objective]).first->second;
+        least = std::min(least, bound.objectives[objective]);
+    }
+    std::vector<RegionBest> known;
+    for (const auto& [gpus, least] : best) known.push_back({gpus, least});
+    const std::vector<std::vector<double>> limits{std::vector<double>(objectives, 0.0)};  // excludes all
+
+    const Sweep sweep = Worker(model()).sweep({.begin = 0, .end = size, .limits = limits, .near = {objective, known}});
+    EXPECT_TRUE(sweep.feasible.empty());
+    std::map<std::uint64_t, double> expected;
+    for (const Bound& bound : tight.feasible) {
+        if (bound.objectives[objective] <= (1.0 + near_best) * best[region(bound)]) {
+            expected[bound.index] = bound.objectives[objective];
+        }
+    }
+    std::map<std::uint64_t, double> found;
+    for (const NearBound& near : sweep.near) {
+        EXPECT_EQ(near.region, region(near.bound));
+        found[near.bound.index] = near.bound.objectives[objective];
+    }
+    EXPECT_EQ(found, expected);
+    EXPECT_LT(found.size(), tight.feasible.size());
+    EXPECT_GT(found.size(), best.size());
+    EXPECT_TRUE(Worker(model()).sweep({.begin = 0, .end = size, .limits = limits}).near.empty()) << "where nobody asks for them";
 }
 
 /// A bound that lies above an estimate of a mean would exclude points wrongly.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <random>
 #include <set>
@@ -375,7 +376,10 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
     problem.half_width = {0.02, 0.01};
     ExactOptions chosen = options(problem, 2);
     chosen.explored = &labels.space;
+    chosen.region = [](std::uint64_t index) { return index % 3; };
+    chosen.near_objective = 1;
     Exact exact(chosen);
+    std::map<std::uint64_t, double> best;  // by region, of the bounds explored
     std::uint64_t whole = 0;
     while (const auto requests = exact.ask()) {
         std::vector<Answer> answers;
@@ -387,6 +391,15 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                     EXPECT_FALSE(range->limits.empty());
                     EXPECT_EQ(exact.outcome().open, 0U) << "nothing is known of the space before";
                     whole += range->end - range->begin;
+                    EXPECT_EQ(range->near.objective, 1U);
+                    std::map<std::uint64_t, double> known;
+                    for (const RegionBest& region : range->near.best) known[region.region] = region.bound;
+                    EXPECT_EQ(known, best);
+                } else if (whole == 0) {
+                    for (const Bound& bound : sweep.feasible) {
+                        double& least = best.try_emplace(bound.index % 3, infinity).first->second;
+                        least = std::min(least, bound.objectives[1]);
+                    }
                 }
                 answers.emplace_back(sweep);
             } else {
@@ -396,6 +409,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
         exact.tell(answers);
     }
     EXPECT_EQ(whole, problem.truth.size());
+    EXPECT_EQ(best.size(), 3U);
     EXPECT_TRUE(exact.outcome().proved);
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+/// Points that limits exclude, but that an error of the model could make the best of their region.
+
+#include "search/strategy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace prismopt {
+
+/// Relative to the best bound of a region: more than the error of the model (results/model-accuracy.md).
+inline constexpr double near_best = 0.15;
+/// Of a region.
+inline constexpr std::size_t most_near = 1000;
+
+/// Holds the best bounds of each region: at most twice `most_near` at a time, all near the best. What it holds depends on the bounds alone,
+/// not on their order.
+class NearBounds {
+public:
+    explicit NearBounds(std::size_t objective, std::span<const RegionBest> known = {});
+
+    /// Whether a point with at least this bound is so near the best that it could be held.
+    bool admits(std::uint64_t region, double bound) const;
+    /// Takes the point if it is near the best.
+    void add(NearBound point);
+    /// The points held, by region, bound and index.
+    std::vector<NearBound> best() const;
+
+private:
+    struct Region {
+        double best = 0.0;
+        double most = 0.0;  // bounds above this are not held
+        std::vector<Bound> points;
+    };
+    void cut(Region& region) const;
+    bool before(const Bound& a, const Bound& b) const;
+
+    std::size_t objective_;
+    std::map<std::uint64_t, Region> regions_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,100 @@
+#include "search/near_bounds.hpp"
+
+#include "search/archive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace prismopt {
+namespace {
+
+/// Three regions with more points near the best than are held, one with few; the second objective counts.
+std::vector<NearBound> points(unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<NearBound> all;
+    for (std::uint64_t index = 0; index < 20'000; ++index) {
+        const std::uint64_t region = index % 100 == 0 ? 8 : index % 3;
+        const double value = static_cast<double>(100 + random() % 100);  // equal ones are frequent
+        all.push_back({region, {index, {0.0, static_cast<double>(region + 1) * value}}});
+    }
+    return all;
+}
+
+std::vector<std::uint64_t> indices(const std::vector<NearBound>& points)
+{
+    std::vector<std::uint64_t> indices;
+    for (const NearBound& point : points) indices.push_back(point.bound.index);
+    std::sort(indices.begin(), indices.end());
+    return indices;
+}
+
+std::vector<std::uint64_t> by_brute_force(const std::vector<NearBound>& points)
+{
+    std::map<std::uint64_t, std::vector<std::pair<double, std::uint64_t>>> regions;
+    for (const NearBound& point : points) regions[point.region].emplace_back(point.bound.objectives[1], point.bound.index);
+    std::vector<std::uint64_t> held;
+    for (auto& [region, members] : regions) {
+        std::sort(members.begin(), members.end());
+        members.resize(std::min(members.size(), most_near));
+        for (const auto& [value, index] : members) {
+            if (value <= 1.15 * members.front().first) held.push_back(index);
+        }
+    }
+    std::sort(held.begin(), held.end());
+    return held;
+}
+
+TEST(NearBounds, HoldsTheBestOfEachRegion)
+{
+    std::vector<NearBound> all = points(1);
+    const std::vector<std::uint64_t> expected = by_brute_force(all);
+    std::vector<std::vector<std::uint64_t>> held;
+    for (int order = 0; order < 3; ++order) {
+        NearBounds near(1);
+        for (const NearBound& point : all) near.add(point);
+        EXPECT_EQ(indices(near.best()), expected);
+        std::shuffle(all.begin(), all.end(), std::mt19937(static_cast<unsigned>(order)));
+    }
+}
+
+TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
+{
+    const std::vector<NearBound> all = points(2);
+    NearBounds whole(1);
+    for (std::size_t begin = 0; begin < all.size(); begin += 700) {
+        NearBounds part(1, std::vector<RegionBest>{{0, 101.0}, {2, 300.0}});
+        for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) part.add(all[i]);
+        for (const NearBound& point : part.best()) whole.add(point);
+    }
+    EXPECT_EQ(indices(whole.best()), by_brute_force(all));
+}
+
+TEST(NearBounds, AdmitsWhatIsNearAKnownBest)
+{
+    NearBounds near(0, std::vector<RegionBest>{{7, 100.0}});
+    EXPECT_TRUE(near.admits(7, 114.9));
+    EXPECT_FALSE(near.admits(7, 115.1));
+    EXPECT_TRUE(near.admits(8, 1e9)) << "nothing is known of this region";
+    near.add({7, {1, {90.0}}});
+    EXPECT_FALSE(near.admits(7, 110.0));
+}
+
+TEST(NearBounds, AnArchiveListsThemOnceBesideOtherBounds)
+{
+    Archive archive;
+    Sweep sweep;
+    sweep.feasible = {{2, {10.0}}, {5, {11.0}}};
+    sweep.near = {{1, {5, {11.5}}}, {1, {3, {12.0}}}};
+    archive.add(std::vector<Answer>{sweep});
+    EXPECT_EQ(archive.bounds().size(), 2U);
+    std::map<std::uint64_t, double> all;
+    for (const Bound& bound : archive.bounds_and_near()) all[bound.index] = bound.objectives.front();
+    EXPECT_EQ(all, (std::map<std::uint64_t, double>{{2, 10.0}, {3, 12.0}, {5, 11.0}}));
+}
+
+}  // namespace
+}  // namespace prismopt
