@@ -143,9 +143,10 @@ Sweep Worker::sweep(const SweepRange& range)
     const auto may_be_near = [&](const std::vector<double>& objectives) {
         return !range.near.best.empty() && near.admits(region, objectives[range.near.objective]);
     };
+    const auto checked = [](const NoiseFree& bound) { return bound.memory_bytes > 0.0; };
     Cutoff excluded([&](const NoiseFree& bound) {
         const std::vector<double> objectives = objectives_of(bound);
-        return excludes(range.limits, objectives) && !may_be_near(objectives);
+        return excludes(range.limits, objectives) && (checked(bound) || !may_be_near(objectives));
     });
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
@@ -158,7 +159,7 @@ Sweep Worker::sweep(const SweepRange& range)
             return;
         }
         const auto& found = std::get<NoiseFree>(bound);
-        if (found.memory_bytes == 0.0) {
+        if (!checked(found)) {
             ++unchecked;
         } else {
             const std::vector<double> objectives = objectives_of(found);

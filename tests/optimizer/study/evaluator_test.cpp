@@ -171,43 +171,40 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
     EXPECT_EQ(feasible.size() + rejected, size);
 }
 
-/// Brute force: all plans whose tight bound a limit dominates, near the best of their number of GPUs.
+/// Brute force: each plan swept alone, where it is the best of its number of GPUs.
 TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
 {
-    const std::uint64_t size = model().designs.space().size();
     const std::size_t objective = model().near_objective.value();
-    const std::size_t objectives = model().objectives.size();
-    const auto tight = Worker(model()).sweep({.begin = 0, .end = size, .limits = {std::vector<double>(objectives, 1e300)}});
-    ASSERT_FALSE(tight.feasible.empty());
+    const std::vector<std::vector<double>> limits{std::vector<double>(model().objectives.size(), 0.0)};  // excludes all
+    const NearRequest any{objective, {{0, 1.0}}};
+    Worker worker(model());
+    std::vector<NearBound> alone;
     std::map<std::uint64_t, double> best;
-    const auto region = [](const Bound& bound) {
-        return StudyModel::region(model().designs.plan(model().designs.space().point(bound.index)));
-    };
-    for (const Bound& bound : tight.feasible) {
-        double& least = best.try_emplace(region(bound), bound.objectives[objective]).first->second;
-        least = std::min(least, bound.objectives[objective]);
+    for (const std::uint64_t index : feasible_points()) {
+        const Sweep sweep = worker.sweep({.begin = index, .end = index + 1, .limits = limits, .near = any});
+        ASSERT_EQ(sweep.near.size(), 1U);
+        alone.push_back(sweep.near.front());
+        const double bound = alone.back().bound.objectives[objective];
+        EXPECT_EQ(alone.back().region, StudyModel::region(model().designs.plan(model().designs.space().point(index))));
+        double& least = best.try_emplace(alone.back().region, bound).first->second;
+        least = std::min(least, bound);
     }
-    std::vector<RegionBest> known;
-    for (const auto& [gpus, least] : best) known.push_back({gpus, least});
-    const std::vector<std::vector<double>> limits{std::vector<double>(objectives, 0.0)};  // excludes all
-
-    const Sweep sweep = Worker(model()).sweep({.begin = 0, .end = size, .limits = limits, .near = {objective, known}});
-    EXPECT_TRUE(sweep.feasible.empty());
+    ASSERT_GT(best.size(), 1U);
     std::map<std::uint64_t, double> expected;
-    for (const Bound& bound : tight.feasible) {
-        if (bound.objectives[objective] <= (1.0 + near_best) * best[region(bound)]) {
-            expected[bound.index] = bound.objectives[objective];
-        }
+    for (const NearBound& near : alone) {
+        const double bound = near.bound.objectives[objective];
+        if (bound <= (1.0 + near_best) * best[near.region]) expected[near.bound.index] = bound;
     }
+    EXPECT_LT(expected.size(), alone.size());
+
+    SweepRange whole{.begin = 0, .end = model().designs.space().size(), .limits = limits, .near = any};
+    const Sweep sweep = worker.sweep(whole);
+    EXPECT_TRUE(sweep.feasible.empty());
     std::map<std::uint64_t, double> found;
-    for (const NearBound& near : sweep.near) {
-        EXPECT_EQ(near.region, region(near.bound));
-        found[near.bound.index] = near.bound.objectives[objective];
-    }
+    for (const NearBound& near : sweep.near) found[near.bound.index] = near.bound.objectives[objective];
     EXPECT_EQ(found, expected);
-    EXPECT_LT(found.size(), tight.feasible.size());
-    EXPECT_GT(found.size(), best.size());
-    EXPECT_TRUE(Worker(model()).sweep({.begin = 0, .end = size, .limits = limits}).near.empty()) << "where nobody asks for them";
+    whole.near = {};
+    EXPECT_TRUE(worker.sweep(whole).near.empty()) << "where nobody asks for them";
 }
 
 /// A bound that lies above an estimate of a mean would exclude points wrongly.
