@@ -1,6 +1,6 @@
 #pragma once
 
-/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks.
+/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks and global batches.
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
@@ -17,7 +17,8 @@ namespace prismopt {
 
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
-/// which the clock and with it the peaks follow). workload: which network is trained; it is not a number and has no name here.
+/// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained; global_batch, in
+/// sequences.
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -28,7 +29,8 @@ enum class HardwareTarget {
     memory_bandwidth,
     compute,
     power,
-    workload
+    workload,
+    global_batch
 };
 template <>
 inline constexpr auto names_of<HardwareTarget> =

@@ -269,6 +269,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     text += ties_text(results);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
+    text += notes.batches_text.empty() ? "" : "\n" + notes.batches_text;
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "

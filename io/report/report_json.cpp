@@ -194,6 +194,24 @@ Json posterior(const Results& results)
     return json;
 }
 
+Json batches(const Results& results, const StudyNotes& notes)
+{
+    Json json = Json::array();
+    for (const BatchRow& row : notes.batches) {
+        Json values = Json::object();
+        for (std::size_t k = 0; k < row.values.size(); ++k) {
+            values[results.objectives[k].name] = number(row.values[k]);
+        }
+        json.push_back({{"global_batch", row.global_batch},
+                        {"tokens", row.tokens},
+                        {"steps", row.steps},
+                        {"drawn", row.drawn},
+                        {"best", values},
+                        {"on_front", row.on_front}});
+    }
+    return json;
+}
+
 }  // namespace
 
 std::string report_json(const Results& results, const std::string& file)
@@ -205,6 +223,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["gpu_price"] = text_or_null(notes.price);
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
+    json["global_batches"] = batches(results, notes);
     json["columns"] = columns();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

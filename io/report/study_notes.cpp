@@ -52,6 +52,8 @@ StudyNotes study_notes(const Results& results)
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);
+        notes.batches = batch_rows(scenario, results);
+        notes.batches_text = batches_text(scenario, results);
         return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program

@@ -2,6 +2,7 @@
 
 /// Notes on a study for readers of its results, derived from the scenario in the results file.
 
+#include "io/report/batch_rows.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/base/units.hpp"
@@ -24,6 +25,8 @@ struct StudyNotes {
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
+    std::vector<BatchRow> batches;               // where the space chooses the global batch
+    std::string batches_text;
 };
 StudyNotes study_notes(const Results& results);
 

@@ -26,7 +26,8 @@ ParameterWriting writing(HardwareTarget target)
         case HardwareTarget::latency: return {"us", 1e-6};
         case HardwareTarget::oversubscription:
         case HardwareTarget::group:
-        case HardwareTarget::workload: break;
+        case HardwareTarget::workload:
+        case HardwareTarget::global_batch: break;
         case HardwareTarget::memory: return {"GB", 1e9};
         case HardwareTarget::compute: return {"TFLOP/s", 1e12};
         case HardwareTarget::power: return {"W", 1.0};
@@ -60,6 +61,15 @@ std::optional<double> hardware_value(const HardwareParameter& parameter, const s
     return parameter_text(parameter, value) == text ? std::optional(value) : std::nullopt;
 }
 
+/// The value of the parameter of this kind; nothing if there is none.
+std::optional<double> value_at(const Scenario& scenario, HardwareTarget target, std::span<const double> values)
+{
+    const auto found = std::find_if(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
+                                    [target](const HardwareParameter& parameter) { return parameter.target == target; });
+    return found == scenario.hardware_parameters.end() ? std::nullopt
+                                                       : std::optional(values[found - scenario.hardware_parameters.begin()]);
+}
+
 }  // namespace
 
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values)
@@ -69,12 +79,18 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
     if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
         return std::nullopt;
     }
-    for (std::size_t k = 0; k < scenario.hardware_parameters.size(); ++k) {
-        if (scenario.hardware_parameters[k].target == HardwareTarget::workload) {
-            return Variant{std::move(*hardware), scenario.workloads[static_cast<std::size_t>(values[k])]};
-        }
+    const auto network = value_at(scenario, HardwareTarget::workload, values);
+    return Variant{std::move(*hardware), network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload,
+                   phases_at(scenario, values)};
+}
+
+std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values)
+{
+    std::vector<Phase> phases = scenario.phases;
+    if (const auto batch = value_at(scenario, HardwareTarget::global_batch, values)) {
+        phases[scenario.learning->phase] = at_batch(*scenario.learning, static_cast<int>(*batch));
     }
-    return Variant{std::move(*hardware), scenario.workload};
+    return phases;
 }
 
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
@@ -143,7 +159,8 @@ std::string_view parameter_units(HardwareTarget target)
         case HardwareTarget::latency: return "s";
         case HardwareTarget::oversubscription:
         case HardwareTarget::group:
-        case HardwareTarget::workload: return "1";
+        case HardwareTarget::workload:
+        case HardwareTarget::global_batch: return "1";
         case HardwareTarget::memory: return "B";
         case HardwareTarget::compute: return "FLOP/s";
         case HardwareTarget::power: return "W";

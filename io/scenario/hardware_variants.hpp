@@ -1,6 +1,6 @@
 #pragma once
 
-/// Hardware variants of a scenario with [[knob]], and the networks that it chooses from.
+/// Hardware variants of a scenario with [[knob]], and the networks and global batches that it chooses from.
 
 #include "io/scenario/scenario.hpp"
 
@@ -14,8 +14,12 @@ namespace prismopt {
 
 struct Variant {
     Hardware hardware;
-    Workload workload;  // trained on it
+    Workload workload;          // trained on it
+    std::vector<Phase> phases;  // of the training
 };
+
+/// The phases of the variant with the parameters at these values.
+std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values);
 
 /// The variant with the hardware parameters at these values; empty if tiers do not nest or the price exceeds the limit.
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values);

@@ -129,6 +129,19 @@ double slowest_run_s(const Scenario& scenario)
     return longest;
 }
 
+/// A batch without a price would be a free choice.
+void refuse_free_batches(const Scenario& scenario, Table& top)
+{
+    if (!scenario.space.global_batch.empty() && !scenario.learning) {
+        top.find("space")
+            ->table("")
+            .find("global_batch")
+            ->fail({"needs [learning]",
+                    "a larger batch needs more tokens to the same loss, which a search would otherwise ignore",
+                    "add [learning] with reference_batch and a critical batch (docs/learning.md)"});
+    }
+}
+
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
 void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
 {
@@ -265,6 +278,8 @@ Fields<Scenario> made_scenario_fields()
     });
     all.custom(section_key("space", space_table, Need::required),
                [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
+    all.custom(section_key("learning", learning_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::required),
                [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
@@ -318,6 +333,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
         scenario.space.spares = {scenario.reliability.spares};
     }
     refuse_idle_imbalance(scenario, top);
+    refuse_free_batches(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.hardware_parameters.empty()) {

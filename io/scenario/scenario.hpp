@@ -9,6 +9,7 @@
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
+#include "model/run/batch_law.hpp"
 #include "model/run/reliability.hpp"
 
 #include <chrono>
@@ -59,6 +60,7 @@ struct Scenario {
     std::vector<Workload> workloads;             // choices of [space] workload; empty: a single one
     std::string older_keys;                      // warning about deprecated keys of [workload]; empty: none
     std::vector<Phase> phases;                   // at least one
+    std::optional<Learning> learning;            // what the global batch of a phase costs
     Cluster cluster;
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
@@ -66,7 +68,7 @@ struct Scenario {
     Power power;
     Seconds deadline;  // of the training time; zero: none
     std::vector<HardwareParameter>
-        hardware_parameters;  // the hardware parameter of the workload first, if there are several workloads
+        hardware_parameters;  // those of the workload and of the global batch first, where a space chooses them
     std::vector<std::vector<double>>
         hardware;  // hardware parameter values of each hardware variant; empty without hardware parameters
     SpaceSettings space;

@@ -45,6 +45,7 @@ struct SpaceSettings {
     std::vector<Offload> offload{Offload::none};
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as in [reliability]
     std::vector<int> spares{as_configured};               // by default as in [reliability]
+    std::vector<int> global_batch{};  // sequences; empty: those of the phases. Not of a plan, but of the training
 };
 
 /// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.

@@ -26,6 +26,7 @@ Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Varia
     scenario.cluster = std::move(variant.hardware.cluster);
     scenario.reliability = std::move(variant.hardware.reliability);
     scenario.workload = std::move(variant.workload);
+    scenario.phases = std::move(variant.phases);
     scenario.hardware = {values};
     return scenario;
 }

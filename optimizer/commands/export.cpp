@@ -52,14 +52,13 @@ const ExportTarget& target_of(const po::variables_map& values)
                                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
 }
 
-const Phase& phase_of(const po::variables_map& values, const Scenario& scenario)
+const Phase& phase_of(const po::variables_map& values, const std::vector<Phase>& phases)
 {
     const int number = values["phase"].as<int>();
-    if (number < 1 || number > static_cast<int>(scenario.phases.size())) {
-        throw InputError(
-            fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, scenario.phases.size()));
+    if (number < 1 || number > static_cast<int>(phases.size())) {
+        throw InputError(fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, phases.size()));
     }
-    return scenario.phases[static_cast<std::size_t>(number - 1)];
+    return phases[static_cast<std::size_t>(number - 1)];
 }
 
 /// Productive seconds between checkpoints; 0 where there are none.
@@ -82,11 +81,11 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.point = std::to_string(index);
     launch.program = program_name();
     launch.provisional = results.provisional;
-    launch.phase = phase_of(values, study.scenario());
+    launch.phase = phase_of(values, problem.phases);
     launch.phase_number = values["phase"].as<int>();
-    launch.phases = static_cast<int>(study.scenario().phases.size());
-    launch.before.assign(study.scenario().phases.begin(), study.scenario().phases.begin() + launch.phase_number - 1);
-    for (const Phase& phase : study.scenario().phases) {
+    launch.phases = static_cast<int>(problem.phases.size());
+    launch.before.assign(problem.phases.begin(), problem.phases.begin() + launch.phase_number - 1);
+    for (const Phase& phase : problem.phases) {
         launch.longest_sequence = std::max(launch.longest_sequence, phase.sequence);
     }
     launch.plan = plan_in_phase(study.plan(point), launch.phase);

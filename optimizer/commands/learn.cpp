@@ -81,13 +81,14 @@ struct LoggedJob {
 
 LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uint64_t index)
 {
-    const Phase& phase = study.scenario().phases.front();
+    const Point point = study.space().point(index);
+    const Phase phase = study.phases(point).front();
     const double sequences = phase.global_batch;
     LogReader reader({.path = path,
                       .trainer = "",
                       .tokens_per_step = sequences * phase.sequence,
                       .sequences_per_step = sequences,
-                      .gpus = study.plan(study.space().point(index)).gpus()});
+                      .gpus = study.plan(point).gpus()});
     reader.add(read_text(path));
     reader.finish();
     LoggedJob job;

@@ -341,6 +341,7 @@ Space space_of_hardware(const Scenario& scenario)
         Variant chosen = *variant_at(scenario, values);
         variant.cluster = std::move(chosen.hardware.cluster);
         variant.workload = std::move(chosen.workload);
+        variant.phases = std::move(chosen.phases);
         rules.push_back(constraints(variant));
     }
     std::vector<Constraint> joint = rules.front();

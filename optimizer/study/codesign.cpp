@@ -238,6 +238,7 @@ private:
         problem_.cluster = std::move(variant->hardware.cluster);
         problem_.reliability = std::move(variant->hardware.reliability);
         problem_.workload = std::move(variant->workload);
+        problem_.phases = std::move(variant->phases);
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {

@@ -1,5 +1,6 @@
 #include "optimizer/study/evaluator.hpp"
 
+#include "io/scenario/hardware_variants.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -201,10 +202,13 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     const Point choices = model.designs.space().point(point);
     const ParallelPlan plan = model.designs.plan(choices);
     std::vector<ScheduleShape> shapes;
-    for (const Phase& phase : model.problem.phases) {
+    const std::size_t variant = model.designs.hardware(choices);
+    const std::vector<Phase> phases =
+        model.scenario.hardware.empty() ? model.problem.phases : phases_at(model.scenario, model.scenario.hardware[variant]);
+    for (const Phase& phase : phases) {
         shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
     }
-    return {model.designs.hardware(choices), std::move(shapes), plan.split};
+    return {variant, std::move(shapes), plan.split};
 }
 
 Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)

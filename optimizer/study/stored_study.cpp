@@ -65,6 +65,11 @@ StoredStudy::StoredStudy(const Results& results)
     }
 }
 
+std::vector<Phase> StoredStudy::phases(std::span<const int> point) const
+{
+    return scenario_.hardware_parameters.empty() ? scenario_.phases : phases_at(scenario_, hardware_values(point));
+}
+
 std::vector<double> StoredStudy::hardware_values(std::span<const int> point) const
 {
     return scenario_.hardware_parameters.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];

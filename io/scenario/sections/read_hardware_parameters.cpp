@@ -28,7 +28,8 @@ double si_of(HardwareTarget target, const Value& value)
         case HardwareTarget::memory: return value.quantity<Bytes>("192 GB").si;
         case HardwareTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
         case HardwareTarget::power: return value.quantity<Watts>("700 W").si;
-        case HardwareTarget::workload: break;  // is no [[knob]]
+        case HardwareTarget::workload:
+        case HardwareTarget::global_batch: break;  // are no [[knob]]
     }
     return 0.0;
 }

@@ -473,6 +473,16 @@ void read_networks(Table& table, Scenario& scenario)
     scenario.hardware_parameters.push_back(std::move(parameter));
 }
 
+/// Read like the axes of plans.
+constexpr PlanAxis<int> batch_axis{
+    "global_batch",
+    nullptr,
+    &SpaceSettings::global_batch,
+    "global batches of a phase in sequences, whose price [learning] gives; default: that of the phase",
+    "2048",
+    1,
+    100'000'000};
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -556,6 +566,7 @@ const SectionTable& space_table()
         });
         space.add(layout_key());
         space.add(workload_key());
+        space.add(key_of(batch_axis));
         return space;
     }();
     return table;
@@ -572,6 +583,9 @@ void read_space(Table table, Scenario& scenario)
             read_axis(*value, axis, networks, space);
         }
     });
+    if (const auto value = table.find(batch_axis.name)) {
+        read_axis(*value, batch_axis, networks, space);
+    }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();
 }

@@ -30,6 +30,7 @@ const SectionTable& workload_table();
 const SectionTable& cluster_table();
 const SectionTable& reliability_table();
 const SectionTable& space_table();
+const SectionTable& learning_table();
 const SectionTable& objectives_table();
 const SectionTable& hardware_parameter_table();
 /// The whole file.
@@ -62,6 +63,8 @@ int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
+/// Reads what the global batch costs; the space is read before.
+void read_learning(Table table, Scenario& scenario);
 /// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 std::vector<HardwareParameter> read_hardware_parameters(const Value& list, const Cluster& cluster);

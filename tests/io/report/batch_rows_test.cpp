@@ -1,0 +1,78 @@
+#include "io/report/batch_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// The small example with three batches; its phase has 64 sequences of 1,024 tokens.
+Scenario scenario_with(const std::string& law)
+{
+    std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string space = "[space]\n";
+    text.replace(text.find(space), space.size(), law + space + "global_batch = [64, 128, 256]\n");
+    return parse_scenario(text, "small.toml");
+}
+
+EvaluatedPoint point(std::uint64_t index, int variant, double bound, double drawn)
+{
+    EvaluatedPoint point;
+    point.index = index;
+    point.point = {variant, 0};
+    point.bounds = {bound, 1.0};
+    if (drawn > 0.0) {
+        point.rung = 2;
+        point.objectives = {{.value = drawn}, {.value = 2.0}};
+    }
+    return point;
+}
+
+TEST(BatchRows, HoldTheBestPlanOfEachBatch)
+{
+    const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
+    Results results;
+    results.axes = {{"hardware", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
+    results.evaluations = {point(1, 0, 90.0, 100.0), point(2, 0, 95.0, 99.0), point(3, 1, 80.0, 0.0), point(4, 1, 85.0, 88.0)};
+    results.front.emplace_back().index = 2;
+    const std::vector<BatchRow> rows = batch_rows(scenario, results);
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_TRUE(rows[0].drawn);
+    EXPECT_TRUE(rows[0].on_front);
+    EXPECT_THAT(rows[0].values, ElementsAre(99.0, 2.0));
+    EXPECT_FALSE(rows[1].drawn);
+    EXPECT_FALSE(rows[1].on_front);
+    EXPECT_THAT(rows[1].values, ElementsAre(80.0, 1.0));
+    EXPECT_TRUE(rows[2].values.empty());
+    for (const BatchRow& row : rows) {
+        const Phase phase = at_batch(*scenario.learning, row.global_batch);
+        EXPECT_EQ(row.tokens, phase.tokens);
+        EXPECT_EQ(row.steps, phase.steps());
+    }
+    EXPECT_LT(rows[0].tokens, rows[1].tokens);
+    EXPECT_GT(rows[0].steps, rows[1].steps);
+    const std::string text = batches_text(scenario, results);
+    EXPECT_THAT(text, HasSubstr("on the front"));
+    EXPECT_THAT(text, HasSubstr("test"));
+    EXPECT_EQ(text.find("extrapolated"), std::string::npos);
+}
+
+TEST(BatchRows, AreOfStudiesThatChooseTheBatch)
+{
+    std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    EXPECT_TRUE(batch_rows(parse_scenario(text, "small.toml"), {}).empty());
+    EXPECT_EQ(batches_text(parse_scenario(text, "small.toml"), {}), "");
+}
+
+}  // namespace
+}  // namespace prismopt
