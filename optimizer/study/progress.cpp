@@ -87,24 +87,32 @@ void Progress::show(const Archive& archive, const State& state)
     shown_s_ = now;
     const bool sweeping = state.sweeping;
     const std::uint64_t waiting = state.asked - state.answered;
-    if (sweeping != sweeping_) {
-        sweeping_ = sweeping;
+    // Single plans are looked at before the whole space is.
+    const bool exploring = archive.feasible() == 0 && !archive.bounds().empty();
+    const Stage stage = exploring ? Stage::exploring : sweeping ? Stage::sweeping : Stage::comparing;
+    if (stage != stage_) {
+        stage_ = stage;
         time_left_ = {};
     }
-    std::string text = fmt::format("{} feasible plans found, ", archive.feasible());
-    if (sweeping) {
+    const double draws_per_s = static_cast<double>(state.draws) / now;
+    std::string text = fmt::format("{} feasible plans found, ", exploring ? archive.bounds().size() : archive.feasible());
+    if (exploring) {
+        text += sweeping ? "looking for good ones" : fmt::format("drawing the best, {:.3g} draws/s", draws_per_s);
+    } else if (sweeping) {
         text += fmt::format("{} of {} parts of the space checked", state.answered, state.asked);
     } else {
         text +=
             fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
                         state.pruned, state.evaluated, state.open, archive.front().size(),
-                        curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
+                        curve_.empty() ? 0.0 : curve_.back().hypervolume, draws_per_s);
     }
     if (!state.gaps.empty() && state.open > 0) {
         text += ", gap: " + state.gaps;
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
-    text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);
+    if (!exploring) {
+        text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);
+    }
     if (terminal_) {
         const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
         const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);

@@ -50,7 +50,8 @@ private:
 
     std::chrono::steady_clock::time_point start_;
     double shown_s_ = -1e9;
-    bool sweeping_ = true;
+    enum class Stage { exploring, sweeping, comparing };
+    Stage stage_ = Stage::exploring;
     TimeLeft time_left_;
     bool terminal_;
     std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
