@@ -139,14 +139,31 @@ std::optional<ListPrice> list_price(const std::string& accelerator)
     return result;
 }
 
-int host_gpus(const std::string& accelerator)
+namespace {
+
+struct Host {
+    int gpus = 0;
+    double slowdown = 1.0;
+};
+
+Host host_of(const std::string& accelerator)
 {
-    constexpr Range range{"GPUs of a host", 1, 1024, "8"};
+    constexpr Range gpus_range{"GPUs of a host", 1, 1024, "8"};
+    constexpr Range slowdown_range{"time of a launch over that of an x86 processor", 0.1, 10.0, "2.75"};
     Table of = entry(hosts, accelerator);
-    const int gpus = of.at("gpus", "gpus = 8").count(range);
+    Host host{of.at("gpus", "gpus = 8").count(gpus_range)};
+    if (const auto slowdown = of.find("slowdown")) {
+        host.slowdown = slowdown->number(slowdown_range);
+    }
     of.refuse_unknown_keys();
-    return gpus;
+    return host;
 }
+
+}  // namespace
+
+int host_gpus(const std::string& accelerator) { return host_of(accelerator).gpus; }
+
+double host_slowdown(const std::string& accelerator) { return host_of(accelerator).slowdown; }
 
 Variability catalog_variability(const std::string& name) { return read_entry(variabilities, name, variability_profile_fields()); }
 
