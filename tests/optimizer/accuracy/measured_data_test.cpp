@@ -29,7 +29,7 @@ std::vector<const CheckedRun*> of_kind(const CheckedModel& checked, RunKind kind
 {
     std::vector<const CheckedRun*> runs;
     for (const CheckedRun& run : checked.runs) {
-        if (kind_of(run.run.workload) == kind) {
+        if (kind_of(run.run.workload, run.run.cluster) == kind) {
             runs.push_back(&run);
         }
     }
