@@ -254,7 +254,6 @@ private:
         }
         Cluster& cluster = run.cluster;
         cluster.stack = catalog_stack(machine->stack);
-        cluster.stack.host = cluster.stack.host * host_slowdown(machine->accelerator);
         cluster.accelerator = core_of(under(catalog_accelerator(machine->accelerator), cluster.stack), machine->cores);
         if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
             return "the accelerator does not support this precision";

@@ -139,31 +139,14 @@ std::optional<ListPrice> list_price(const std::string& accelerator)
     return result;
 }
 
-namespace {
-
-struct Host {
-    int gpus = 0;
-    double slowdown = 1.0;
-};
-
-Host host_of(const std::string& accelerator)
+int host_gpus(const std::string& accelerator)
 {
-    constexpr Range gpus_range{"GPUs of a host", 1, 1024, "8"};
-    constexpr Range slowdown_range{"time of a launch over that of an x86 processor", 0.1, 10.0, "2.75"};
+    constexpr Range range{"GPUs of a host", 1, 1024, "8"};
     Table of = entry(hosts, accelerator);
-    Host host{of.at("gpus", "gpus = 8").count(gpus_range)};
-    if (const auto slowdown = of.find("slowdown")) {
-        host.slowdown = slowdown->number(slowdown_range);
-    }
+    const int gpus = of.at("gpus", "gpus = 8").count(range);
     of.refuse_unknown_keys();
-    return host;
+    return gpus;
 }
-
-}  // namespace
-
-int host_gpus(const std::string& accelerator) { return host_of(accelerator).gpus; }
-
-double host_slowdown(const std::string& accelerator) { return host_of(accelerator).slowdown; }
 
 Variability catalog_variability(const std::string& name) { return read_entry(variabilities, name, variability_profile_fields()); }
 

@@ -34,7 +34,5 @@ UsualSample usual_sample(const std::string& workload);
 
 /// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator);
-/// Host time of a launch on this accelerator's host, over that on the x86 processors that stacks' host times are of.
-double host_slowdown(const std::string& accelerator);
 
 }  // namespace prismopt

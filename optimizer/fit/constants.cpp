@@ -1,7 +1,5 @@
 #include "optimizer/fit/constants.hpp"
 
-#include "io/scenario/catalog.hpp"
-
 #include <algorithm>
 #include <set>
 
@@ -295,7 +293,6 @@ Machines Machines::of_catalog()
     Machines machines;
     for (const std::string& name : catalog_accelerators()) {
         machines.accelerators.emplace(name, catalog_accelerator(name));
-        machines.host_slowdowns.emplace(name, host_slowdown(name));
     }
     for (const std::string& name : catalog_stacks()) {
         machines.stacks.emplace(name, catalog_stack(name));
@@ -310,7 +307,6 @@ Cluster Machines::cluster_of(const MeasuredRun& run) const
 {
     Cluster cluster = run.cluster;
     cluster.stack = stacks.at(run.cluster.stack.name);
-    cluster.stack.host = cluster.stack.host * host_slowdowns.at(run.cluster.accelerator.name);
     const Accelerator fitted = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
     cluster.accelerator.efficiency = fitted.efficiency;
     cluster.accelerator.launch = fitted.launch;

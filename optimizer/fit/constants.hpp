@@ -15,7 +15,6 @@ struct Machines {
     std::map<std::string, Accelerator> accelerators;  // without a stack
     std::map<std::string, SoftwareStack> stacks;
     std::map<std::string, NetworkTier> links;
-    std::map<std::string, double> host_slowdowns;  // [accelerator]
 
     static Machines of_catalog();
     /// The cluster of a run, built from these.

@@ -391,7 +391,6 @@ const Fields<Cluster>& cluster_fields()
                      {choice_shape(catalog_stacks)}},
                     [](const Value& value, Cluster& cluster, Keys) {
                         cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks in the catalog"));
-                        cluster.stack.host = cluster.stack.host * host_slowdown(cluster.accelerator.catalog_entry);
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
             .integer("gpus", &Cluster::gpus, gpus_range)

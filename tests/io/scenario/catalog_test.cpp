@@ -100,10 +100,7 @@ TEST(Catalog, EveryEntryLoads)
         const Accelerator accelerator = catalog_accelerator(name);
         EXPECT_EQ(accelerator.name, name);
         EXPECT_GT(accelerator.memory, accelerator.memory_reserved);
-        EXPECT_GE(host_slowdown(name), 1.0);
     }
-    EXPECT_GT(host_slowdown("gb200"), 2.0);  // Grace
-    EXPECT_EQ(host_slowdown("b200-sxm"), 1.0);
     for (const std::string& name : catalog_links()) {
         EXPECT_GT(catalog_link(name).bandwidth.si, 1e9) << name;
     }
