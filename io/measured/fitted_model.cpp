@@ -22,7 +22,8 @@ constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
 constexpr Range widening_range{"a factor of a variance", 1.0, 1e6, "2.5"};
 constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
 
-constexpr const char* kind_keys[run_kinds] = {"dense", "low_precision", "mixture", "hybrid"};
+constexpr const char* kind_keys[run_kinds] = {"dense",   "low_precision",  "mixture", "hybrid",
+                                              "encoder", "recommendation", "torus"};
 
 FittedConstant read_constant(const Value& name, const Value& entries, const Value& rows)
 {
@@ -110,11 +111,11 @@ FittedModel read_fit(Table table)
             model.covariance[i * n + j] = model.covariance[j * n + i] = row[j].number(covariance_range);
         }
     }
-    const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, 0.06, 0.12, 0.12]").list("[0.05, 0.06, 0.12, 0.12]");
+    const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, ...]").list("[0.05, ...]");
     for (const Value& value : scatter) {
         model.scatter.push_back(value.number(scatter_range));
     }
-    const std::vector<Value> widening = table.at("widening", "widening = [2, 2, 4, 4]").list("[2, 2, 4, 4]");
+    const std::vector<Value> widening = table.at("widening", "widening = [2, ...]").list("[2, ...]");
     for (const Value& value : widening) {
         model.widening.push_back(value.number(widening_range));
     }
@@ -143,14 +144,25 @@ int rows_on(const FittedModel& model, const std::string& accelerator)
     return 0;
 }
 
-RunKind kind_of(const Workload& workload)
+RunKind kind_of(const Workload& workload, const Cluster& cluster)
 {
+    if (!cluster.tiers.empty() && cluster.tiers.front().topology == Topology::torus) {
+        return RunKind::torus;
+    }
+    if (workload.find<TablesBlock>() != nullptr) {
+        return RunKind::recommendation;
+    }
+    bool encoder = workload.find<ResidualConvolutionBlock>() != nullptr;
     bool hybrid = false;
-    workload.for_blocks([&hybrid](const BlockDescription& block) {
+    workload.for_blocks([&](const BlockDescription& block) {
         const auto* attention = std::get_if<AttentionBlock>(&block);
+        encoder = encoder || (attention != nullptr && !attention->causal);
         hybrid = hybrid || std::holds_alternative<Mamba2Block>(block) || std::holds_alternative<GatedDeltaBlock>(block) ||
                  (attention != nullptr && attention->window > 0);
     });
+    if (encoder) {
+        return RunKind::encoder;
+    }
     if (hybrid || workload.mixture()) {
         return hybrid ? RunKind::hybrid : RunKind::mixture;
     }
@@ -163,6 +175,9 @@ const char* name(RunKind kind)
         case RunKind::low_precision: return "dense, fewer than 16 bits";
         case RunKind::mixture: return "mixtures of experts";
         case RunKind::hybrid: return "hybrids and windows";
+        case RunKind::encoder: return "diffusion, BERT, T5";
+        case RunKind::recommendation: return "DLRM";
+        case RunKind::torus: return "TPU and Trainium";
         case RunKind::dense: break;
     }
     return "dense, 16 bits or more";

@@ -18,12 +18,14 @@ struct FittedConstant {
 };
 
 /// Kinds of runs whose errors differ in size.
-enum class RunKind { dense, low_precision, mixture, hybrid };
-inline constexpr int run_kinds = 4;
+enum class RunKind { dense, low_precision, mixture, hybrid, encoder, recommendation, torus };
+inline constexpr int run_kinds = 7;
 
-/// Networks with state-space layers or windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in
-/// any precision; the other networks are dense, or dense in low precision.
-RunKind kind_of(const Workload& workload);
+/// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are recommendation networks; those
+/// with convolutions of images or attention to later tokens are encoders (U-Nets, BERT, T5); those with state-space layers or
+/// windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in any precision; the other
+/// networks are dense, or dense in low precision.
+RunKind kind_of(const Workload& workload, const Cluster& cluster);
 const char* name(RunKind kind);
 const char* key(RunKind kind);  // in fit.toml
 

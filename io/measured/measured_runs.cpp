@@ -2,6 +2,7 @@
 
 #include "io/measured/measured_tables.hpp"
 #include "io/measured/own_runs.hpp"
+#include "io/scenario/catalog.hpp"
 #include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <regex>
 #include <set>
@@ -62,17 +65,38 @@ double memory_of(const CsvRow& row)
     return std::stod(match[1].str()) * (match[2].str() == "GB" ? 1e9 : 1073741824.0);
 }
 
+int gpus_of(const std::vector<int>& slice) { return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>()); }
+
+/// The smallest slice that holds the GPUs; the largest, of which there are several, if none does.
+const std::vector<int>& slice_of(const TableMachine& machine, int gpus)
+{
+    const auto slice = std::find_if(machine.slices.begin(), machine.slices.end(),
+                                    [gpus](const std::vector<int>& shape) { return gpus_of(shape) >= gpus; });
+    return slice == machine.slices.end() ? machine.slices.back() : *slice;
+}
+
+/// One of an accelerator's equal cores.
+Accelerator core_of(Accelerator a, int cores)
+{
+    for (FlopsPerSecond* peak : {&a.peak_bf16, &a.peak_fp32, &a.peak_tf32, &a.peak_fp8, &a.peak_fp4}) {
+        *peak = *peak / cores;
+    }
+    for (BytesPerSecond* rate : {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth}) {
+        *rate = *rate / cores;
+    }
+    a.memory = a.memory / cores;
+    a.memory_reserved = a.memory_reserved / cores;
+    a.power = a.power / cores;
+    a.multiprocessors /= cores;
+    return a;
+}
+
 class RowReader {
 public:
     RowReader(const MeasuredTable& table, CsvRow row) : table_(table), row_(std::move(row)) {}
 
     std::variant<MeasuredRun, Refusal> read()
     {
-        for (const TableSkip& skip : table_.skips) {
-            if (has(row_.text(skip.column), skip.value)) {
-                return skip.reason;
-            }
-        }
         for (const TableFill& fill : table_.fills) {
             const bool meant = std::all_of(fill.when.begin(), fill.when.end(), [this](const auto& condition) {
                 return has(row_.text(condition.first), condition.second);
@@ -84,6 +108,11 @@ public:
                         assume(fmt::format("{} = {}", column, value));
                     }
                 }
+            }
+        }
+        for (const TableSkip& skip : table_.skips) {
+            if (has(row_.text(skip.column), skip.value)) {
+                return skip.reason;
             }
         }
         MeasuredRun run;
@@ -104,7 +133,7 @@ public:
         }
         run.variability = table_.variability;
         run.fitted = table_.fitted;
-        run.of_formula = has(row_.text("step_time_basis"), "from FLOP") || has(row_.text("step_time_basis"), "from MFU");
+        run.of_formula = has(row_.text("step_time_basis"), "F/(");
         run.line = table_.sweep ? lower(row_.text("model")) : line_of(run.workload.name);
         run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
         run.assumed = table_.assumed + assumed_;
@@ -129,7 +158,7 @@ private:
             if (const auto states = parse<NumberType>(row_.text("states"))) {
                 w.optimizer.states = *states;
             }
-        } else if (!table_.models.empty()) {
+        } else if (!table_.own_shapes && row_.text("activation").empty()) {
             return fmt::format(
                 "the network of {} is not known; add it to [{}.models] in model/catalog/measured_tables.toml, or "
                 "give the run with its scenario (docs/accuracy.md)",
@@ -137,6 +166,7 @@ private:
         } else {
             Transformer t = table_.workload;
             t.name = row_.text("model");
+            t.activation = parse<Activation>(row_.text("activation")).value_or(t.activation);
             t.layers = row_.count("layers");
             if (t.layers == 0 && row_.number("tflops_per_gpu") > 0.0 && row_.count("hidden") > 0) {
                 t.layers = layers_of_rate(row_);
@@ -148,6 +178,16 @@ private:
             t.feed_forward = row_.count("ffn") > 0 ? row_.count("ffn") : 4 * t.hidden;
             t.vocabulary = row_.count("vocab");
             t.head = row_.count("head");
+            if (row_.count("experts") > 0) {
+                t.experts.count = row_.count("experts");
+                t.experts.active = row_.count("experts_active");
+                t.experts.feed_forward = row_.count("expert_ffn") > 0 ? row_.count("expert_ffn") : t.feed_forward;
+                t.experts.shared = row_.count("shared_ffn");
+                t.experts.dense_layers = row_.count("dense_layers");
+                if (t.experts.active < 1) {
+                    return "no number of active experts";
+                }
+            }
             for (const auto& [value, column] :
                  {std::pair{t.layers, "layers"}, {t.hidden, "hidden"}, {t.heads, "heads"}, {t.vocabulary, "vocab"}}) {
                 if (value == 0) {
@@ -165,7 +205,18 @@ private:
             w.change<LatentAttentionBlock>(unfuse);
         }
         w.precision = precision_of(row_.text("precision"));
+        if (const int rank = row_.count("adapter_rank"); rank > 0) {
+            w.adapter_rank = rank;
+            w.frozen_ends = true;
+            for (LayerDescription& kind : w.kinds) {
+                kind.frozen = true;
+            }
+        }
         run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
+        if (run.phase.sequence == 0 && model != table_.models.end()) {
+            const UsualSample sample = usual_sample(model->second);
+            run.phase.sequence = sample.name == "sequence" ? 0 : sample.tokens;  // an image has a size, a text has none
+        }
         return run.phase.sequence == 0 || run.phase.global_batch == 0
                    ? std::optional<Refusal>("no sequence length or global batch")
                    : std::nullopt;
@@ -201,22 +252,26 @@ private:
         if (gpus == 0) {
             return "no number of GPUs";
         }
-        node_ = machine->node;
         Cluster& cluster = run.cluster;
         cluster.stack = catalog_stack(machine->stack);
-        cluster.accelerator = under(catalog_accelerator(machine->accelerator), cluster.stack);
+        cluster.accelerator = core_of(under(catalog_accelerator(machine->accelerator), cluster.stack), machine->cores);
         if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
             return "the accelerator does not support this precision";
         }
         NetworkTier node = under(catalog_link(machine->links.front()), cluster.stack);
         node.group_gpus = machine->node;
-        if (!machine->torus.empty()) {
+        if (!machine->slices.empty()) {
             node.topology = Topology::torus;
-            node.shape = machine->torus;
-            node.wrap.assign(node.shape.size(), true);
+            node.shape = slice_of(*machine, row_.count("slice") > 0 ? row_.count("slice") : gpus);
+            node.group_gpus = gpus_of(node.shape);
+            for (const int axis : node.shape) {
+                node.wrap.push_back(axis >= machine->closed);
+            }
         }
+        node_ = node.group_gpus;
         NetworkTier network = under(catalog_link(machine->links.back()), cluster.stack);
-        cluster.gpus = std::max(gpus, machine->node);
+        network.bandwidth = network.bandwidth / machine->cores;
+        cluster.gpus = std::max(gpus, node_);
         network.group_gpus = cluster.gpus;
         cluster.tiers.push_back(node);
         if (network.group_gpus > node.group_gpus) {
@@ -243,8 +298,8 @@ private:
         plan.ep = degree("ep");
         plan.etp = degree("etp");
         plan.chunks = plan.pp > 1 ? degree("vpp") : 1;
-        plan.microbatch = row_.count("micro_batch");
         const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
+        plan.microbatch = microbatch_of(run.phase.global_batch, replica);
         if (plan.microbatch == 0) {
             return "no microbatch";
         }
@@ -275,6 +330,16 @@ private:
         read_recompute(plan, run.workload.layers());
         read_sharding(plan);
         return read_named(plan);
+    }
+
+    /// What the column says, or what the number of microbatches leaves for each; 0: neither is printed.
+    int microbatch_of(int global_batch, std::int64_t replica) const
+    {
+        const std::int64_t replicas = row_.count("n_gpus") / replica;
+        const std::int64_t microbatches = replicas * row_.count("num_microbatches");
+        const bool divides = microbatches > 0 && global_batch % microbatches == 0;
+        return row_.count("micro_batch") > 0 || !divides ? row_.count("micro_batch")
+                                                         : static_cast<int>(global_batch / microbatches);
     }
 
     /// Choices that the table writes as a scenario does.
@@ -352,7 +417,7 @@ private:
         } else if (has(text, "zero-3") || has(text, "fsdp") || has(text, "hsdp")) {
             plan.sharding = Sharding::zero3;
             plan.dp_overlap = DataParallelOverlap::on;  // DeepSpeed and FSDP prefetch by default
-        } else if (has(text, "zero-1") || has(text, "zero1")) {
+        } else if (has(text, "zero-1") || has(text, "zero1") || has(text, "distributed optimizer")) {
             plan.sharding = Sharding::zero1;
         }
         if (has(text, "hsdp") || has(text, "within 8")) {

@@ -47,10 +47,17 @@ TableMachine read_machine(Table table)
     if (const auto node = table.find("node")) {
         machine.node = node->count(node_range);
     }
-    if (const auto torus = table.find("torus")) {
-        for (const Value& axis : torus->list("[16, 16]")) {
-            machine.torus.push_back(axis.count(node_range));
+    if (const auto slices = table.find("slices")) {
+        for (const Value& slice : slices->list("[[4, 4], [16, 16]]")) {
+            std::vector<int>& shape = machine.slices.emplace_back();
+            for (const Value& axis : slice.list("[16, 16]")) {
+                shape.push_back(axis.count(node_range));
+            }
         }
+        machine.closed = table.at("closed", "closed = 16").count(node_range);
+    }
+    if (const auto cores = table.find("cores")) {
+        machine.cores = cores->count(node_range);
     }
     table.refuse_unknown_keys();
     return machine;
@@ -67,12 +74,8 @@ Pairs read_pairs(Table table)
     return pairs;
 }
 
-/// `own_shapes`: rows give shapes, so the kinds of their kernels must be said.
-void read_kinds(Table& table, Transformer& workload, bool own_shapes)
+void read_kinds(Table& table, Transformer& workload)
 {
-    if (own_shapes) {
-        table.at("activation", "activation = \"gelu\"");
-    }
     const auto is = [&table](const char* key, const char* text) {
         const auto value = table.find(key);
         return value && value->text(text) == text;
@@ -119,7 +122,11 @@ MeasuredTable read_table(const std::string& name, Table table)
     if (const auto models = table.find("models")) {
         result.models = read_pairs(models->table("{LLAMA3_8B = \"llama3-8b\"}"));
     }
-    read_kinds(table, result.workload, result.models.empty());
+    if (result.models.empty()) {
+        table.at("activation", "activation = \"gelu\"");
+    }
+    result.own_shapes = table.find("activation").has_value();
+    read_kinds(table, result.workload);
     ParallelPlan& plan = result.plan;
     plan.sharding = Sharding::none;
     read_enum(table, "sharding", plan.sharding);

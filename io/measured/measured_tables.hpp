@@ -17,9 +17,11 @@ struct TableMachine {
     std::string software;
     std::string accelerator;  // of the catalog
     std::string stack;
-    std::vector<std::string> links;  // of the catalog: inside a node, and between nodes
-    int node = 8;                    // GPUs that the first link joins
-    std::vector<int> torus;          // its shape, with all axes closed; empty: a switch
+    std::vector<std::string> links;          // of the catalog: inside a node, and between nodes
+    int node = 8;                            // GPUs that the first link joins, where there are no slices
+    std::vector<std::vector<int>> slices{};  // shapes of the tori in use, smallest first; empty: a switch joins a node
+    int closed = 0;                          // shortest axis of a slice that is closed to a ring
+    int cores = 1;                           // an accelerator's equal cores, which the rows count as GPUs
 };
 
 /// Values for empty columns (for all columns if `replaces`), in rows whose columns contain these texts.
@@ -47,8 +49,9 @@ struct MeasuredTable {
     std::vector<TableFill> fills;
     std::vector<TableSkip> skips;
     std::vector<std::pair<std::string, std::string>> models;  // part of the `model` column -> workload of the catalog
-    Transformer workload;                                     // kernel kinds, for rows that give their own shape
-    ParallelPlan plan;                                        // defaults of what the columns do not give
+    bool own_shapes = false;  // the table names the kernels of networks whose shapes its columns give
+    Transformer workload;     // those kernels
+    ParallelPlan plan;        // defaults of what the columns do not give
 };
 
 /// All tables that the catalog describes.

@@ -258,7 +258,7 @@ std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked)
     std::map<std::string, std::map<std::string, Runs>> sources;
     std::map<std::string, Runs> all;
     for (const CheckedRun& run : checked.runs) {
-        const std::string kind = name(kind_of(run.run.workload));
+        const std::string kind = name(kind_of(run.run.workload, run.run.cluster));
         sources[run.run.source][kind].push_back(&run);
         all[kind + (judged(run.run) ? "" : ", not judged")].push_back(&run);
     }

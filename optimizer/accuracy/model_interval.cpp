@@ -117,7 +117,7 @@ Workload in_16_bits(Workload workload)
 double measured_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
     return std::hypot(constants_deviation(setting, plan, model),
-                      model.scatter[static_cast<std::size_t>(kind_of(setting.workload))]);
+                      model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))]);
 }
 
 /// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they are.
@@ -178,7 +178,7 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
             variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
         }
     }
-    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload))];
+    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
     return std::sqrt(std::max(0.0, widening * variance) + variance_of_tiers(setting, plan, *log_step));
 }
 

@@ -50,6 +50,7 @@ const std::vector<Family> families{
     {accelerators, "ampere", {"a100-sxm-40gb", "a100-sxm-80gb"}},
     {accelerators, "hopper", {"h100-sxm", "h200-sxm", "h100-sxm-96gb-hbm2e"}},
     {accelerators, "blackwell", {"b200-sxm", "gb200", "b300-sxm", "gb300"}},
+    {accelerators, "tpu", {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-7x"}},
     {stacks,
      "layers of modules",  // of plain PyTorch, called one by one
      {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021", "megatron-lm-local"},
@@ -57,13 +58,17 @@ const std::vector<Family> families{
     {stacks,
      reference,
      {"megatron-2022", "megatron-core", "megatron-core-2026", "megatron-lm", "megatron-lm-local", "megatron-bridge",
-      "megatron-bridge-2025", "nemo-2024"}},
+      "megatron-bridge-2025", "nemo-2024", "nemo-mlperf"}},
     {stacks, "deepspeed", {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021"}},
-    {stacks, "fsdp", {"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit"}},
+    {stacks, "fsdp", {"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit", "composer", "nemo-automodel"}},
+    {stacks, "xla", {"maxtext", "paxml", "paxml-te", "t5x"}},
+    {stacks, "mindspeed", {"mindspeed", "mindspeed-legacy"}},
+    {stacks, "graphs of MLPerf", {"mlperf-bert", "mlperf-diffusion", "hugectr"}},
     {links, "nvlink", {"nvlink2", "nvlink3", "nvlink4", "nvlink5"}, {"efficiency"}},
     {links, "infiniband", {"ib-100g", "ib-hdr", "ib-ndr"}, {"efficiency"}},
     {links, "roce", {"roce-50g", "roce-100g", "roce-200g", "roce-400g"}, {"efficiency"}},
     {links, "omni-path", {"opa-50g", "opa-100g"}, {"efficiency"}},
+    {links, "tori", {"ici-v4", "ici-v5e", "ici-v5p", "ici-v6e", "ici-7x"}},
     {links, "inside nodes", {"nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4"}, {"latency"}},
     {links,
      "between nodes",
@@ -302,7 +307,9 @@ Cluster Machines::cluster_of(const MeasuredRun& run) const
 {
     Cluster cluster = run.cluster;
     cluster.stack = stacks.at(run.cluster.stack.name);
-    cluster.accelerator = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
+    const Accelerator fitted = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
+    cluster.accelerator.efficiency = fitted.efficiency;
+    cluster.accelerator.launch = fitted.launch;
     for (NetworkTier& tier : cluster.tiers) {
         const NetworkTier& link = links.at(tier.name);
         tier.efficiency = under(link, cluster.stack).efficiency;

@@ -189,7 +189,7 @@ std::vector<double> scatter_of(const std::vector<FittedRow>& rows, const std::ve
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const double error = std::abs(std::log(times[i] / rows[i].run.measured_s));
         const double weight = rows[i].weight * rows[i].weight;
-        errors[static_cast<std::size_t>(kind_of(rows[i].run.workload))].emplace_back(error, weight);
+        errors[static_cast<std::size_t>(kind_of(rows[i].run.workload, rows[i].run.cluster))].emplace_back(error, weight);
         errors.back().emplace_back(error, weight);
     }
     std::vector<double> scatter;

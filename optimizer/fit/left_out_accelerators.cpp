@@ -52,7 +52,7 @@ std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, 
             const std::vector<double> times = predicted_times(own, fit.constants, noise, other);
             for (std::size_t i = 0; i < own.size(); ++i) {
                 const double error = std::log(times[i] / own[i].run.measured_s);
-                const double scatter = fit.scatter[static_cast<std::size_t>(kind_of(own[i].run.workload))];
+                const double scatter = fit.scatter[static_cast<std::size_t>(kind_of(own[i].run.workload, own[i].run.cluster))];
                 pair.errors.push_back(error);
                 pair.needed.push_back(std::sqrt(std::max(0.0, std::pow(error / two_sided_95, 2.0) - scatter * scatter)));
                 pair.weight.push_back(own[i].weight * own[i].weight);

@@ -33,7 +33,10 @@ std::vector<FittedRow> without(const std::vector<FittedRow>& rows, const std::ve
     return fitted_rows(runs, inflation);
 }
 
-double scatter(const Fit& fit, const FittedRow& row) { return fit.scatter[static_cast<std::size_t>(kind_of(row.run.workload))]; }
+double scatter(const Fit& fit, const FittedRow& row)
+{
+    return fit.scatter[static_cast<std::size_t>(kind_of(row.run.workload, row.run.cluster))];
+}
 
 /// Sums of a group of rows, which become means.
 struct Sums {
@@ -88,7 +91,8 @@ std::vector<double> widening_of(const std::vector<FittedRow>& rows, const std::v
     std::vector<std::vector<LeftOut>> kinds(run_kinds);
     for (const LeftOutFamily& family : families) {
         for (const LeftOutRow& row : family.rows) {
-            std::vector<LeftOut>& own = kinds[static_cast<std::size_t>(kind_of(rows[row.row].run.workload))];
+            std::vector<LeftOut>& own =
+                kinds[static_cast<std::size_t>(kind_of(rows[row.row].run.workload, rows[row.row].run.cluster))];
             own.push_back(row.deviations);
             own.back().weight = 1.0;
         }
@@ -110,9 +114,10 @@ std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, c
         std::map<RunKind, Sums> kinds;
         for (const LeftOutRow& left_out : family.rows) {
             const FittedRow& row = rows[left_out.row];
-            Sums& sums = kinds[kind_of(row.run.workload)];
+            Sums& sums = kinds[kind_of(row.run.workload, row.run.cluster)];
             const double ratio = predicted[left_out.row] / row.run.measured_s;
-            const double widening = std::sqrt(full.widening[static_cast<std::size_t>(kind_of(row.run.workload))]);
+            const double widening =
+                std::sqrt(full.widening[static_cast<std::size_t>(kind_of(row.run.workload, row.run.cluster))]);
             const double known = std::hypot(widening * deviations[left_out.row], scatter(full, row));
             const LeftOut& d = left_out.deviations;
             const double unknown = std::hypot(widening * d.constants, d.scatter);

@@ -1,5 +1,5 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
-/// [--shortlists results/shortlist.md]`.
+/// [--shortlists results/shortlist.md]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/results/posix_file.hpp"
@@ -76,7 +76,7 @@ void print_sources(const std::vector<FittedRow>& rows, const std::vector<double>
     std::map<std::string, std::vector<double>> kinds;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         sources[rows[i].run.source].push_back(errors[i]);
-        kinds[std::string("all: ") + name(kind_of(rows[i].run.workload))].push_back(errors[i]);
+        kinds[std::string("all: ") + name(kind_of(rows[i].run.workload, rows[i].run.cluster))].push_back(errors[i]);
     }
     sources.merge(kinds);
     fmt::print("\n{:<44}{:>6}{:>9}{:>10}\n", "source", "rows", "mean %", "median %");
@@ -129,6 +129,38 @@ void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
         deviation);
 }
 
+/// Whether the catalog's fit lacks the constant, or it is to be fitted again.
+bool is_new(const FitConstant& constant, const FittedModel& known, const std::vector<std::string>& again)
+{
+    if (constant.is_mean() || std::find(again.begin(), again.end(), constant.name()) != again.end()) {
+        return true;
+    }
+    return std::none_of(known.constants.begin(), known.constants.end(), [&constant](const FittedConstant& other) {
+        return other.key == constant.key &&
+               std::any_of(other.entries.begin(), other.entries.end(), [&](const std::string& entry) {
+                   return std::find(constant.sections.begin(), constant.sections.end(), entry) != constant.sections.end();
+               });
+    });
+}
+
+/// Fits new constants to the rows that they concern, with all others as in the catalog, and prints them.
+void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& all, const NoiseByProfile& noise,
+             const std::vector<std::string>& again)
+{
+    const FittedModel known = fitted_model();
+    std::vector<FitConstant> constants;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(constants),
+                 [&](const FitConstant& constant) { return is_new(constant, known, again); });
+    std::vector<FittedRow> concerned;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(concerned), [&constants](const FittedRow& row) {
+        return std::any_of(constants.begin(), constants.end(),
+                           [&row](const FitConstant& constant) { return constant.concerns(row.run); });
+    });
+    const HierarchicalFit fit = fit_hierarchy(concerned, constants, noise, most_steps);
+    print_constants(fit.fit, constants);
+    print_sources(concerned, absolute_errors(concerned, fit.fit.constants, noise));
+}
+
 int run(int argc, char** argv)
 {
     po::options_description options("Options");
@@ -137,7 +169,10 @@ int run(int argc, char** argv)
         "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
         "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --shortlists)")(
         "shortlists", po::value<std::string>()->value_name("FILE"),
-        "write what shortlists of measured plans are worth into this page");
+        "write what shortlists of measured plans are worth into this page")(
+        "new", po::bool_switch(), "fit the constants of new entries alone, and print them")(
+        "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
+        "with --new: also these constants");
     po::positional_options_description positional;
     positional.add("data", 1);
     po::variables_map values;
@@ -160,6 +195,11 @@ int run(int argc, char** argv)
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
     const std::vector<FitConstant> start = fitted_constants(runs);
+    if (values["new"].as<bool>()) {
+        fit_new(rows, start, noise,
+                values.count("again") > 0 ? values["again"].as<std::vector<std::string>>() : std::vector<std::string>{});
+        return 0;
+    }
     const Errors before = errors_of(absolute_errors(rows, start, noise));
     fmt::print("{} rows, {} constants; before: mean {:.2f} %, median {:.2f} %\n", rows.size(), start.size(), 100.0 * before.mean,
                100.0 * before.median);

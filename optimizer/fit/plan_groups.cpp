@@ -196,7 +196,7 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std
         }
         group.errors.constants = part_of(covariance, rows.size(), positions);
         for (double& of_constants : group.errors.constants) {
-            of_constants *= fit.widening[static_cast<std::size_t>(kind_of(first.workload))];
+            of_constants *= fit.widening[static_cast<std::size_t>(kind_of(first.workload, first.cluster))];
         }
         of_source[group.source] += 1.0;
         groups.push_back(std::move(group));

@@ -192,7 +192,7 @@ double mean_step(const StudyModel& model, const Point& point, HardwareBench& ben
 
 PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured)
     : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results)),
-      steps_(widened_covariance(fitted_, kind_of(model.problem.workload)), catalog_discrepancy())
+      steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
 {
     VariantGradients gradients(model, fitted_);
     for (Contender& contender : contenders_) {
@@ -223,7 +223,8 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
         measured_.push_back(both);
     }
     if (!observations.empty()) {
-        steps_ = StepPosterior(widened_covariance(fitted_, kind_of(model.problem.workload)), catalog_discrepancy(), observations);
+        steps_ = StepPosterior(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)),
+                               catalog_discrepancy(), observations);
         const std::vector<double> surprises = steps_.surprises();
         std::size_t next = 0;
         for (MeasuredAndPredicted& both : measured_) {

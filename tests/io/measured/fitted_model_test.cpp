@@ -94,5 +94,28 @@ TEST(FittedModel, HasTheErrorsOfFamiliesLeftOut)
     EXPECT_GT(left_out, fitted);
 }
 
+/// What a run is: of a torus, then of its network, then of its precision.
+TEST(FittedModel, KnowsKindsOfRuns)
+{
+    Cluster nodes;
+    nodes.tiers.emplace_back();
+    Cluster torus = nodes;
+    torus.tiers.front().topology = Topology::torus;
+    for (const auto& [network, kind] : {std::pair{"llama3-8b", RunKind::dense},
+                                        {"mixtral-8x7b", RunKind::mixture},
+                                        {"nemotron-3-nano-30b-a3b", RunKind::hybrid},
+                                        {"gpt-oss-20b", RunKind::hybrid},
+                                        {"bert-large", RunKind::encoder},
+                                        {"t5-v1.1-large", RunKind::encoder},
+                                        {"sd2-unet", RunKind::encoder},
+                                        {"dlrm-dcnv2", RunKind::recommendation}}) {
+        EXPECT_EQ(kind_of(catalog_workload(network), nodes), kind) << network;
+        EXPECT_EQ(kind_of(catalog_workload(network), torus), RunKind::torus) << network;
+    }
+    Workload low = catalog_workload("llama3-8b");
+    low.precision = Precision::fp8;
+    EXPECT_EQ(kind_of(low, nodes), RunKind::low_precision);
+}
+
 }  // namespace
 }  // namespace prismopt

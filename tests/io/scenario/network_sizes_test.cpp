@@ -79,6 +79,8 @@ const Size sizes[] = {
     {"granite-4.0-h-small", 32.207, 32.0, 1.0, ""},
     {"granite-4.0-h-tiny", 6.939, 7.0, 1.0, ""},
     {"bert-large", 0.334, 0.34, 0.01, "the paper rounds up; 0.335 with the pooler"},
+    {"t5-v1.1-small", 0.07696, 0.0, 0.0, ""},
+    {"t5-v1.1-large", 0.783, 0.0, 0.0, ""},
     {"t5-v1.1-xl", 2.850, 3.0, 1.0, ""},
     {"t5-v1.1-xxl", 11.135, 11.0, 1.0, ""},
     {"vit-h-14", 0.631, 0.632, 0.001, "class token and its position are not counted"},
