@@ -2,6 +2,7 @@
 
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
+#include "io/scenario/learned.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/power.hpp"
@@ -60,6 +61,7 @@ struct Scenario {
     std::string older_keys;                      // warning about deprecated keys of [workload]; empty: none
     std::vector<Phase> phases;                   // at least one
     Cluster cluster;
+    Learned learned;               // of steps measured on the cluster, and applied to its constants; empty: nothing
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;
