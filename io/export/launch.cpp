@@ -133,13 +133,13 @@ nlohmann::json nodes_json(const Launch& launch)
 const std::vector<ExportTarget>& export_targets()
 {
     static const std::vector<ExportTarget> targets{
-        {"megatron", "arguments for Megatron-LM's pretrain_gpt.py", megatron_arguments},
-        {"bridge", "overrides for a recipe of NeMo's Megatron-Bridge", bridge_overrides},
+        {"megatron", "arguments for Megatron-LM's pretrain_gpt.py", ".args", megatron_arguments},
+        {"bridge", "overrides for a recipe of NeMo's Megatron-Bridge", ".overrides", bridge_overrides},
         {"torchtitan", "torchtitan configuration (TOML); schedules that PyTorch does not provide are exported as a table",
-         torchtitan_config},
-        {"torchtitan-recipe", "torchtitan configuration function (Python), for versions without TOML", torchtitan_recipe},
-        {"slurm", "job script, with the node, stage and replica of each rank", slurm_script},
-        {"json", "the plan, its task order and its workload as one JSON object", launch_json},
+         ".toml", torchtitan_config},
+        {"torchtitan-recipe", "torchtitan configuration function (Python), for versions without TOML", ".py", torchtitan_recipe},
+        {"slurm", "job script, with the node, stage and replica of each rank", ".sbatch", slurm_script},
+        {"json", "the plan, its task order and its workload as one JSON object", ".json", launch_json},
     };
     return targets;
 }

@@ -58,6 +58,7 @@ using Exported = std::variant<std::vector<ExportFile>, Refusals>;
 struct ExportTarget {
     const char* name;
     const char* is;
+    const char* extension;  // of its main file
     Exported (*make)(const Launch&);
 };
 const std::vector<ExportTarget>& export_targets();

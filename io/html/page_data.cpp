@@ -128,6 +128,8 @@ Json contests_of(const Results& results)
             named.prediction.gpus = chance.gpus;
             json["plans"].push_back({{"plan", plan_words(results, named)},
                                      {"value", chance.value},
+                                     {"low", number(chance.low)},
+                                     {"high", number(chance.high)},
                                      {"best", chance.best},
                                      {"regret", chance.regret},
                                      {"fits", chance.fits}});

@@ -267,6 +267,9 @@ std::string front_section(const Results& results, const StudyNotes& notes)
             "* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.\n";
     }
     text += ties_text(results);
+    text += results.study.learned.empty() ? ""
+                                          : fmt::format("Constants: with what was learned from {} (digest {}).\n",
+                                                        results.study.learned, results.study.learned_digest);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     text += notes.batches_text.empty() ? "" : "\n" + notes.batches_text;

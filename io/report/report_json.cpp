@@ -40,7 +40,9 @@ Json provenance(const StudyInfo& study, const std::string& file)
             {"job_id", text_or_null(study.job_id)},
             {"seed", study.seed},
             {"scenario_name", study.scenario_name},
-            {"scenario_path", study.scenario_path}};
+            {"scenario_path", study.scenario_path},
+            {"learned", text_or_null(study.learned)},
+            {"learned_digest", text_or_null(study.learned_digest)}};
 }
 
 Json search(const Results& results)
@@ -183,6 +185,8 @@ Json posterior(const Results& results)
                                  {"gpus", plan.gpus},
                                  {"objective", results.objectives[static_cast<std::size_t>(plan.objective)].name},
                                  {"value", plan.value},
+                                 {"low", number(plan.low)},
+                                 {"high", number(plan.high)},
                                  {"drawn", plan.drawn},
                                  {"best", plan.best},
                                  {"best_without_discrepancy", plan.best_without_discrepancy},

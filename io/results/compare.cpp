@@ -126,15 +126,19 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
            "[workload] and [[phase]].\n";
 }
 
-/// Lines without comments and blanks around them.
-std::vector<std::string> settings(const std::string& scenario)
+/// Lines without comments and blanks around them, and what was learned of the cluster.
+std::vector<std::string> settings(const StudyInfo& study)
 {
     std::vector<std::string> lines;
-    std::istringstream stream(scenario);
+    if (!study.learned.empty()) {
+        lines.push_back(fmt::format("learned from {} (digest {})", study.learned, study.learned_digest));
+    }
+    std::istringstream stream(study.scenario_text);
     for (std::string line; std::getline(stream, line);) {
         line = line.substr(0, line.find('#'));
         const std::size_t first = line.find_first_not_of(" \t");
-        if (first != std::string::npos) {
+        const bool overlay = first != std::string::npos && !study.learned.empty() && line.substr(first).starts_with("learned =");
+        if (first != std::string::npos && !overlay) {
             lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
         }
     }
@@ -147,7 +151,7 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
     constexpr std::size_t most = 30;
     std::string text;
     std::size_t told = 0;
-    const std::vector<std::string> first = settings(studies.front().results.study.scenario_text);
+    const std::vector<std::string> first = settings(studies.front().results.study);
     const auto tell = [&](const std::vector<std::string>& of, const std::vector<std::string>& without, std::size_t study) {
         for (const std::string& line : of) {
             if (std::find(without.begin(), without.end(), line) == without.end() && ++told <= most) {
@@ -156,7 +160,7 @@ std::string scenarios_text(const std::vector<NamedResults>& studies)
         }
     };
     for (std::size_t s = 1; s < studies.size(); ++s) {
-        const std::vector<std::string> other = settings(studies[s].results.study.scenario_text);
+        const std::vector<std::string> other = settings(studies[s].results.study);
         tell(first, other, 0);
         tell(other, first, s);
     }

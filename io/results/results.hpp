@@ -28,7 +28,9 @@ struct StudyInfo {
     std::string scenario_path;
     std::string scenario_text;
     std::string scenario_name;
-    bool nodes_known = false;  // of the cluster
+    std::string learned;         // study and date of the overlay in [cluster] learned; empty: none
+    std::string learned_digest;  // CRC-64 of its text
+    bool nodes_known = false;    // of the cluster
     std::string strategy;
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `parts`
@@ -79,10 +81,12 @@ struct PlanChance {
     bool drawn = false;  // otherwise the value is estimated from the bound
     double best = 0.0;   // shares of draws
     double best_without_discrepancy = 0.0;
-    double regret = 0.0;  // expected, relative
-    double fits = 0.0;    // into memory: share of draws
-    int shortlist = 0;    // place in the 90 % shortlist; 0: not in it
-    double cover = 0.0;   // probability that the best is in the shortlist up to this place
+    double regret = 0.0;                                     // expected, relative
+    double fits = 0.0;                                       // into memory: share of draws
+    int shortlist = 0;                                       // place in the 90 % shortlist; 0: not in it
+    double cover = 0.0;                                      // probability that the best is in the shortlist up to this place
+    double low = std::numeric_limits<double>::quiet_NaN();   // 5 % quantile of the value over draws in which the plan fits
+    double high = std::numeric_limits<double>::quiet_NaN();  // 95 % quantile; both NaN if it never fits
 };
 
 /// Draws of the model's error in a study; no plans: not computed.

@@ -115,6 +115,8 @@ void write_root(const Hdf5Object& root, const StudyInfo& study)
     root.set("scenario_name", study.scenario_name);
     root.set("scenario_path", study.scenario_path);
     root.set("scenario_toml", study.scenario_text);
+    root.set("learned", study.learned);
+    root.set("learned_digest", study.learned_digest);
     root.set("quantiles_of", std::string(quantiles_of(study.nodes_known)));
 }
 
@@ -265,6 +267,10 @@ void write_posterior(const Hdf5Object& group, const Results& results)
         names);
     table.column<double>("value", plans, [](const PlanChance& p) { return p.value; },
                          {"1", "predicted, in the unit of the objective"});
+    table.column<double>("low", plans, [](const PlanChance& p) { return p.low; },
+                         {"1", "5 % quantile of the value over draws of the model's error, in the unit of the objective"});
+    table.column<double>("high", plans, [](const PlanChance& p) { return p.high; },
+                         {"1", "95 % quantile of the value over draws of the model's error, in the unit of the objective"});
     set_flags<std::int8_t>(table.column<std::int8_t>("drawn", plans, [](const PlanChance& p) { return p.drawn ? 1 : 0; },
                                                      {"1", "whether the value is from draws or estimated from a bound"}),
                            {"estimated", "drawn"});

@@ -154,6 +154,10 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
     study.scenario_name = root.get<std::string>("scenario_name");
     study.scenario_path = root.get<std::string>("scenario_path");
     study.scenario_text = root.get<std::string>("scenario_toml");
+    if (root.has("learned")) {  // since schema 1.6
+        study.learned = root.get<std::string>("learned");
+        study.learned_digest = root.get<std::string>("learned_digest");
+    }
     study.nodes_known = root.has("quantiles_of") && root.get<std::string>("quantiles_of") == quantiles_of(true);  // since 1.1
 }
 
@@ -416,6 +420,11 @@ void read_posterior(const Hdf5Object& root, Results& results)
     rows.column<double>("fits", allowed_share, [](PlanChance& p, double fits) { p.fits = fits; });
     rows.column<std::int32_t>("shortlist", not_negative, [](PlanChance& p, std::int32_t place) { p.shortlist = place; });
     rows.column<double>("cover", allowed_share, [](PlanChance& p, double cover) { p.cover = cover; });
+    if (rows.group().has_dataset("low")) {  // since schema 1.6
+        const Allowed value{.absent = true};
+        rows.column<double>("low", value, [](PlanChance& p, double low) { p.low = low; });
+        rows.column<double>("high", value, [](PlanChance& p, double high) { p.high = high; });
+    }
 }
 
 void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)

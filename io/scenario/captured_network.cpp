@@ -2,6 +2,7 @@
 
 #include "io/measured/csv.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/written_out.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
@@ -435,17 +436,7 @@ std::string with_captured_network(const std::string& text, const std::string& pa
     parse_captured_network(json_text, network);  // whose messages name the file
     // A text of TOML in single quotes has no escapes and cannot hold one; in JSON they only stand in texts.
     const std::string written = std::regex_replace(json::parse(json_text).dump(-1, ' ', true), std::regex("'"), "\\u0027");
-    auto line = text.begin();
-    for (int i = 1; i < captured->line(); ++i) {
-        line = std::find(line, text.end(), '\n') + 1;
-    }
-    std::smatch found;
-    const std::regex value(R"(captured["']?\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'))");
-    if (!std::regex_search(line, text.end(), found, value)) {
-        captured->fail(
-            {"is not on the line of its key", "the content of its file is inserted there", "write captured = \"gpt.json\""});
-    }
-    return std::string(text.begin(), found[1].first) + "'" + written + "'" + std::string(found[1].second, text.end());
+    return with_content(text, *captured, "captured", "'" + written + "'");
 }
 
 }  // namespace prismopt

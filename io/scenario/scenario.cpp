@@ -1,5 +1,7 @@
 #include "io/scenario/scenario.hpp"
 
+#include "io/measured/fitted_model.hpp"
+#include "io/measured/scaled_cluster.hpp"
 #include "io/scenario/captured_network.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/sections/sections.hpp"
@@ -30,6 +32,41 @@ const Fields<double>& memory_fields()
                                        "headroom", [](double& headroom) -> double& { return headroom; }, headroom_range)
                                    .required();
     return fields;
+}
+
+/// Nothing without the key.
+Learned read_learned(Table cluster_table, const Cluster& cluster)
+{
+    const auto value = cluster_table.find("learned");
+    if (!value) {
+        return {};
+    }
+    const std::string text = value->text("learned.toml");
+    if (!is_learned_text(text)) {
+        value->fail({"is the name of a file", "only the scenario's own file may name others", "read the scenario from its file"});
+    }
+    Learned learned = parse_learned(text, "[cluster] learned");
+    if (const std::string why = not_of(learned, cluster); !why.empty()) {
+        value->fail({"is of another cluster", why, "give what was learned on this cluster, or remove the key"});
+    }
+    return learned;
+}
+
+/// Times are those of a network: with several networks, only constants are known of each.
+void apply_learned(Scenario& scenario)
+{
+    if (scenario.learned.empty()) {
+        return;
+    }
+    const FittedModel fitted = fitted_model();
+    std::vector<LearnedConstant> constants;
+    for (const LearnedFactor& of : scenario.learned.constants) {
+        const auto found = std::find_if(fitted.constants.begin(), fitted.constants.end(),
+                                        [&of](const FittedConstant& constant) { return name_of(constant) == of.name; });
+        constants.push_back({found->key, found->entries, of.factor});
+    }
+    const double time = scenario.workloads.empty() ? scenario.learned.time_of(scenario.workload.name) : 1.0;
+    scenario.cluster = with_learned(std::move(scenario.cluster), constants, time);
 }
 
 /// The network is that of [workload], or those that [space] chooses from.
@@ -264,8 +301,10 @@ Fields<Scenario> made_scenario_fields()
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
-    all.custom(section_key("cluster", cluster_table, Need::required),
-               [in](const Value& value, Scenario& s, Keys) { s.cluster = read_cluster(in(value)); });
+    all.custom(section_key("cluster", cluster_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+        s.cluster = read_cluster(in(value));
+        s.learned = read_learned(in(value), s.cluster);
+    });
     all.nested(
         "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
@@ -326,6 +365,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.power = catalog_power(usual_power);
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
+    apply_learned(scenario);
     scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
     refuse_missing_precision(scenario, top);
     refuse_phases(scenario, *top.find("phase"));
@@ -367,7 +407,7 @@ Scenario read_scenario(const std::string& path)
     if (stream.bad()) {
         refuse("read error");
     }
-    return parse_scenario(with_captured_network(text, path), path);
+    return parse_scenario(with_captured_network(with_learned_file(text, path), path), path);
 }
 
 }  // namespace prismopt

@@ -2,6 +2,7 @@
 
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
+#include "io/scenario/learned.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/power.hpp"
@@ -62,6 +63,7 @@ struct Scenario {
     std::vector<Phase> phases;                   // at least one
     std::optional<Learning> learning;            // what the global batch of a phase costs
     Cluster cluster;
+    Learned learned;               // of steps measured on the cluster, and applied to its constants; empty: nothing
     double memory_headroom = 0.0;  // share of memory that must stay free
     Variability variability;
     Reliability reliability;

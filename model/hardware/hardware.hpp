@@ -135,6 +135,13 @@ template <>
 inline constexpr auto names_of<UnlistedNodes> = std::to_array<Named<UnlistedNodes>>({{UnlistedNodes::drawn, "drawn"},
                                                                                      {UnlistedNodes::nominal, "nominal"}});
 
+/// A constant of the catalog, and its factor by steps that were measured on a cluster.
+struct LearnedConstant {
+    std::string key;                   // "gemm"
+    std::vector<std::string> entries;  // of the catalog's accelerators, stacks or links that have it
+    double factor = 1.0;
+};
+
 /// A cluster: accelerators, network tiers, price, and known node factors.
 struct Cluster {
     std::string name;
@@ -147,6 +154,8 @@ struct Cluster {
     KernelSpeeds speed;                                   // kernel speeds of what-ifs; faster kernels hide less communication
     std::vector<double> node_factors;                     // [node]: factor of compute times, or drawn_node; empty: all are drawn
     UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // nodes missing from a list of node factors
+    std::vector<LearnedConstant> learned;                 // already applied to accelerator, tiers and stack
+    double learned_time = 1.0;                            // factor of all times of a step, already applied
 
     static constexpr double drawn_node = 0.0;  // the factors of the node and its GPUs are drawn per fleet
 

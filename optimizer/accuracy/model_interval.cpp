@@ -4,6 +4,7 @@
 
 #include "model/plan/phase.hpp"
 
+#include "io/measured/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -33,14 +34,43 @@ double unlikeness(std::initializer_list<std::pair<double, double>> now_and_befor
     return std::min(1.0, farthest / full);
 }
 
-/// Of the constant that a tier has under this key.
-double unlike_link(const NetworkTier& tier, const std::string& key, const SoftwareStack& stack)
+/// The cluster as the catalog has its accelerator and links, with what was learned of them.
+Cluster as_in_catalog(const Cluster& cluster)
 {
-    const std::string name = link_of(tier, stack);
-    if (name.empty()) {
+    Cluster result = cluster;
+    const bool known = !cluster.accelerator.catalog_entry.empty();
+    if (known) {
+        result.accelerator = under(catalog_accelerator(cluster.accelerator.catalog_entry), cluster.stack);
+    }
+    for (NetworkTier& tier : result.tiers) {
+        if (const std::string name = link_of(tier, cluster.stack); !name.empty()) {
+            const NetworkTier link = under(catalog_link(name), cluster.stack);
+            tier.bandwidth = link.bandwidth;
+            tier.efficiency = link.efficiency;
+            tier.latency = link.latency;
+            tier.in_network = link.in_network;
+            tier.point_to_point = link.point_to_point;
+        }
+    }
+    result = with_learned(std::move(result), cluster.learned, cluster.learned_time);
+    result.stack = cluster.stack;  // what is not of the catalog has its learned factors already
+    if (!known) {
+        result.accelerator = cluster.accelerator;
+    }
+    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+        if (result.tiers[t].catalog_entry.empty()) {
+            result.tiers[t] = cluster.tiers[t];
+        }
+    }
+    return result;
+}
+
+/// Of the constant that a tier has under this key. `link`: the tier as_in_catalog().
+double unlike_link(const NetworkTier& tier, const NetworkTier& link, const std::string& key)
+{
+    if (link.catalog_entry.empty()) {
         return 1.0;
     }
-    const NetworkTier link = under(catalog_link(name), stack);
     return is(key, "latency") ? unlikeness({{tier.latency.si, link.latency.si}})
                               : unlikeness({{tier.bandwidth.si, link.bandwidth.si},
                                             {tier.efficiency, link.efficiency},
@@ -50,29 +80,14 @@ double unlike_link(const NetworkTier& tier, const std::string& key, const Softwa
 
 bool tiers_differ(const Cluster& cluster)
 {
-    return std::any_of(cluster.tiers.begin(), cluster.tiers.end(), [&cluster](const NetworkTier& tier) {
-        return unlike_link(tier, "efficiency", cluster.stack) > 0.0 || unlike_link(tier, "latency", cluster.stack) > 0.0;
-    });
-}
-
-/// The cluster as the catalog has its accelerator and links.
-Cluster as_in_catalog(Cluster cluster)
-{
-    Accelerator& accelerator = cluster.accelerator;
-    if (!accelerator.catalog_entry.empty()) {
-        accelerator = under(catalog_accelerator(accelerator.catalog_entry), cluster.stack);
-    }
-    for (NetworkTier& tier : cluster.tiers) {
-        if (!tier.catalog_entry.empty()) {
-            const NetworkTier link = under(catalog_link(tier.catalog_entry), cluster.stack);
-            tier.bandwidth = link.bandwidth;
-            tier.efficiency = link.efficiency;
-            tier.latency = link.latency;
-            tier.in_network = link.in_network;
-            tier.point_to_point = link.point_to_point;
+    const Cluster catalog = as_in_catalog(cluster);
+    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+        if (unlike_link(cluster.tiers[t], catalog.tiers[t], "efficiency") > 0.0 ||
+            unlike_link(cluster.tiers[t], catalog.tiers[t], "latency") > 0.0) {
+            return true;
         }
     }
-    return cluster;
+    return false;
 }
 
 /// Whether the accelerator's share for products is among the fitted constants: without it the fit says nothing of it.
@@ -90,10 +105,11 @@ double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, doubl
 {
     constexpr double slower = 2.0;
     const Cluster& cluster = setting.cluster;
+    const Cluster catalog = as_in_catalog(cluster);
     double variance = 0.0;
     for (const char* key : {"efficiency", "latency"}) {
         for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-            const double share = unlike_link(cluster.tiers[t], key, cluster.stack);
+            const double share = unlike_link(cluster.tiers[t], catalog.tiers[t], key);
             if (share > 0.0) {
                 Cluster moved = cluster;
                 NetworkTier& tier = moved.tiers[t];
@@ -137,12 +153,13 @@ void widen_by_measured(const Cluster& cluster, Precision precision, const Fitted
 
 ModelInterval interval_of(double deviation) { return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation)}; }
 
-double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack)
+double unlike_catalog(const Cluster& cluster)
 {
+    const Accelerator& accelerator = cluster.accelerator;
     if (accelerator.catalog_entry.empty()) {
         return 1.0;
     }
-    const Accelerator entry = under(catalog_accelerator(accelerator.catalog_entry), stack);
+    const Accelerator entry = as_in_catalog(cluster).accelerator;
     const Efficiency& now = accelerator.efficiency;
     const Efficiency& before = entry.efficiency;
     return unlikeness({{accelerator.peak_bf16.si, entry.peak_bf16.si},
@@ -185,7 +202,7 @@ double constants_deviation(const Setting& setting, const ParallelPlan& plan, con
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
     const Accelerator& accelerator = setting.cluster.accelerator;
-    const double unlike = knows(model, accelerator) ? unlike_catalog(accelerator, setting.cluster.stack) : 1.0;
+    const double unlike = knows(model, accelerator) ? unlike_catalog(setting.cluster) : 1.0;
     const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
     double measured = 0.0;
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {

@@ -35,10 +35,10 @@ struct ModelInterval {
 /// The interval for a standard deviation of the logarithm.
 ModelInterval interval_of(double deviation);
 
-/// Distance of the numbers of an accelerator that determine kernel times from its catalog entry: 0 if they are equal; 1 if one of
-/// them differs by a factor of two (as between generations) or more, or if there is no entry. In between, proportional to the
-/// logarithm of the largest ratio.
-double unlike_catalog(const Accelerator& accelerator, const SoftwareStack& stack);
+/// Distance of the numbers of the accelerator that determine kernel times from its catalog entry with what was learned of it: 0 if
+/// they are equal; 1 if one of them differs by a factor of two (as between generations) or more, or if there is no entry. In
+/// between, proportional to the logarithm of the largest ratio.
+double unlike_catalog(const Cluster& cluster);
 
 /// Standard deviation of the logarithm of a plan's noise-free step time due to the uncertainty of the fitted constants, by the
 /// delta method: sqrt(g C g) with the gradient g of log(step time) with respect to the logarithms of the constants, by finite

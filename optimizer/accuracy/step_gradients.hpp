@@ -12,13 +12,6 @@
 
 namespace prismopt {
 
-/// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
-/// a tier by its link or its numbers. Otherwise the cluster unchanged.
-Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);
-
-/// The link that a tier was made from, or whose numbers it has: a scenario names its tiers as it likes. Empty: of none.
-std::string link_of(const NetworkTier& tier, const SoftwareStack& stack);
-
 /// Logarithm of a plan's noise-free step time in seconds, without a memory limit; nothing if the plan is infeasible.
 std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan);
 

@@ -1,5 +1,7 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/log.hpp"
 #include "optimizer/commands/output.hpp"
+#include "optimizer/commands/plan_shortlist.hpp"
 
 #include "io/export/launch.hpp"
 #include "io/scenario/catalog.hpp"
@@ -12,10 +14,12 @@
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 namespace prismopt {
 
@@ -70,10 +74,10 @@ double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
     return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
 }
 
-Launch launch_of(const po::variables_map& values, const Results& results)
+/// `out`: the main file; empty: standard output.
+Launch launch_of(const po::variables_map& values, const Results& results, StoredStudy& study, std::uint64_t index,
+                 const std::filesystem::path& out)
 {
-    StoredStudy study(results);
-    const std::uint64_t index = chosen_point(values, results, study);
     const Point point = study.space().point(index);
     const Problem& problem = study.problem(point);
     Launch launch;
@@ -96,8 +100,8 @@ Launch launch_of(const po::variables_map& values, const Results& results)
     launch.hardware_parameters = study.scenario().hardware_parameters;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
     launch.hardware_values = study.hardware_values(point);
-    if (values.count("out") > 0) {
-        launch.stem = std::filesystem::path(values["out"].as<std::string>()).stem().string();
+    if (!out.empty()) {
+        launch.stem = out.stem().string();
     }
     PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
     const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
@@ -137,6 +141,95 @@ void write(const std::vector<ExportFile>& files, const std::string& out, const s
     }
 }
 
+using Json = nlohmann::ordered_json;
+
+/// How to measure the plans of a shortlist. `files`: by point, what was written; `refused`: by point, why nothing was.
+std::string measuring_guide(const Json& json, const std::string& target, const std::string& results,
+                            const std::map<std::uint64_t, std::string>& files,
+                            const std::map<std::uint64_t, std::string>& refused)
+{
+    std::string text = fmt::format(
+        "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: the "
+        "mean of "
+        "so many is\nknown to {:.3g} % (95 %), if steps vary as predicted on one set of GPUs.\n",
+        json["study"].get<std::string>(), results, target, 100.0 * json["precision"].get<double>());
+    std::string rows;
+    for (const Json& list : json["shortlists"]) {
+        text += fmt::format("\n## {} GPUs\n\n| point | steps | best, % | fits, % | file | plan |\n|---|---|---|---|---|---|\n",
+                            list["gpus"].get<int>());
+        for (const Json& plan : list["plans"]) {
+            const auto point = plan["point"].get<std::uint64_t>();
+            const auto file = files.find(point);
+            text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} |\n", point, plan["steps_to_measure"].get<std::size_t>(),
+                                100.0 * plan["chance_best"].get<double>(), 100.0 * plan["chance_fits"].get<double>(),
+                                file == files.end() ? "not exported" : file->second, plan["plan"].get<std::string>());
+            rows += file == files.end() ? "" : fmt::format("{},,point-{}.log,\n", point, point);
+        }
+    }
+    for (const auto& [point, why] : refused) {
+        text += fmt::format("\nPoint {} is not exported: {}.\n", point, why);
+    }
+    return text + fmt::format(
+                      "\nThen write what was measured into a table (a log, or step times in seconds; `oom` if the memory did not "
+                      "suffice):\n\n```\npoint,step_time_s,log,peak_memory_gb\n{}```\n\n"
+                      "and choose: `prismopt learn {} --measured measured.csv`\n",
+                      rows, results);
+}
+
+/// Exports all plans of the shortlists to a folder.
+void export_shortlist(const po::variables_map& values, const ExportTarget& target, const std::string& path)
+{
+    if (values.count("out") == 0) {
+        throw InputError("--shortlist writes several files; name a folder with --out DIR");
+    }
+    const std::filesystem::path folder = values["out"].as<std::string>();
+    const Results results = open_results(path);
+    StoredStudy study(results);
+    const PlanPosterior plans(study.model(), results);
+    const Json json = shortlist_json(results, plans, shortlist_request(values, results, plans), study);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (!std::filesystem::is_directory(folder)) {
+        throw InputError(fmt::format("--out {} is not a folder; name a new folder", folder.string()));
+    }
+    std::map<std::uint64_t, std::string> files;
+    std::map<std::uint64_t, std::string> refused;
+    for (const Json& list : json["shortlists"]) {
+        for (const Json& plan : list["plans"]) {
+            const auto point = plan["point"].get<std::uint64_t>();
+            const std::filesystem::path file = folder / fmt::format("point-{}{}", point, target.extension);
+            const Exported exported = target.make(launch_of(values, results, study, point, file));
+            if (const auto* why = std::get_if<Refusals>(&exported)) {
+                refused[point] = fmt::format("{}", fmt::join(*why, "; "));
+                log_warning(fmt::format("point {} cannot be exported to {}: {}", point, target.name, refused[point]));
+            } else {
+                write(std::get<std::vector<ExportFile>>(exported), file.string(), path);
+                files[point] = file.filename().string();
+            }
+        }
+    }
+    const std::string guide = (folder / "README.md").string();
+    write_output("out", guide, measuring_guide(json, target.name, path, files, refused), {path});
+    fmt::print("{}\n", guide);
+    if (files.empty()) {
+        throw InputError(fmt::format("{} can run no plan of the shortlist; search with --runnable-by", target.name));
+    }
+}
+
+/// Throws InputError for options that belong to the other kind of export.
+void check_options(const po::variables_map& values)
+{
+    const bool shortlist = values["shortlist"].as<bool>();
+    for (const char* option : {"cover", "most", "objective", "gpus", "precision"}) {
+        if (!shortlist && values.count(option) > 0) {
+            throw InputError(fmt::format("--{} belongs to --shortlist; add it, or remove --{}", option, option));
+        }
+    }
+    if (shortlist && values.count("point") > 0) {
+        throw InputError("--shortlist exports several plans and --point one; give one of the two");
+    }
+}
+
 }  // namespace
 
 int export_command(const std::vector<std::string>& words, const Call& call)
@@ -147,14 +240,27 @@ int export_command(const std::vector<std::string>& words, const Call& call)
                           "number of the plan in reports (default: the first plan of the front)")(
         "phase", po::value<int>()->value_name("N")->default_value(1), "number of the training phase")(
         "out", po::value<std::string>()->value_name("FILE"),
-        "write to FILE instead of standard output; further files go to the same folder and begin with the same name");
+        "write to FILE instead of standard output; further files go to the same folder and begin with the same name")(
+        "shortlist", po::bool_switch(),
+        "export the plans that may be the best into the folder --out, with the number of steps to measure");
+    po::options_description of_shortlist("Options of --shortlist");
+    add_shortlist_options(of_shortlist);
+    options.add(of_shortlist);
     const auto values = parse_options("export", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
+    check_options(*values);
     const ExportTarget& target = target_of(*values);
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    const Launch launch = launch_of(*values, open_results(path));
+    if ((*values)["shortlist"].as<bool>()) {
+        export_shortlist(*values, target, path);
+        return exit_done;
+    }
+    const Results results = open_results(path);
+    StoredStudy study(results);
+    const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
+    const Launch launch = launch_of(*values, results, study, chosen_point(*values, results, study), out);
     const Exported exported = target.make(launch);
     if (const auto* why = std::get_if<Refusals>(&exported)) {
         std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);

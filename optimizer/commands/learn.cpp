@@ -1,5 +1,7 @@
 #include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
+#include "optimizer/commands/program.hpp"
 
 #include "io/logs/log_reader.hpp"
 #include "io/measured/csv.hpp"
@@ -7,12 +9,14 @@
 #include "model/calibration/fit/goodness.hpp"
 #include "optimizer/space/design_text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <numeric>
 #include <sstream>
@@ -219,6 +223,20 @@ std::string measured_text(const Json& json)
     return text + "\n";
 }
 
+/// The overlay for later studies of this cluster.
+std::string overlay_of(const PlanPosterior& plans, const Results& results, const std::string& file, const std::string& measured)
+{
+    Learned learned = plans.learned();
+    learned.program = release();
+    learned.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    learned.study = results.study.scenario_name;
+    learned.results = file;
+    learned.measured = measured;
+    learned.measured_digest = digest_of(read_text(measured));
+    learned.rows = static_cast<int>(plans.measured().size());
+    return learned_text(learned);
+}
+
 }  // namespace
 
 int learn_command(const std::vector<std::string>& words, const Call& call)
@@ -226,6 +244,8 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("measured", po::value<std::string>()->value_name("CSV"),
                           fmt::format("measured plans of the study; columns: {}", columns_text).c_str());
+    options.add_options()("out", po::value<std::string>()->value_name("FILE"),
+                          "write what was learned to FILE (TOML), for [cluster] learned of later studies");
     add_shortlist_options(options);
     options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("learn", options, "RESULTS", words, call);
@@ -235,9 +255,11 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("measured") == 0) {
         throw InputError(fmt::format("prismopt learn needs --measured CSV with the columns {}", columns_text));
     }
-    const Results results = open_results((*values)["RESULTS"].as<std::string>());
+    const std::string file = (*values)["RESULTS"].as<std::string>();
+    const std::string measured = (*values)["measured"].as<std::string>();
+    const Results results = open_results(file);
     StoredStudy study(results);
-    const PlanPosterior plans(study.model(), results, read_measured((*values)["measured"].as<std::string>(), study, results));
+    const PlanPosterior plans(study.model(), results, read_measured(measured, study, results));
     const ShortlistRequest asked = shortlist_request(*values, results, plans);
     Json json = shortlist_json(results, plans, asked, study);
     json["measured"] = measured_json(plans);
@@ -246,6 +268,9 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", json.dump(1));
     } else {
         fmt::print("{}{}", measured_text(json), shortlist_text(json, results, asked));
+    }
+    if (values->count("out") > 0) {
+        write_output("out", (*values)["out"].as<std::string>(), overlay_of(plans, results, file, measured), {file, measured});
     }
     return exit_done;
 }

@@ -79,6 +79,26 @@ double best_of(const PlanGroup& group, const std::vector<std::size_t>& plans)
 
 double beyond_repeats(double regret) { return regret <= repeats_differ ? 0.0 : regret; }
 
+/// Least mean of |factor predicted / measured - 1| over all factors: at a weighted median of measured over predicted.
+double error_with_best_factor(std::vector<double> log_ratios)
+{
+    std::sort(log_ratios.begin(), log_ratios.end());
+    double total = 0.0;
+    for (const double ratio : log_ratios) {
+        total += std::exp(-ratio);
+    }
+    double below = 0.0;
+    auto best = log_ratios.begin();
+    while (below + std::exp(-*best) < 0.5 * total) {
+        below += std::exp(-*best++);
+    }
+    double error = 0.0;
+    for (const double ratio : log_ratios) {
+        error += std::abs(std::expm1(*best - ratio)) / static_cast<double>(log_ratios.size());
+    }
+    return error;
+}
+
 ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrepancy)
 {
     const std::size_t n = group.predicted_s.size();
@@ -104,13 +124,16 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
     }
     result.random_regret /= choices;
     const std::vector<NormalMarginal> after = posterior_of(group, discrepancy, three).marginals(plans_of(group));
+    std::vector<double> others_ratios;
     for (std::size_t i = 0; i < n; ++i) {
         if (std::find(three.begin(), three.end(), i) == three.end()) {
+            others_ratios.push_back(group.errors.log_ratio[i]);
             const double others = static_cast<double>(n - three.size());
             result.error += std::abs(std::expm1(-group.errors.log_ratio[i])) / others;
             result.error_after += std::abs(std::expm1(after[i].mean - group.errors.log_ratio[i])) / others;
         }
     }
+    result.error_hindsight = error_with_best_factor(std::move(others_ratios));
     return result;
 }
 
@@ -118,12 +141,13 @@ double percent(double share) { return 100.0 * share; }
 
 /// Means over the groups of a source, and over all sources, each weighing the same.
 struct Means {
-    double hits = 0.0;
+    double hits = 0.0;  // number of groups
     double size = 0.0;  // median over groups: of the share of plans
     double first = 0.0;
     double three = 0.0;
     double random = 0.0;
-    double learned = 0.0;  // median over groups: error after over before
+    double learned = 0.0;    // median over groups: error after over before
+    double hindsight = 0.0;  // the same with the best factor
     std::size_t groups = 0;
 };
 
@@ -139,30 +163,32 @@ Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
     Means means;
     std::vector<double> sizes;
     std::vector<double> learned;
+    std::vector<double> hindsight;
     const double n = static_cast<double>(groups.size());
     for (const ShortlistAccuracy* group : groups) {
-        means.hits += (group->hit ? 1.0 : 0.0) / n;
+        means.hits += group->hit ? 1.0 : 0.0;
         means.first += group->first_regret / n;
         means.three += group->three_regret / n;
         means.random += group->random_regret / n;
         sizes.push_back(static_cast<double>(group->covering) / static_cast<double>(group->plans));
         learned.push_back(group->error_after / group->error);
+        hindsight.push_back(group->error_hindsight / group->error);
     }
     means.size = median(sizes);
     means.learned = median(learned);
+    means.hindsight = median(hindsight);
     means.groups = groups.size();
     return means;
 }
 
 std::string row_of(const std::string& name, const Means& means)
 {
-    const double hits = means.hits * static_cast<double>(means.groups);
     const double n = static_cast<double>(means.groups);
     using Binomial = boost::math::binomial_distribution<>;
-    return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} |\n", name,
-                       means.groups, percent(means.hits), percent(Binomial::find_lower_bound_on_p(n, hits, 0.025)),
-                       percent(Binomial::find_upper_bound_on_p(n, hits, 0.025)), means.size, percent(means.first),
-                       percent(means.three), percent(means.random), means.learned);
+    return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n", name,
+                       means.groups, percent(means.hits / n), percent(Binomial::find_lower_bound_on_p(n, means.hits, 0.025)),
+                       percent(Binomial::find_upper_bound_on_p(n, means.hits, 0.025)), means.size, percent(means.first),
+                       percent(means.three), percent(means.random), means.learned, means.hindsight);
 }
 
 }  // namespace
@@ -285,9 +311,11 @@ std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const D
         "measured;\n"
         "  of the best of three plans at random, measured. Regrets within {:.0f} % count as zero.\n"
         "- Learning: mean error of the group's other plans after these three were measured over that before; median over "
-        "groups.\n\n"
-        "| groups | number | hits, % | 95 % limits | size | first | three | random | learning "
-        "|\n|---|---|---|---|---|---|---|---|---|\n",
+        "groups.\n"
+        "- Hindsight: the same with the one factor of all predictions that suits these other plans best: what learning a common "
+        "factor\n  could reach at most.\n\n"
+        "| groups | number | hits, % | 95 % limits | size | first | three | random | learning | hindsight "
+        "|\n|---|---|---|---|---|---|---|---|---|---|\n",
         command, smallest_judged, percent(repeats_differ), percent(repeats_differ));
     std::map<std::string, std::vector<const ShortlistAccuracy*>> kinds;
     for (const ShortlistAccuracy& group : groups) {

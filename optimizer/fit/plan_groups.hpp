@@ -37,14 +37,15 @@ struct ShortlistAccuracy {
     std::string job;
     bool one_node = false;
     std::size_t plans = 0;
-    std::size_t covering = 0;    // plans of the 90 % shortlist
-    bool hit = false;            // it has a plan within repeats_differ of the best
-    bool exact = false;          // it has the best
-    double first_regret = 0.0;   // of the plan ranked first. Regrets within repeats_differ count as zero
-    double three_regret = 0.0;   // after measuring the three of least expected regret
-    double random_regret = 0.0;  // mean over all choices of three plans
-    double error = 0.0;          // mean absolute error of the other plans before these three are measured
-    double error_after = 0.0;    // after
+    std::size_t covering = 0;      // plans of the 90 % shortlist
+    bool hit = false;              // it has a plan within repeats_differ of the best
+    bool exact = false;            // it has the best
+    double first_regret = 0.0;     // of the plan ranked first. Regrets within repeats_differ count as zero
+    double three_regret = 0.0;     // after measuring the three of least expected regret
+    double random_regret = 0.0;    // mean over all choices of three plans
+    double error = 0.0;            // mean absolute error of the other plans before these three are measured
+    double error_after = 0.0;      // after
+    double error_hindsight = 0.0;  // with the one factor of all predictions that is the best for these plans
 };
 
 /// Groups of at least eight plans, with a discrepancy that was fitted to the groups of other sources.

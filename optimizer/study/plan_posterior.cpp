@@ -1,7 +1,9 @@
 #include "optimizer/study/plan_posterior.hpp"
 
 #include "io/measured/catalog_discrepancy.hpp"
+#include "io/measured/scaled_cluster.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
+#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "search/near_bounds.hpp"
 
@@ -15,6 +17,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace prismopt {
@@ -155,11 +158,55 @@ private:
 
 constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
 
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients)
+/// Position of a name, which is added if it is new.
+int position_of(const std::string& name, std::vector<std::string>& names)
+{
+    const auto found = std::find(names.begin(), names.end(), name);
+    const auto position = static_cast<int>(found - names.begin());
+    if (found == names.end()) {
+        names.push_back(name);
+    }
+    return position;
+}
+
+/// `jobs`: names of networks.
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)
 {
     const std::size_t variant = model.designs.hardware(point);
     const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
-    return {traits_of(first), gradients.of(variant).of(first)};
+    return {traits_of(first), gradients.of(variant).of(first),
+            position_of(gradients.bench().problem(variant).workload.name, jobs)};
+}
+
+/// What may be written of a measured step.
+LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known,
+                    const FittedModel& fitted)
+{
+    const std::size_t variant = model.designs.hardware(point);
+    LearnedStep step;
+    step.network = gradients.bench().problem(variant).workload.name;
+    step.plan = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
+    step.design = design_text(step.plan);
+    for (std::size_t k = 0; k < known.gradient.size(); ++k) {
+        if (known.gradient[k] != 0.0) {
+            step.gradient.emplace_back(name_of(fitted.constants[k]), known.gradient[k]);
+        }
+    }
+    return step;
+}
+
+bool same_measurement(const LearnedStep& a, const LearnedStep& b)
+{
+    return a.network == b.network && a.design == b.design && a.measured_s == b.measured_s;
+}
+
+std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant>& constants)
+{
+    std::map<std::string, std::size_t> positions;
+    for (std::size_t k = 0; k < constants.size(); ++k) {
+        positions[name_of(constants[k])] = k;
+    }
+    return positions;
 }
 
 /// Of the accelerator's memory, by the fullest GPU.
@@ -190,50 +237,144 @@ double mean_step(const StudyModel& model, const Point& point, HardwareBench& ben
 
 }  // namespace
 
-PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured)
-    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results)),
+PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured,
+                             const Pause& pause)
+    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), learned_constants_(fitted_.constants.size(), 0.0),
+      contenders_(contenders_of(model, results)),
       steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
 {
+    for (const Workload* network : networks(model.scenario)) {
+        networks_.push_back(network->name);
+    }
+    const Learned& before = model.scenario.learned;
+    const std::map<std::string, std::size_t> positions = positions_of(fitted_.constants);
+    for (const LearnedFactor& constant : before.constants) {
+        learned_constants_[positions.at(constant.name)] = std::log(constant.factor);
+    }
+    learned_ = before.steps;
+    for (const LearnedStep& step : learned_) {
+        position_of(step.network, networks_);
+    }
+    memory_ = before.empty() ? MemoryError{.deviation = steps_.discrepancy().memory} : before.memory;
     VariantGradients gradients(model, fitted_);
     for (Contender& contender : contenders_) {
+        pause();
         const Point point = model.designs.space().point(contender.index);
-        plans_.push_back(known_of(model, point, gradients));
+        plans_.push_back(known_of(model, point, gradients, networks_));
         contender.memory_share = share_of_memory(model, point, gradients.bench());
     }
-    MemoryError memory{.deviation = steps_.discrepancy().memory};
-    std::vector<StepObservation> observations;
+    std::vector<std::size_t> observed;  // [row that was measured]: position in learned_
     for (const MeasuredPlan& plan : measured) {
         const Point point = model.designs.space().point(plan.index);
         MeasuredAndPredicted both{plan, absent, share_of_memory(model, point, gradients.bench()), absent};
+        bool known_before = false;
+        if (plan.step_s > 0.0) {
+            both.predicted_s = mean_step(model, point, gradients.bench());
+            const PlanOfPosterior known = known_of(model, point, gradients, networks_);
+            LearnedStep step = step_of(model, point, gradients, known, fitted_);
+            step.measured_s = plan.step_s;
+            step.log_ratio = std::log(plan.step_s / both.predicted_s) + shift_of(known);
+            step.deviation = std::hypot(plan.deviation, steps_.discrepancy().repeat);
+            const auto found = std::find_if(learned_.begin(), learned_.end(),
+                                            [&step](const LearnedStep& other) { return same_measurement(step, other); });
+            known_before = found != learned_.end() && found < learned_.begin() + static_cast<std::ptrdiff_t>(before.steps.size());
+            observed.push_back(known_before ? static_cast<std::size_t>(found - learned_.begin()) : learned_.size());
+            if (!known_before) {
+                learned_.push_back(std::move(step));
+            }
+        }
         const double capacity = gradients.bench().problem(model.designs.hardware(point)).cluster.accelerator.memory.si;
         const double fits_below = -std::log(both.memory_share);
         ran_[plan.index] = !plan.out_of_memory;
         if (plan.out_of_memory) {
-            memory.low = std::max(memory.low, fits_below);
-        } else if (plan.memory_bytes > 0.0) {
-            memory = after(memory, std::log(plan.memory_bytes / (both.memory_share * capacity)), memory_noise);
-        } else {
-            memory.high = std::min(memory.high, fits_below);
-        }
-        if (plan.step_s > 0.0) {
-            both.predicted_s = mean_step(model, point, gradients.bench());
-            observations.push_back({known_of(model, point, gradients), std::log(plan.step_s / both.predicted_s),
-                                    std::hypot(plan.deviation, steps_.discrepancy().repeat)});
+            memory_.low = std::max(memory_.low, fits_below);
+        } else if (!(plan.memory_bytes > 0.0)) {
+            memory_.high = std::min(memory_.high, fits_below);
+        } else if (!known_before) {
+            memory_ = after(memory_, std::log(plan.memory_bytes / (both.memory_share * capacity)), memory_noise);
         }
         measured_.push_back(both);
     }
-    if (!observations.empty()) {
-        steps_ = StepPosterior(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)),
-                               catalog_discrepancy(), observations);
+    if (!learned_.empty()) {
+        steps_ = StepPosterior(steps_.covariance(), steps_.discrepancy(), observations());
         const std::vector<double> surprises = steps_.surprises();
-        std::size_t next = 0;
+        auto next = observed.begin();
         for (MeasuredAndPredicted& both : measured_) {
-            both.surprise = both.measured.step_s > 0.0 ? surprises[next++] : absent;
+            both.surprise = both.measured.step_s > 0.0 ? surprises[*next++] : absent;
         }
     }
-    log_ratios_ = steps_.draw(plans_, posterior_draws, model_.scenario.seed, {});
-    without_delta_ = steps_.draw(plans_, posterior_draws, model_.scenario.seed, {.delta = false});
-    log_memory_ = draw(memory, posterior_draws, model_.scenario.seed);
+    log_ratios_ = drawn({}, pause);
+    without_delta_ = drawn({.delta = false}, pause);
+    log_memory_ = draw(memory_, posterior_draws, model_.scenario.seed);
+}
+
+std::vector<StepObservation> PlanPosterior::observations() const
+{
+    const std::map<std::string, std::size_t> positions = positions_of(fitted_.constants);
+    std::vector<StepObservation> list;
+    for (const LearnedStep& step : learned_) {
+        PlanOfPosterior plan{traits_of(step.plan), std::vector<double>(fitted_.constants.size(), 0.0), job_of(step.network)};
+        for (const auto& [name, slope] : step.gradient) {
+            plan.gradient[positions.at(name)] = slope;
+        }
+        list.push_back({std::move(plan), step.log_ratio, step.deviation});
+    }
+    return list;
+}
+
+double PlanPosterior::shift_of(const PlanOfPosterior& plan) const
+{
+    return std::inner_product(plan.gradient.begin(), plan.gradient.end(), learned_constants_.begin(),
+                              std::log(model_.scenario.cluster.learned_time));
+}
+
+std::vector<double> PlanPosterior::drawn(StepPosterior::Components components, const Pause& pause) const
+{
+    std::vector<double> ratios = steps_.draw(plans_, posterior_draws, model_.scenario.seed, components, pause);
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+        const double shift = shift_of(plans_[i]);
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            ratios[d * plans_.size() + i] -= shift;
+        }
+    }
+    return ratios;
+}
+
+int PlanPosterior::job_of(const std::string& network) const
+{
+    return static_cast<int>(std::find(networks_.begin(), networks_.end(), network) - networks_.begin());
+}
+
+Learned PlanPosterior::learned() const
+{
+    Learned result;
+    const Cluster& cluster = model_.scenario.cluster;
+    result.accelerator = cluster.accelerator.name;
+    result.stack = cluster.stack.name;
+    result.domain = cluster.gpus_per_node();
+    result.fit = fit_digest();
+    result.steps = learned_;
+    result.memory = memory_;
+    const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
+    std::set<std::string> used;
+    std::set<std::string> jobs;
+    for (const LearnedStep& step : learned_) {
+        if (jobs.insert(step.network).second) {
+            const NormalMarginal time = steps_.constants(job_of(step.network)).back();
+            result.times.push_back({step.network, std::exp(time.mean), steps_.discrepancy().source, time.deviation});
+        }
+        for (const auto& [name, slope] : step.gradient) {
+            used.insert(name);
+        }
+    }
+    const std::vector<NormalMarginal> before = prior.constants();
+    const std::vector<NormalMarginal> after = steps_.constants();
+    for (std::size_t k = 0; k < fitted_.constants.size(); ++k) {
+        if (const std::string name = name_of(fitted_.constants[k]); used.contains(name)) {
+            result.constants.push_back({name, std::exp(after[k].mean), before[k].deviation, after[k].deviation});
+        }
+    }
+    return result;
 }
 
 std::vector<int> PlanPosterior::sizes() const
@@ -302,7 +443,7 @@ double PlanPosterior::linearisation_error(const Results& results) const
             Cluster cluster = problem.cluster;
             double expected = *base;
             for (std::size_t k = 0; k < n; ++k) {
-                const double moved = drawn[d * (n + 1) + k] - drawn[d * (n + 1) + n];
+                const double moved = drawn[d * (n + 1) + k] - drawn[d * (n + 1) + n] - learned_constants_[k];
                 cluster = scaled(std::move(cluster), fitted_.constants[k], std::exp(moved));
                 expected += gradient[k] * moved;
             }
@@ -319,7 +460,7 @@ double PlanPosterior::linearisation_error(const Results& results) const
 namespace {
 
 /// How often each point of the front is not dominated by a contender.
-std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& results)
+std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& results, const Pause& pause)
 {
     const std::vector<Contender>& contenders = plans.contenders();
     std::vector<std::size_t> all(contenders.size());
@@ -342,6 +483,7 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
     };
     std::vector<double> kept;
     for (const FrontPoint& point : results.front) {
+        pause();
         const auto own =
             std::find_if(contenders.begin(), contenders.end(), [&](const Contender& c) { return c.index == point.index; });
         if (own == contenders.end()) {
@@ -360,11 +502,29 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
     return kept;
 }
 
+/// The 5 % and 95 % quantiles of a plan's possible values.
+std::pair<double, double> central_90(const JointDraws& draws, std::size_t member)
+{
+    std::vector<double> values;
+    for (std::size_t d = 0; d < draws.draws(); ++d) {
+        if (std::isfinite(draws.at(d, member))) {
+            values.push_back(draws.at(d, member));
+        }
+    }
+    if (values.empty()) {
+        return {absent, absent};
+    }
+    std::sort(values.begin(), values.end());
+    const auto last = static_cast<double>(values.size() - 1);
+    return {values[static_cast<std::size_t>(std::lround(0.05 * last))],
+            values[static_cast<std::size_t>(std::lround(0.95 * last))]};
+}
+
 }  // namespace
 
-void add_posterior(const StudyModel& model, Results& results)
+void add_posterior(const StudyModel& model, Results& results, const Pause& pause)
 {
-    const PlanPosterior plans(model, results);
+    const PlanPosterior plans(model, results, {}, pause);
     if (plans.contenders().empty()) {
         return;
     }
@@ -372,6 +532,7 @@ void add_posterior(const StudyModel& model, Results& results)
     results.posterior.linearisation_error = plans.linearisation_error(results);
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         for (const int gpus : follows_step(results.objectives[k].units) ? plans.sizes() : std::vector<int>{}) {
+            pause();
             const std::vector<std::size_t> members = plans.near(gpus, k);
             const JointDraws draws = plans.draws(members, k, {});
             const std::vector<Chance> with = chances(draws);
@@ -382,6 +543,7 @@ void add_posterior(const StudyModel& model, Results& results)
                 PlanChance row{contender.index, gpus,         static_cast<int>(k), contender.values[k],
                                contender.drawn, with[m].best, without[m].best,     with[m].regret,
                                with[m].possible};
+                std::tie(row.low, row.high) = central_90(draws, m);
                 const auto chosen = std::find(shortlist.points.begin(), shortlist.points.end(), m);
                 if (chosen != shortlist.points.end()) {
                     row.shortlist = 1 + static_cast<int>(chosen - shortlist.points.begin());
@@ -391,7 +553,7 @@ void add_posterior(const StudyModel& model, Results& results)
             }
         }
     }
-    const std::vector<double> kept = kept_on_front(plans, results);
+    const std::vector<double> kept = kept_on_front(plans, results, pause);
     for (std::size_t i = 0; i < results.front.size(); ++i) {
         FrontPoint& point = results.front[i];
         point.chance_on_front = kept[i];

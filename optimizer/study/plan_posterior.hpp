@@ -5,6 +5,7 @@
 #include "io/measured/fitted_model.hpp"
 #include "io/results/results.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
+#include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "search/shortlist.hpp"
 
@@ -47,15 +48,23 @@ struct MeasuredAndPredicted {
 /// Joint posterior of the contenders of a study.
 class PlanPosterior {
 public:
-    /// From the bounds and draws in the results, and what was measured since. The model must outlive it. Throws InputError where a
+    /// From the bounds and draws in the results, what the scenario has learned, and what was measured since. The model must outlive
+    /// it. `pause` is called several times per second; its exceptions pass through. Throws InputError where a
     /// measured plan is infeasible for the study for a reason other than memory.
-    PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured = {});
+    PlanPosterior(
+        const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured = {},
+        const Pause& pause = [] {});
 
     const std::vector<MeasuredAndPredicted>& measured() const { return measured_; }
     const FittedModel& fitted() const { return fitted_; }
 
     const std::vector<Contender>& contenders() const { return contenders_; }
+    /// Of the errors of the catalog's predictions, before anything was learned.
     const StepPosterior& steps() const { return steps_; }
+    /// The job of a network in these steps.
+    int job_of(const std::string& network) const;
+    /// What was learned by now: factors, and all measured steps. Its provenance is the caller's.
+    Learned learned() const;
     /// What the posterior knows of a contender.
     const PlanOfPosterior& known(std::size_t contender) const { return plans_[contender]; }
 
@@ -73,12 +82,22 @@ public:
     double linearisation_error(const Results& results) const;
 
 private:
+    std::vector<StepObservation> observations() const;
+    /// How the scenario's predictions differ from the catalog's, as a logarithm.
+    double shift_of(const PlanOfPosterior& plan) const;
+    /// Draws of log(actual / predicted) of the contenders, by the scenario's predictions.
+    std::vector<double> drawn(StepPosterior::Components components, const Pause& pause) const;
+
     const StudyModel& model_;
     std::vector<ObjectiveInfo> objectives_;
     FittedModel fitted_;
+    std::vector<double> learned_constants_;  // [constant]: logarithm of the factor that the scenario's predictions have
     std::vector<Contender> contenders_;
     std::vector<PlanOfPosterior> plans_;
     std::vector<MeasuredAndPredicted> measured_;
+    std::vector<std::string> networks_;  // [job]
+    std::vector<LearnedStep> learned_;   // of the scenario and measured since
+    MemoryError memory_;
     std::map<std::uint64_t, bool> ran_;  // whether a measured plan fitted into memory
     StepPosterior steps_;
     std::vector<double> log_ratios_;     // [draw * contenders + contender]
@@ -86,7 +105,9 @@ private:
     std::vector<double> log_memory_;     // [draw]
 };
 
-/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there.
-void add_posterior(const StudyModel& model, Results& results);
+/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several times per
+/// second; if it throws, the results are incomplete.
+void add_posterior(
+    const StudyModel& model, Results& results, const Pause& pause = [] {});
 
 }  // namespace prismopt

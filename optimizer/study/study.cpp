@@ -160,7 +160,17 @@ public:
         add_model_intervals(model_, results.front);
         put_in_order(results.front);
         if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
-            add_posterior(model_, results);
+            try {
+                add_posterior(model_, results, [this] {
+                    if (const auto why = stop_.reason()) {
+                        throw Stopped(*why);
+                    }
+                });
+            } catch (const Stopped& stopped) {
+                results.front.clear();
+                results.posterior = {};
+                return std::string(stopped.what()) + " before the probabilities of plans were computed";
+            }
         }
         return std::nullopt;
     }
@@ -293,6 +303,8 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_path = scenario.path;
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
+    info.learned = scenario.learned.empty() ? "" : fmt::format("{}, {}", scenario.learned.study, scenario.learned.date);
+    info.learned_digest = scenario.learned.digest;
     info.nodes_known = scenario.cluster.nodes_known();
     info.seed = scenario.seed;
     info.held = {scenario.search.part};

@@ -110,6 +110,9 @@ const tests = {
             assert.ok(plans.some((plan) => `${(100 * plan.best).toFixed(1)} %` === cell), `${cell} is in the JSON report`);
         }
         assert.ok(await page.locator("#best-plans .share-cell").count() > 0, "plans that may be the best are listed");
+        assert.equal(await page.locator("#best-plans .contest canvas").count(), await page.locator("#best-plans table").count(), "a chart per table");
+        const held = plans.filter((plan) => plan.fits > 0);
+        assert.ok(held.every((plan) => plan.low <= plan.high), "intervals of plans that fit");
         const [, unit] = csv.match(/ (\w+) \(95 %\)/);
         assert.match(await page.locator("#summary-text .fact .figure").first().textContent(), new RegExp(`^[\\d.]+ ${unit}$`), "times in the unit of the text");
         await close(page);

@@ -2,6 +2,9 @@
 
 import collections
 import json
+import pathlib
+
+import h5py
 
 import support
 from support import CliTest
@@ -80,6 +83,59 @@ class Shortlist(CliTest):
         self.refusal("learn", "small.h5", "--measured", "both.csv")
         self.write("nothing\n", "job.log")
         self.refusal("learn", "small.h5", "--measured", "logs.csv")
+
+    def test_later_studies_use_what_was_learned(self):
+        """A cluster on which all takes 1.3 times as long, and one plan longer still."""
+        listed = self.listed("--most", "3")[0]
+        plans = [plan["point"] for plan in listed["plans"]]
+        gpus = ("--gpus", str(listed["gpus"]), "--cover", "0.9")
+        predicted = [row["predicted_s"] for row in self.learned([f"{plan},1" for plan in plans])["measured"]]
+        truth = [1.3 * step * (1.1 if i == 1 else 1) for i, step in enumerate(predicted)]
+        rows = [f"{plan},{step}" for plan, step in zip(plans, truth)]
+        first = self.learned(rows, *gpus, "--out", "own.toml")
+        self.assertGreater(first["constants"]["all_plans"]["factor"], 1.1)
+        text = pathlib.Path(support.SMALL).read_text()
+        self.write(text.replace("[cluster]\n", '[cluster]\nlearned = "own.toml"\n'), "later.toml")
+        self.output("search", "later.toml", "--out", "later.h5", "--seed", "7")
+        again = json.loads(self.output("learn", "later.h5", "--measured", "measured.csv", *gpus, "--json"))
+        for row, step, before in zip(again["measured"], truth, predicted):
+            self.assertLess(abs(row["predicted_s"] / step - 1), 0.5 * abs(before / step - 1))
+        # The same measurements are not counted twice: neither by learning them again, nor in the shortlist.
+        for key in ("factor", "deviation"):
+            self.assertAlmostEqual(again["constants"]["all_plans"][key], first["constants"]["all_plans"][key], 6)
+        by_point = {plan["point"]: plan["chance_best"] for plan in first["shortlists"][0]["plans"]}
+        later = json.loads(self.output("shortlist", "later.h5", *gpus, "--json"))["shortlists"][0]["plans"]
+        self.assertEqual(later[0]["point"], first["shortlists"][0]["plans"][0]["point"])
+        for plan in later:
+            self.assertAlmostEqual(plan["chance_best"], by_point.get(plan["point"], 0), delta=0.1)
+        # The results say so, and another overlay is another study.
+        with h5py.File(self.folder / "later.h5") as file:
+            self.assertRegex(file.attrs["learned_digest"], "^[0-9a-f]{16}$")
+            self.assertTrue(file.attrs["learned"].startswith(file.attrs["scenario_name"]))
+        self.assertIn("learned from", self.output("report", "later.h5"))
+        self.write((self.folder / "own.toml").read_text().replace('accelerator = "', 'accelerator = "another-'), "own.toml")
+        self.assertIn("of another cluster", self.refusal("validate", "later.toml"))
+
+    def test_a_shortlist_is_exported(self):
+        listed = self.listed("--most", "2", "--gpus", "64", "--precision", "0.002")[0]["plans"]
+        self.output("export", "small.h5", "--shortlist", "--most", "2", "--gpus", "64", "--precision", "0.002", "--target", "json",
+                    "--out", "run")
+        text = (self.folder / "run" / "README.md").read_text()
+        for plan in listed:
+            exported = json.loads((self.folder / "run" / f"point-{plan['point']}.json").read_text())
+            self.assertEqual(exported["gpus"], 64)
+            self.assertIn(f"| {plan['point']} | {plan['steps_to_measure']} |", text)
+            self.assertIn(f"{plan['point']},,point-{plan['point']}.log,\n", text)
+        self.assertEqual(len(list((self.folder / "run").iterdir())), 3)
+        # What the target cannot run is said, and the others are exported.
+        finished = self.run_program("export", "small.h5", "--shortlist", "--cover", "0.99", "--target", "megatron", "--out", "run")
+        exported = list((self.folder / "run").glob("*.args"))
+        self.assertEqual(finished.returncode, support.DONE if exported else support.WRONG_INPUT, finished.stderr)
+        for line in (self.folder / "run" / "README.md").read_text().splitlines():
+            if "| not exported |" in line:
+                self.assertIn(f"point {line.split('|')[1].strip()} cannot be exported", finished.stderr)
+        for wrong in (["--shortlist"], ["--shortlist", "--out", "small.h5"], ["--most", "2"], ["--shortlist", "--point", "0", "--out", "x"]):
+            self.refusal("export", "small.h5", "--target", "json", *wrong)
 
     def test_plans_may_be_named_by_their_words(self):
         plan = self.listed("--most", "1")[0]["plans"][0]

@@ -24,7 +24,7 @@ except ImportError as missing:
 GROUPS = ["study", "space", "evaluations", "front", "posterior", "progress", "ranks"]
 ROOT = [
     "filetype", "schema_version", "Conventions", "program_version", "git_commit", "created", "command_line", "job_id", "seed",
-    "scenario_name", "scenario_path", "scenario_toml", "quantiles_of",
+    "scenario_name", "scenario_path", "scenario_toml", "learned", "learned_digest", "quantiles_of",
 ]
 DAY = 86400.0
 
@@ -52,7 +52,7 @@ def check_with_h5py(path):
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 5]
+        assert list(f.attrs["schema_version"]) == [1, 6]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"

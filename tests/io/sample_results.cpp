@@ -74,6 +74,8 @@ Results sample_results()
         .scenario_path = "sample.toml",
         .scenario_text = "# 405 Mrd. Parameter, größer\nname = \"sample\"\n",
         .scenario_name = "sample",
+        .learned = "earlier, 2025-01-01T00:00:00Z",
+        .learned_digest = "0123456789abcdef",
         .nodes_known = true,
         .strategy = "exact",
         .seed = 18446744073709551615U,

@@ -2,9 +2,11 @@
 
 const shownContenders = 8;
 
+const contestPlans = (contest) => contest.plans.slice(0, shownContenders);
+
 function contestTable(contest) {
     const bar = (share) => element("span", { class: "share", style: `width: ${(100 * share).toFixed(1)}%` });
-    const rows = contest.plans.slice(0, shownContenders).map((plan) => element("tr", {},
+    const rows = contestPlans(contest).map((plan) => element("tr", {},
         element("td", { class: "text" }, plan.plan),
         element("td", {}, quantityText(plan.value, contest.units, 4)),
         element("td", { class: "share-cell" }, bar(plan.best), percent(plan.best)),
@@ -16,15 +18,60 @@ function contestTable(contest) {
         element("tbody", {}, ...rows)));
 }
 
+/// An interval per plan, with the predicted value and the share of draws in which it is the best.
+function contestOption(contest) {
+    const plans = contestPlans(contest).filter((plan) => plan.low !== null && plan.high !== null);
+    if (plans.length === 0) return null;
+    const unit = unitFor(contest.units, largestOf(plans.map((plan) => plan.high)));
+    const base = baseOption(`${grouped(contest.gpus)} GPUs: 90 % of draws`);
+    const wide = narrow() ? 110 : 300;
+    return {
+        ...base,
+        grid: { left: 14, right: 64, top: 40, bottom: 44, containLabel: true },
+        tooltip: {
+            ...base.tooltip, trigger: "item",
+            formatter: ({ data: [, , , , i] }) => `${escaped(plans[i].plan)}<br>${quantityText(plans[i].low, contest.units, 4)} to ` +
+                `${quantityText(plans[i].high, contest.units, 4)} in 90 % of draws<br>the best in ${percent(plans[i].best)}`,
+        },
+        xAxis: { type: "value", scale: true, ...axisStyle(unit.name ? `${contest.long_name} (${unit.name})` : contest.long_name) },
+        yAxis: {
+            type: "category", inverse: true, data: plans.map((plan) => plan.plan), axisTick: { show: false },
+            axisLine: { show: false }, axisLabel: { color: themeColour("soft"), width: wide, overflow: "truncate", interval: 0 },
+        },
+        series: [{
+            type: "custom", encode: { x: [0, 2, 3], y: 1 },
+            data: plans.map((plan, i) => [plan.value / unit.size, i, plan.low / unit.size, plan.high / unit.size, i]),
+            renderItem: (params, api) => {
+                const [left, y] = api.coord([api.value(2), api.value(1)]);
+                const [right] = api.coord([api.value(3), api.value(1)]);
+                const [middle] = api.coord([api.value(0), api.value(1)]);
+                const { best } = plans[api.value(1)];
+                const colour = palette[0];
+                return { type: "group", children: [
+                    { type: "rect", shape: { x: left, y: y - 5, width: right - left, height: 10, r: 3 }, style: { fill: colour, opacity: 0.2 + 0.6 * best } },
+                    { type: "line", shape: { x1: middle, x2: middle, y1: y - 8, y2: y + 8 }, style: { stroke: themeColour("text"), lineWidth: 2 } },
+                    { type: "text", style: { text: percent(best, 0), x: right + 8, y, align: "left", verticalAlign: "middle", fill: themeColour("text"), fontSize: 12 } },
+                ] };
+            },
+        }],
+    };
+}
+
 function startBestPlans() {
     const section = document.getElementById("best-plans");
     const place = document.getElementById("best-plans-text");
+    let count = 0;
     for (const study of studies.filter((one) => one.contests.length > 0)) {
         if (studies.length > 1) place.append(element("h3", {}, study.name));
         for (const contest of study.contests) {
-            place.append(contestTable(contest), element("p", { class: "note" },
-                `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${percent(contest.cover)}; ` +
-                `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 15 % of the best.`));
+            const id = `best-plans-chart-${count++}`;
+            const height = 100 + 30 * contestPlans(contest).length;
+            place.append(contestTable(contest), element("div", { class: "chart contest", id, style: `height: ${height}px` }),
+                element("p", { class: "note" },
+                    `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${percent(contest.cover)}; ` +
+                    `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 15 % of the best.`));
+            makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
+                () => contestOption(contest));
         }
     }
     section.hidden = place.childElementCount === 0;

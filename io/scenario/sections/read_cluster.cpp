@@ -393,6 +393,12 @@ const Fields<Cluster>& cluster_fields()
                         cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks in the catalog"));
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
+            .custom({"learned",
+                     "file of what was learned from steps measured on this cluster, by prismopt learn --out; relative to the "
+                     "scenario",
+                     in_quotes("learned.toml"),
+                     {{.kind = ValueShape::Kind::text}}},
+                    later)
             .integer("gpus", &Cluster::gpus, gpus_range)
             .required()
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")

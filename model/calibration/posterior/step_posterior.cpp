@@ -65,10 +65,12 @@ MatrixXd gradients(const Plans& plans, std::size_t constants)
 }
 
 template <class Rows, class Columns>
-MatrixXd covariance_of_delta(const Discrepancy& discrepancy, const Rows& rows, const Columns& columns)
+MatrixXd covariance_of_delta(
+    const Discrepancy& discrepancy, const Rows& rows, const Columns& columns, const std::function<void()>& pause = [] {})
 {
     MatrixXd result(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        pause();
         for (std::size_t j = 0; j < columns.size(); ++j) {
             result(static_cast<Index>(i), static_cast<Index>(j)) =
                 covariance(discrepancy, plan_of(rows[i]).traits, plan_of(columns[j]).traits);
@@ -78,6 +80,36 @@ MatrixXd covariance_of_delta(const Discrepancy& discrepancy, const Rows& rows, c
 }
 
 double square(double x) { return x * x; }
+
+constexpr Index block = 64;  // columns between two pauses: tenths of a second of the largest matrices
+
+/// The Cholesky factor, by blocks of columns (Golub and Van Loan, "Matrix Computations", 4th ed., section 4.2.6).
+MatrixXd lower_root(MatrixXd matrix, const std::function<void()>& pause)
+{
+    for (Index k = 0; k < matrix.rows(); k += block) {
+        pause();
+        const Index size = std::min(block, matrix.rows() - k);
+        const Index rest = matrix.rows() - k - size;
+        const Eigen::LLT<MatrixXd> corner(matrix.block(k, k, size, size));
+        matrix.block(k, k, size, size) = corner.matrixL();
+        auto below = matrix.block(k + size, k, rest, size);
+        below = corner.matrixL().solve(below.transpose()).transpose().eval();
+        matrix.bottomRightCorner(rest, rest).selfadjointView<Eigen::Lower>().rankUpdate(below, -1.0);
+    }
+    return matrix.triangularView<Eigen::Lower>();
+}
+
+/// root * numbers
+MatrixXd product(const MatrixXd& root, const MatrixXd& numbers, const std::function<void()>& pause)
+{
+    MatrixXd result(root.rows(), numbers.cols());
+    for (Index k = 0; k < root.rows(); k += block) {
+        pause();
+        const Index size = std::min(block, root.rows() - k);
+        result.middleRows(k, size) = root.block(k, 0, size, k + size) * numbers.topRows(k + size);
+    }
+    return result;
+}
 
 }  // namespace
 
@@ -112,7 +144,12 @@ struct StepPosterior::Latent {
     {
         MatrixXd result =
             prismopt::gradients(plans, static_cast<std::size_t>(constants.rows())).transpose() * constants * gradients;
-        result.array() += square(of.discrepancy_.source);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            for (std::size_t j = 0; j < of.observations_.size(); ++j) {
+                const bool shared = plan_of(plans[i]).job == of.observations_[j].plan.job;
+                result(static_cast<Index>(i), static_cast<Index>(j)) += shared ? square(of.discrepancy_.source) : 0.0;
+            }
+        }
         return result + covariance_of_delta(of.discrepancy_, plans, of.observations_);
     }
 };
@@ -138,13 +175,15 @@ std::vector<NormalMarginal> StepPosterior::marginals(std::span<const PlanOfPoste
     return result;
 }
 
-std::vector<NormalMarginal> StepPosterior::constants() const
+std::vector<NormalMarginal> StepPosterior::constants(int job) const
 {
     const Latent known(*this);
     const Index n = known.constants.rows();
     MatrixXd with(n + 1, known.ratios.size());
     with.topRows(n) = known.constants * known.gradients;
-    with.row(n).setConstant(square(discrepancy_.source));
+    for (Index j = 0; j < known.ratios.size(); ++j) {
+        with(n, j) = observations_[static_cast<std::size_t>(j)].plan.job == job ? square(discrepancy_.source) : 0.0;
+    }
     VectorXd before(n + 1);
     before.head(n) = known.constants.diagonal();
     before[n] = square(discrepancy_.source);
@@ -171,7 +210,7 @@ std::vector<double> StepPosterior::surprises() const
 }
 
 std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
-                                        Components components) const
+                                        Components components, const std::function<void()>& pause) const
 {
     const Latent known(*this);
     // Plans with equal traits share their delta.
@@ -188,17 +227,29 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     for (const StepObservation& observation : observations_) {
         add(observation.plan);
     }
-    MatrixXd of_traits = covariance_of_delta(discrepancy_, distinct, distinct);
+    MatrixXd of_traits = covariance_of_delta(discrepancy_, distinct, distinct, pause);
     constexpr double rounding = 1e-9;
     of_traits.diagonal().array() += rounding * square(discrepancy_.deviation);
     const auto constants = static_cast<std::size_t>(known.constants.rows());
     const MatrixXd of_constants = root_of(known.constants) * normals(seed, draws, Kind::constant, constants);
-    const MatrixXd source = discrepancy_.source * normals(seed, draws, Kind::source, 1);
-    const MatrixXd delta = Eigen::LLT<MatrixXd>(of_traits).matrixL() * normals(seed, draws, Kind::delta, distinct.size());
+    int jobs = 1;
+    for (const PlanOfPosterior& plan : plans) {
+        jobs = std::max(jobs, plan.job + 1);
+    }
+    for (const StepObservation& observation : observations_) {
+        jobs = std::max(jobs, observation.plan.job + 1);
+    }
+    const MatrixXd source = discrepancy_.source * normals(seed, draws, Kind::source, static_cast<std::size_t>(jobs));
+    const MatrixXd delta =
+        product(lower_root(std::move(of_traits), pause), normals(seed, draws, Kind::delta, distinct.size()), pause);
     const auto value = [&](const auto& of, bool with_delta) {  // [plan][draw]
-        MatrixXd result = (gradients(of, constants).transpose() * of_constants).rowwise() + source.row(0);
-        for (Index i = 0; with_delta && i < result.rows(); ++i) {
-            result.row(i) += delta.row(position.at(plan_of(of[static_cast<std::size_t>(i)]).traits));
+        MatrixXd result = gradients(of, constants).transpose() * of_constants;
+        for (Index i = 0; i < result.rows(); ++i) {
+            const PlanOfPosterior& plan = plan_of(of[static_cast<std::size_t>(i)]);
+            result.row(i) += source.row(plan.job);
+            if (with_delta) {
+                result.row(i) += delta.row(position.at(plan.traits));
+            }
         }
         return result;
     };

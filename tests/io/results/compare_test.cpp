@@ -164,6 +164,15 @@ TEST(Compare, TellsAxesAndLinesThatDiffer)
     EXPECT_THAT(same, HasSubstr("the axes are the same\nthe scenarios are the same\n"));
 }
 
+TEST(Compare, TellsOverlaysThatDiffer)
+{
+    Results other = sample_results();
+    other.study.learned_digest = "fedcba9876543210";
+    const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
+    EXPECT_THAT(text, HasSubstr("A: learned from earlier, 2025-01-01T00:00:00Z (digest 0123456789abcdef)"));
+    EXPECT_THAT(text, HasSubstr("B: learned from earlier, 2025-01-01T00:00:00Z (digest fedcba9876543210)"));
+}
+
 TEST(Compare, ComparesByCommonObjectives)
 {
     Results other = sample_results();

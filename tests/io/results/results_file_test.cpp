@@ -62,6 +62,8 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.scenario_path, b.scenario_path);
     EXPECT_EQ(a.scenario_text, b.scenario_text);
     EXPECT_EQ(a.scenario_name, b.scenario_name);
+    EXPECT_EQ(a.learned, b.learned);
+    EXPECT_EQ(a.learned_digest, b.learned_digest);
     EXPECT_EQ(a.nodes_known, b.nodes_known);
     EXPECT_EQ(a.strategy, b.strategy);
     EXPECT_EQ(a.seed, b.seed);
@@ -178,15 +180,15 @@ TEST(ResultsFile, GivesBackWhichPlansMayBeTheBest)
     const TemporaryFolder folder;
     Results results = sample_results();
     results.posterior.linearisation_error = 0.01;
-    results.posterior.plans = {{7, 8192, 0, 4e6, false, 0.25, 0.5, 0.03, 0.9, 2, 1.0},
-                               {21, 8192, 0, 3e6, true, 0.75, 0.5, 0.01, 1.0, 1, 0.75}};
+    results.posterior.plans = {{7, 8192, 0, 4e6, false, 0.25, 0.5, 0.03, 0.9, 2, 1.0, 3e6, 5e6},
+                               {21, 8192, 0, 3e6, true, 0.75, 0.5, 0.01, 1.0, 1, 0.75, 2e6, 4e6}};
     write_results(results, folder.file("sample.h5"));
     const Posterior read = read_results(folder.file("sample.h5")).posterior;
     EXPECT_EQ(read.linearisation_error, 0.01);
     ASSERT_EQ(read.plans.size(), 2U);
     const auto members = [](const PlanChance& p) {
         return std::tuple(p.index, p.gpus, p.objective, p.value, p.drawn, p.best, p.best_without_discrepancy, p.regret, p.fits,
-                          p.shortlist, p.cover);
+                          p.shortlist, p.cover, p.low, p.high);
     };
     EXPECT_EQ(members(read.plans[0]), members(results.posterior.plans[0]));
     EXPECT_EQ(members(read.plans[1]), members(results.posterior.plans[1]));

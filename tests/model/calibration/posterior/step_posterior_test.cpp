@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <random>
+#include <stdexcept>
 
 namespace prismopt {
 namespace {
@@ -85,6 +86,81 @@ TEST(StepPosterior, ConditionsOnAnObservationAsTwoNormalsDo)
     EXPECT_NEAR(constants[1].mean, 0.2 * (-1.0 * 0.01) / observed, 1e-12);
     EXPECT_NEAR(constants[2].mean, 0.2 * square(0.15) / observed, 1e-12);
     EXPECT_NEAR(square(constants[2].deviation), square(0.15) - square(square(0.15)) / observed, 1e-12);
+}
+
+TEST(StepPosterior, JobsHaveSourceEffectsOfTheirOwn)
+{
+    const PlanOfPosterior measured = plan_of(1, 1, {-1.0, 0.0});
+    PlanOfPosterior other = plan_of(4, 2, {-0.5, 0.3});
+    other.job = 1;
+    const StepPosterior posterior(two_constants, usual(), {{measured, 0.2}});
+    const double observed = prior(usual(), measured, measured) + square(0.03);
+    const double both = prior(usual(), measured, other) - square(usual().source);
+    const NormalMarginal marginal = posterior.marginals({{other}})[0];
+    EXPECT_NEAR(marginal.mean, 0.2 * both / observed, 1e-12);
+    EXPECT_NEAR(posterior.constants(1).back().mean, 0.0, 1e-12);
+    EXPECT_NEAR(posterior.constants(1).back().deviation, usual().source, 1e-12);
+    // Draws of both jobs, to five standard errors.
+    constexpr std::size_t draws = 4096;
+    const std::vector<double> drawn = posterior.draw(std::vector{measured, other}, draws, 3, {});
+    double mean = 0.0;
+    for (std::size_t d = 0; d < draws; ++d) {
+        mean += drawn[2 * d + 1] / draws;
+    }
+    EXPECT_NEAR(mean, marginal.mean, 5.0 * marginal.deviation / std::sqrt(draws));
+}
+
+/// Draws of many plans by a Cholesky factor without blocks (Golub and Van Loan, algorithm 4.2.1).
+std::vector<double> drawn_plainly(const Discrepancy& discrepancy, const std::vector<PlanOfPosterior>& plans,
+                                  const std::vector<double>& normals)
+{
+    const std::size_t n = plans.size();
+    std::vector<double> root(n * n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double rest = covariance(discrepancy, plans[i].traits, plans[j].traits);
+            for (std::size_t k = 0; k < j; ++k) {
+                rest -= root[i * n + k] * root[j * n + k];
+            }
+            root[i * n + j] = i == j ? std::sqrt(rest) : rest / root[j * n + j];
+        }
+    }
+    std::vector<double> values(n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k <= i; ++k) {
+            values[i] += root[i * n + k] * normals[k];
+        }
+    }
+    return values;
+}
+
+TEST(StepPosterior, DrawsManyPlansWithPauses)
+{
+    Discrepancy discrepancy = usual();
+    discrepancy.source = 0.0;
+    std::vector<PlanOfPosterior> plans;
+    for (int i = 0; i < 200; ++i) {
+        plans.push_back(plan_of(1 + i % 20, 1 + i / 20, {0.0}));
+    }
+    int pauses = 0;
+    const std::vector<double> drawn = StepPosterior({0.0}, discrepancy).draw(plans, 3, 7, {}, [&pauses] { ++pauses; });
+    EXPECT_GT(pauses, 6);
+    Discrepancy independent = discrepancy;
+    independent.lengths.fill(1e-6);
+    std::vector<double> normals = StepPosterior({0.0}, independent).draw(plans, 3, 7, {});
+    for (std::size_t d = 0; d < 3; ++d) {
+        std::vector<double> of_draw(normals.begin() + static_cast<std::ptrdiff_t>(d * plans.size()),
+                                    normals.begin() + static_cast<std::ptrdiff_t>((d + 1) * plans.size()));
+        for (double& value : of_draw) {
+            value /= discrepancy.deviation;
+        }
+        const std::vector<double> expected = drawn_plainly(discrepancy, plans, of_draw);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            EXPECT_NEAR(drawn[d * plans.size() + i], expected[i], 1e-6);
+        }
+    }
+    const auto stop = [] { throw std::runtime_error("stopped"); };
+    EXPECT_THROW(StepPosterior({0.0}, discrepancy).draw(plans, 3, 7, {}, stop), std::runtime_error);
 }
 
 TEST(StepPosterior, SurprisesAreThoseOfFitsWithoutTheObservation)

@@ -1,0 +1,59 @@
+#include "optimizer/accuracy/step_gradients.hpp"
+
+#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "tests/optimizer/tiny_study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+ParallelPlan pipelined()
+{
+    ParallelPlan plan;
+    plan.tp = 2;
+    plan.pp = 2;
+    plan.dp = 4;
+    return plan;
+}
+
+const char* const space = "gpus = [16]\ntp = [2]\npp = [2]\nmicrobatch = [1]\n";
+
+TEST(Slowed, MultipliesTheStep)
+{
+    const Scenario scenario = tiny_scenario(space);
+    const StudyModel model(scenario);
+    const Problem& problem = model.problem;
+    const auto log_step = [&](const Cluster& cluster) {
+        return *log_noise_free_step({problem.workload, problem.phases.front(), cluster, problem.noise, problem.memory_headroom},
+                                    pipelined());
+    };
+    EXPECT_NEAR(log_step(slowed(problem.cluster, 1.25)) - log_step(problem.cluster), std::log(1.25), 1e-6);
+}
+
+TEST(ModelIntervalOfLearned, IsThatOfMeasuredHardware)
+{
+    const Scenario scenario = tiny_scenario(space);
+    const StudyModel model(scenario);
+    const FittedModel fitted = fitted_model();
+    Problem learned = model.problem;
+    learned.cluster = with_learned(learned.cluster, {{"gemm", {"a100-sxm-40gb"}, 0.8}, {"latency", {"ib-hdr"}, 2.0}}, 1.1);
+    EXPECT_NE(learned.cluster.accelerator, model.problem.cluster.accelerator);
+    EXPECT_DOUBLE_EQ(unlike_catalog(learned.cluster), 0.0);
+    const ModelInterval before = model_interval(model.problem, pipelined(), fitted);
+    const ModelInterval after = model_interval(learned, pipelined(), fitted);
+    EXPECT_TRUE(after.fitted);
+    EXPECT_NEAR(std::log(after.high), std::log(before.high), 0.1 * std::log(before.high));
+    // What nobody measured is still less certain.
+    learned.cluster.accelerator.efficiency.memory *= 0.7;
+    EXPECT_GT(unlike_catalog(learned.cluster), 0.0);
+    EXPECT_FALSE(model_interval(learned, pipelined(), fitted).fitted);
+}
+
+}  // namespace
+}  // namespace prismopt
