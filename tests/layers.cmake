@@ -23,7 +23,7 @@ set(nlopt_headers "^nlopt\\.(h|hpp)$")
 set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
-set(openmp_door model/step/sample/sampler.cpp)
+set(openmp_door model/base/parallel.cpp)
 
 set(model_order base hardware plan network schedule distribution step run calibration top)
 
