@@ -2,9 +2,9 @@
 
 /// Formats of tensors: an element format with its scale factors. docs/methods/numerics.md.
 ///
-/// Sources: OCP Microscaling Formats (MX) Specification 1.0, sections 5 and 6.3 (blocks of 32, scale E8M0); NVIDIA, Transformer Engine
-/// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section 3.3.1
-/// (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433, section 3.1 (one factor for the tensor).
+/// Sources: OCP Microscaling Formats (MX) Specification 1.0 (blocks of 32, scale E8M0); NVIDIA, Transformer Engine
+/// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section 3.3.2
+/// (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor).
 
 #include "model/numerics/element_format.hpp"
 #include "model/numerics/matrix.hpp"

@@ -93,8 +93,8 @@ public:
         Matrix<float> logits = linear_output<Emulated>({x, head_.weights, {}}, arithmetic_);
         const double loss = differentiate_loss(logits, data);
         Matrix<float> gradient = backward(head_, std::move(x), std::move(logits));
-        for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
-            gradient = backward(*layer, std::move(gradient));
+        for (std::size_t i = layers_.size(); i-- > 0;) {
+            gradient = backward(layers_[i], std::move(gradient));
         }
         differentiate_embedding(gradient, data);
         // The pass differentiates the sum over tokens, which keeps small gradients within fp16, as a loss scale does.

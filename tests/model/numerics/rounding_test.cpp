@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(All, RoundingOf, testing::ValuesIn(element_formats), []
     return name;
 });
 
-/// OFP8 1.0, table 1; IEEE 754; MX 1.0, table 5; for FNUZ arXiv 2206.02915.
+/// OFP8 1.0; IEEE 754; MX 1.0; for FNUZ arXiv 2206.02915.
 TEST(ElementFormats, HaveThePublishedLimits)
 {
     EXPECT_EQ(element::e4m3.largest(), 448.0);
