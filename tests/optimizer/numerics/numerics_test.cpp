@@ -1,9 +1,12 @@
+#include "io/scenario/catalog.hpp"
 #include "optimizer/numerics/numerics_text.hpp"
 #include "optimizer/numerics/training_cases.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace prismopt {
@@ -126,6 +129,20 @@ TEST(NumericsText, WritesTheDataFileOfTheCatalog)
         HasSubstr("seed = 7\nprocessor_seconds = 20\nattention = [\n    { format = \"bf16\", kernel = \"flash\", tile = "
                   "\"128x128\", forward = 0.002, backward = 0.003 },\n]\nlinear = [\n    { format = \"mxfp4\", forward = 0.125, "
                   "gradients = inf },\n]\n"));
+}
+
+/// Attention of both kernels and linear layers.
+TEST(NumericsCatalog, HasEachFormat)
+{
+    const auto files = catalog_files();
+    const auto file = std::find_if(files.begin(), files.end(), [](const EmbeddedFile& of) { return of.name == "numerics.toml"; });
+    ASSERT_NE(file, files.end());
+    for (const NumberFormat& format : number_formats) {
+        const std::string row = fmt::format("{{ format = \"{}\", ", format.name);
+        EXPECT_THAT(file->text, HasSubstr(row + "kernel = \"plain\""));
+        EXPECT_THAT(file->text, HasSubstr(row + "kernel = \"flash\""));
+        EXPECT_THAT(file->text, HasSubstr(row + "forward = "));
+    }
 }
 
 }  // namespace
