@@ -23,9 +23,9 @@ set(nlopt_headers "^nlopt\\.(h|hpp)$")
 set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
-set(openmp_door model/step/sample/sampler.cpp)
+set(openmp_door model/base/parallel.cpp)
 
-set(model_order base hardware plan network schedule distribution step run calibration top)
+set(model_order base numerics hardware plan network schedule distribution step run calibration top)
 
 # The place of a file of model in that order; of headers that the order does not have, an error.
 function(place_in_model file result)

@@ -22,7 +22,7 @@ endfunction()
 
 expect(clean model/plan/plan.hpp "// #include <mpi.h>" "")
 expect(allowed io/scenario/scenario.hpp "#include \"search/space.hpp\"" "")
-expect(openmp_allowed model/step/sample/sampler.cpp "#pragma omp parallel for" "")
+expect(openmp_allowed model/base/parallel.cpp "#pragma omp parallel for" "")
 
 expect(upwards model/plan/plan.hpp "#include \"search/space.hpp\""
   "model/plan/plan.hpp includes search/space.hpp: model may not know it")
@@ -46,7 +46,7 @@ expect(second_mpi optimizer/main.cpp "#include <mpi.h>"
 expect(second_hdf5 io/report/report.cpp "#include <hdf5_hl.h>" "only io/results/hdf5_file.cpp may")
 expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/strategies/nlopt_search.cpp may")
 expect(second_toml io/scenario/scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
-expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/step/sample/sampler.cpp may")
+expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/base/parallel.cpp may")
 expect(in_subfolder model/network/ring.cpp "#include <mpi.h>" "model/network/ring.cpp includes mpi.h")
 
 execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${SCRATCH}/nothing -P ${CHECK} RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)

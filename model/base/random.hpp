@@ -30,7 +30,9 @@ enum class Stream : std::uint8_t {
     drift,           // of the speed of a whole run, by fleet
     tier,            // per-step factor of a network tier; event: four tiers
     calibration,     // donors of measured durations, by draw and microbatch
-    posterior        // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
+    posterior,       // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
+    rounding,        // stochastic rounding; fleet: row, step and replica: column / 4, event: tile, kind: tensor
+    tensors          // elements of random tensors; fleet: row, step and replica: column, kind: tensor
 };
 
 /// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact

@@ -62,6 +62,8 @@ const std::vector<Command>& commands()
         {"calibrate", "FILE...", "fit the sections [variability] and [reliability] of a scenario to measured traces",
          "prismopt calibrate operations.csv.gz --out variability.toml", calibrate_command},
         {"check-model", "", "compare predictions with published measurements", "prismopt check-model", check_model_command},
+        {"numerics", "", "measure what number formats and attention kernels do to results and to trained weights",
+         "prismopt numerics --format bf16,fp8-e4m3 --sequence 2048", numerics_command},
         {"inspect", "FILE", "show what a results file or a journal contains", "prismopt inspect small.h5.journal",
          inspect_command},
         {"completion", "SHELL", "print the completion script for bash or zsh", "source <(prismopt completion bash)",

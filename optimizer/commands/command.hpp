@@ -58,6 +58,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
 int validate_command(const std::vector<std::string>& words, const Call& call);
 int calibrate_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
+int numerics_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);
 int merge_command(const std::vector<std::string>& words, const Call& call);
 int export_command(const std::vector<std::string>& words, const Call& call);

@@ -1,6 +1,7 @@
 #include "optimizer/study/codesign.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/commands/log.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
@@ -250,7 +251,7 @@ private:
             const SamplerOptions sampler = model_.sampler({Purpose::search});
             PhaseDraws draws;
             const int fleets = scenario_.search.tune_fleets;
-            const int at_once = blocks_of_a_thread * block_fleets * sampler_threads();
+            const int at_once = blocks_of_a_thread * block_fleets * parallel_threads();
             for (int fleet = 0; fleet < fleets; fleet += at_once) {
                 check_stop();
                 const PhaseDraws more = predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);

@@ -2,6 +2,7 @@
 
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
+#include "model/base/parallel.hpp"
 #include "optimizer/commands/log.hpp"
 #include "optimizer/commands/program.hpp"
 #include "optimizer/parallel/stop.hpp"
@@ -350,7 +351,7 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
     StudyEnd end;
     Results& results = end.results;
     results.study = study_info(model.scenario, options);
-    results.threads = sampler_threads();
+    results.threads = parallel_threads();
     StudyPlan plan = plan_study(model);
     const auto of_training = [](const Objective* objective) { return objective->name.starts_with("training_time_p"); };
     if (model.scenario.search.confirm.steps == 1 && std::any_of(model.objectives.begin(), model.objectives.end(), of_training)) {

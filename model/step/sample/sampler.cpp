@@ -1,9 +1,9 @@
 #include "model/step/sample/sampler.hpp"
 
+#include "model/base/parallel.hpp"
 #include "model/step/sample/op_window.hpp"
 #include "model/step/sample/plan_step.hpp"
 
-#include <omp.h>
 #include <cstdlib>
 
 #include <algorithm>
@@ -198,6 +198,12 @@ private:
     std::vector<Floats> times_;  // [plan]
 };
 
+/// The lot that a thread works on, in cache lines of its own.
+struct alignas(64) BoundLot {
+    std::size_t lot = 0;
+    std::optional<LotStep> step;
+};
+
 }  // namespace
 
 std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* const> graphs, const NoiseTables& noise,
@@ -211,7 +217,7 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
     }
     const int block_steps = range.fleets / block_fleets * range.steps;
     // With few draws, threads share the plans out.
-    const auto threads = static_cast<std::size_t>(sampler_threads());
+    const auto threads = static_cast<std::size_t>(parallel_threads());
     const std::size_t enough = block_steps < static_cast<int>(threads) ? (plans.size() + threads - 1) / threads : plans.size();
     const std::vector<Lot> lots = lots_of(plans, std::clamp<std::size_t>(enough, 1, largest_lot));
     std::vector<std::vector<double>> seconds(plans.size());
@@ -219,27 +225,23 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
         times.resize(static_cast<std::size_t>(range.fleets) * range.steps);
     }
     const auto units = static_cast<std::int64_t>(lots.size()) * block_steps;
-#pragma omp parallel
-    {
-        std::size_t bound_lot = lots.size();
-        std::optional<LotStep> bound;
-#pragma omp for schedule(dynamic, 1)
-        for (std::int64_t unit = 0; unit < units; ++unit) {
-            const auto lot = static_cast<std::size_t>(unit / block_steps);
-            const auto block_step = static_cast<int>(unit % block_steps);
-            const int first = block_step / range.steps * block_fleets;
-            const int step = block_step % range.steps;
-            if (lot != bound_lot) {
-                bound.emplace(plans, lots[lot], noise, options);
-                bound_lot = lot;
-            }
-            const std::vector<Floats>& times = bound->run(range.first_fleet + first, step);
-            for (std::size_t i = 0; i < times.size(); ++i) {
-                std::vector<double>& out = seconds[lots[lot].plans[i]];
-                store(times[i], range.steps, &out[static_cast<std::size_t>(first) * range.steps + step]);
-            }
+    std::vector<BoundLot> of_thread(threads);
+    parallel_for(units, [&](int thread, std::int64_t unit) {
+        BoundLot& bound = of_thread[static_cast<std::size_t>(thread)];
+        const auto lot = static_cast<std::size_t>(unit / block_steps);
+        const auto block_step = static_cast<int>(unit % block_steps);
+        const int first = block_step / range.steps * block_fleets;
+        const int step = block_step % range.steps;
+        if (!bound.step || lot != bound.lot) {
+            bound.lot = lot;
+            bound.step.emplace(plans, lots[lot], noise, options);
         }
-    }
+        const std::vector<Floats>& times = bound.step->run(range.first_fleet + first, step);
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            std::vector<double>& out = seconds[lots[lot].plans[i]];
+            store(times[i], range.steps, &out[static_cast<std::size_t>(first) * range.steps + step]);
+        }
+    });
     return seconds;
 }
 
@@ -249,7 +251,5 @@ std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables&
     const ExecutionGraph* one = &graph;
     return std::move(sample_steps({&one, 1}, noise, range, options).front());
 }
-
-int sampler_threads() { return omp_get_max_threads(); }
 
 }  // namespace prismopt

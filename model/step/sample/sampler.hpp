@@ -51,7 +51,4 @@ std::vector<std::vector<double>> sample_steps(std::span<const ExecutionGraph* co
 std::vector<double> sample_steps(const ExecutionGraph& graph, const NoiseTables& noise, const DrawRange& range,
                                  const SamplerOptions& options);
 
-/// Returns the number of threads that sample_steps() uses.
-int sampler_threads();
-
 }  // namespace prismopt

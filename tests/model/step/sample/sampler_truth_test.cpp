@@ -6,6 +6,7 @@
 #include "tests/support/plain_pipeline.hpp"
 #include "tests/support/replica_truth.hpp"
 
+#include "model/base/parallel.hpp"
 #include "model/step/sample/sampler.hpp"
 
 #include <gtest/gtest.h>
@@ -134,7 +135,7 @@ TEST(SamplerTruth, AnyNumberOfThreadsDrawsTheSameBits)
     for (const ExecutionGraph& graph : graphs) {
         all.push_back(&graph);
     }
-    const int threads_before = sampler_threads();
+    const int threads_before = parallel_threads();
     for (const DrawRange& range : {DrawRange{0, 64, 1}, {64, 256, 2}}) {
         omp_set_num_threads(1);
         const auto alone = sample_steps(all, problem.noise, range, {.seed = 4});
