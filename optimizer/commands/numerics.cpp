@@ -28,6 +28,7 @@ std::vector<std::string> words_in(const std::string& text)
     std::vector<std::string> list;
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
+        word.erase(0, word.find_first_not_of(' '));
         list.push_back(word);
     }
     return list;
