@@ -8,6 +8,7 @@
 #include "search/near_bounds.hpp"
 
 #include <fmt/format.h>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -158,6 +159,18 @@ private:
 
 constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
 
+/// Values of equal probability of the critical batch, [draw], in an order that follows no other draw.
+std::vector<Learning> critical_batches(const Learning& learning)
+{
+    constexpr std::size_t step = 101;  // has no factor in common with their number
+    std::vector<Learning> draws(posterior_draws, learning);
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        const double below = (static_cast<double>(d * step % posterior_draws) + 0.5) / posterior_draws;
+        draws[d].critical_batch *= std::exp(learning.spread * quantile(boost::math::normal(), below));
+    }
+    return draws;
+}
+
 /// Position of a name, which is added if it is new.
 int position_of(const std::string& name, std::vector<std::string>& names)
 {
@@ -262,6 +275,10 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
         const Point point = model.designs.space().point(contender.index);
         plans_.push_back(known_of(model, point, gradients, networks_));
         contender.memory_share = share_of_memory(model, point, gradients.bench());
+        if (model.scenario.learning) {
+            const Phase& phase = gradients.bench().problem(model.designs.hardware(point)).phases[model.scenario.learning->phase];
+            contender.batch = static_cast<double>(phase.sequence) * phase.global_batch;
+        }
     }
     std::vector<std::size_t> observed;  // [row that was measured]: position in learned_
     for (const MeasuredPlan& plan : measured) {
@@ -306,6 +323,9 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     log_ratios_ = drawn({}, pause);
     without_delta_ = drawn({.delta = false}, pause);
     log_memory_ = draw(memory_, posterior_draws, model_.scenario.seed);
+    if (model.scenario.learning) {
+        learning_ = critical_batches(*model.scenario.learning);
+    }
 }
 
 std::vector<StepObservation> PlanPosterior::observations() const
@@ -402,17 +422,33 @@ std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) co
     return members;
 }
 
+double PlanPosterior::longer_by_learning(const Contender& contender, std::size_t draw) const
+{
+    if (learning_.empty()) {
+        return 1.0;
+    }
+    const Learning& expected = *model_.scenario.learning;
+    double all = 0.0;  // tokens
+    for (const Phase& phase : model_.scenario.phases) {
+        all += phase.tokens;
+    }
+    const double share = model_.scenario.phases[expected.phase].tokens / all;
+    return 1.0 + share * (tokens_at(learning_[draw], contender.batch) / tokens_at(expected, contender.batch) - 1.0);
+}
+
 JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective,
                                 StepPosterior::Components components) const
 {
     const std::vector<double>& ratios = components.delta ? log_ratios_ : without_delta_;
     const bool moves = follows_step(objectives_[objective].units);
+    const bool of_training = moves && !objectives_[objective].name.starts_with("step_time");
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         const double memory = std::exp(log_memory_[d]);
         for (const std::size_t i : members) {
             const Contender& contender = contenders_[i];
-            const double slower = moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0;
+            const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
+                                  (of_training ? longer_by_learning(contender, d) : 1.0);
             const auto tried = ran_.find(contender.index);
             const bool fits = tried != ran_.end() ? tried->second : contender.memory_share * memory <= 1.0;
             result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());

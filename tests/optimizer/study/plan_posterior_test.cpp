@@ -40,6 +40,58 @@ TEST_F(PlanPosteriorOfStudy, HasAnIntervalOfEachPlanThatFits)
     }
 }
 
+/// How much longer the training of each contender is in each draw than without an error of the critical batch.
+std::vector<std::vector<double>> longer(const std::string& factor, const Results& results, std::vector<double>& effects)
+{
+    const std::string learning =
+        "[learning]\nphase = 1\nreference_batch = 4096\ncritical_batch = 20e3\nsource = \"a test\"\nfactor = " + factor + "\n";
+    std::string text = results.study.scenario_text;
+    text.insert(text.find("[space]"), learning);
+    const Scenario scenario = parse_scenario(text, "tiny.toml");
+    const StudyModel model(scenario);
+    const PlanPosterior posterior(model, results);
+    std::vector<std::vector<double>> by_plan;
+    effects.clear();
+    for (std::size_t i = 0; i < posterior.contenders().size(); ++i) {
+        const Contender& contender = posterior.contenders()[i];
+        effects.push_back(effect_of_critical_batch(*scenario.learning, contender.batch));
+        by_plan.push_back(posterior.draws(std::vector<std::size_t>{i}, 0, {}).values);
+    }
+    return by_plan;
+}
+
+/// Brute force of the delta method: the deviation of the logarithm is that of the critical batch times its effect.
+TEST_F(PlanPosteriorOfStudy, CarriesTheErrorOfTheCriticalBatch)
+{
+    const auto with_batch = [](std::string text, int batch) {
+        const std::string old = "global_batch = 8\n";
+        return text.replace(text.find(old), old.size(), "global_batch = " + std::to_string(batch) + "\n");
+    };
+    Results trained = results_;
+    for (const int batch : {8, 32}) {
+        trained.study.scenario_text = with_batch(results_.study.scenario_text, batch);
+        std::vector<double> effects;
+        const auto certain = longer("1.000001", trained, effects);
+        const auto uncertain = longer("1.2", trained, effects);
+        ASSERT_FALSE(certain.empty());
+        const double tokens_of_phase = 1e9 / 1.1e9;
+        const double spread = std::log(1.2) / 1.96;
+        for (std::size_t i = 0; i < certain.size(); ++i) {
+            double squares = 0.0;
+            std::size_t count = 0;
+            for (std::size_t d = 0; d < certain[i].size(); ++d) {
+                if (std::isfinite(certain[i][d])) {
+                    squares += std::pow(std::log(uncertain[i][d] / certain[i][d]), 2);
+                    ++count;
+                }
+            }
+            const double deviation = std::sqrt(squares / static_cast<double>(count));
+            EXPECT_NEAR(deviation, std::abs(effects[i]) * spread * tokens_of_phase, 0.1 * std::abs(effects[i]) * spread + 1e-9);
+            EXPECT_EQ(effects[i] == 0.0, batch == 8) << "at the reference batch";
+        }
+    }
+}
+
 TEST_F(PlanPosteriorOfStudy, StopsAtAnyPause)
 {
     int pauses = 0;
