@@ -136,7 +136,7 @@ void read_learning(Table table, Scenario& scenario)
         const double tokens = learning.as_given.tokens;
         const bool of_loss = keys.law->variable == CriticalBatchLaw::Variable::loss;
         learning.critical_batch = keys.law->critical_batch(of_loss ? *keys.loss : tokens);
-        learning.source = keys.law->source;
+        learning.source = fmt::format("{}, {}; {}", keys.law->name, keys.law->definition, keys.law->source);
         const bool of_parameters = keys.law->range == CriticalBatchLaw::Range::parameters;
         const double size = of_parameters ? parameters_of(network_of(*networks(scenario).front())) : tokens;
         learning.extrapolated = std::max(1.0, size / keys.law->range_end);

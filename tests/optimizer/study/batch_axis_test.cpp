@@ -1,10 +1,9 @@
 /// The global batch as an axis of the space.
 
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/space/design_map.hpp"
-#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "tests/optimizer/designs_of.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -44,18 +43,6 @@ Scenario alone(int batch, double tokens)
     put("global_batch = 8\n", "global_batch = " + std::to_string(batch) + "\n");
     put("tokens = 1e9\n", "tokens = " + std::to_string(tokens) + "\n");
     return parsed(text);
-}
-
-std::set<std::string> designs_of(const Scenario& scenario, std::size_t variant)
-{
-    const DesignMap designs(scenario);
-    std::set<std::string> found;
-    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
-        if (designs.hardware(point) == variant) {
-            found.insert(design_text(designs.plan(point)));
-        }
-    });
-    return found;
 }
 
 /// Each batch has the plans, the bounds and the draws of a study with that batch and its tokens.
@@ -112,6 +99,7 @@ TEST(BatchAxis, LawsGiveTheCriticalBatch)
     EXPECT_NEAR(tokens.learning->critical_batch, 5 * 589 * 512, 5 * 512);  // 1e9 tokens
     EXPECT_EQ(tokens.learning->extrapolated, 1.0);
     EXPECT_THAT(tokens.learning->source, HasSubstr("2410.21676"));
+    EXPECT_THAT(tokens.learning->source, HasSubstr("20 % more steps")) << "what the law calls critical";
     const Scenario loss = parsed(text_of(plans + batches, of + "law = \"kaplan-2020\"\nloss = 2.5\nfactor = 3\n"));
     EXPECT_NEAR(loss.learning->critical_batch, 2.55e6, 0.01e6);
     EXPECT_NEAR(loss.learning->spread, std::log(3.0) / 1.96, 1e-4);

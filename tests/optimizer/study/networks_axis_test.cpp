@@ -1,10 +1,9 @@
 /// Networks as an axis of the space.
 
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/space/design_map.hpp"
-#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "tests/optimizer/designs_of.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gmock/gmock.h>
@@ -55,18 +54,6 @@ Scenario alone(const std::string& name)
 {
     const std::string axes = name == "wide" ? plans : "gpus = [8, 12]\ntp = [1, 2]\npp = [1, 2, 3, 4]\n";
     return parsed(with_networks(alone_text(name), "workload = [\"" + name + "\"]", "", axes));
-}
-
-std::set<std::string> designs_of(const Scenario& scenario, std::size_t variant)
-{
-    const DesignMap designs(scenario);
-    std::set<std::string> found;
-    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
-        if (designs.hardware(point) == variant) {
-            found.insert(design_text(designs.plan(point)));
-        }
-    });
-    return found;
 }
 
 /// Each has the plans that it has alone: 3 divides no heads of the hybrid, 4 stages are more than its layers.
