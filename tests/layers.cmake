@@ -7,6 +7,7 @@
 #    directly in model come last.
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
+# 4. No two headers define a type of the same name: the linker would take one of its functions for both.
 
 set(folders model search io optimizer)
 set(model_may_include "^model/")
@@ -63,6 +64,18 @@ function(check_include file folder quoted header)
   endforeach()
 endfunction()
 
+function(check_types file)
+  file(STRINGS ${ROOT}/${file} types REGEX "^(struct|class|enum class) .*{")
+  foreach(line IN LISTS types)
+    string(REGEX MATCH "^(struct|class|enum class) (alignas\\([^)]*\\) )?([A-Za-z_0-9]+)[ {]" unused "${line}")
+    set(type ${CMAKE_MATCH_3})
+    if(type AND DEFINED header_of_${type} AND NOT header_of_${type} STREQUAL file)
+      message(SEND_ERROR "${file} and ${header_of_${type}} both define ${type}: rename one of them")
+    endif()
+    set(header_of_${type} ${file} PARENT_SCOPE)
+  endforeach()
+endfunction()
+
 set(checked 0)
 foreach(folder IN LISTS folders)
   file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/${folder}/*.hpp ${ROOT}/${folder}/*.cpp)
@@ -74,6 +87,9 @@ foreach(folder IN LISTS folders)
       string(COMPARE EQUAL "${CMAKE_MATCH_1}" "\"" quoted)
       check_include(${file} ${folder} ${quoted} "${CMAKE_MATCH_2}")
     endforeach()
+    if(file MATCHES "\\.hpp$")
+      check_types(${file})
+    endif()
     file(STRINGS ${ROOT}/${file} pragmas REGEX "^[ \t]*#[ \t]*(pragma[ \t]+omp|include[ \t]*<omp\\.h>)")
     if(pragmas AND NOT file STREQUAL openmp_door)
       message(SEND_ERROR "${file} uses OpenMP: only ${openmp_door} may")

@@ -5,7 +5,7 @@
 function(expect name file line expected)
   set(tree ${SCRATCH}/${name})
   file(REMOVE_RECURSE ${tree})
-  file(WRITE ${tree}/model/plan.hpp "#include <vector>\n")
+  file(WRITE ${tree}/model/plan.hpp "#include <vector>\n\nstruct Plan {\n    int tp = 1\;\n}\;\n")
   file(WRITE ${tree}/search/space.cpp "#include \"search/space.hpp\"\n\n#include \"model/base/estimate.hpp\"\n")
   file(WRITE ${tree}/io/toml/toml.cpp "#include \"model/plan/plan.hpp\"\n#include <toml++/toml.h>\n")
   file(WRITE ${tree}/optimizer/parallel/communicator.cpp "#include <mpi.h>\n")
@@ -48,6 +48,8 @@ expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/strateg
 expect(second_toml io/scenario/scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
 expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/base/parallel.cpp may")
 expect(in_subfolder model/network/ring.cpp "#include <mpi.h>" "model/network/ring.cpp includes mpi.h")
+expect(other_type search/space.hpp "struct Plane {" "")
+expect(second_type search/space.hpp "class Plan final : public Space {" "both define Plan")
 
 execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${SCRATCH}/nothing -P ${CHECK} RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
 if(status EQUAL 0)

@@ -132,7 +132,7 @@ private:
     }
 
     /// Neighbouring lines mostly have the same worker and few kinds: the last ones are looked at first.
-    std::int32_t worker(Worker worker)
+    std::int32_t worker(TraceWorker worker)
     {
         if (last_worker_ < 0 || trace_.workers[static_cast<std::size_t>(last_worker_)] != worker) {
             last_worker_ = trace_.worker_index(worker);

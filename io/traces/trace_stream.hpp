@@ -23,8 +23,6 @@ public:
     std::string_view next();
     /// The first bytes, which next() delivers again; for detecting the format.
     std::string_view peek();
-    /// Number of decompressed bytes delivered so far.
-    std::size_t delivered() const { return delivered_; }
 
 private:
     class Source;

@@ -1,5 +1,6 @@
 #include "model/calibration/calibration.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/outliers.hpp"
@@ -55,9 +56,9 @@ public:
 private:
     void choose_steps()
     {
-        const std::vector<StepTime> times = busiest_worker_times(all_);
+        const std::vector<TraceStepTime> times = busiest_worker_times(all_);
         std::vector<double> series(times.size());
-        std::transform(times.begin(), times.end(), series.begin(), [](const StepTime& time) { return time.seconds; });
+        std::transform(times.begin(), times.end(), series.begin(), [](const TraceStepTime& time) { return time.seconds; });
         const std::size_t first = steady_from(series);
         for (std::size_t i = 0; i < times.size(); ++i) {
             (i < first ? result_.warm_up : result_.steps).push_back(times[i].step);
@@ -66,7 +67,7 @@ private:
         result_.recorded = recorded_in(result_.steps);
         const auto used = step_times(trace_);
         result_.steps.resize(used.size());
-        std::transform(used.begin(), used.end(), result_.steps.begin(), [](const StepTime& time) { return time.step; });
+        std::transform(used.begin(), used.end(), result_.steps.begin(), [](const TraceStepTime& time) { return time.step; });
         const std::span<const double> steady = std::span(series).subspan(first);
         step_s_ = mean_of(steady);
         note_trend(trend_of(steady));
@@ -211,10 +212,10 @@ private:
                  [&] { return lognormal(steps.components[1], source("compute time of a GPU in one step")); });
     }
 
-    std::string gpu_name(const Worker& worker) const
+    std::string gpu_name(const TraceWorker& worker) const
     {
         const bool stages =
-            std::any_of(trace_.workers.begin(), trace_.workers.end(), [](const Worker& w) { return w.stage > 0; });
+            std::any_of(trace_.workers.begin(), trace_.workers.end(), [](const TraceWorker& w) { return w.stage > 0; });
         return stages || !parts_.slots.empty()
                    ? "GPU of dp " + std::to_string(worker.dp) + ", stage " + std::to_string(worker.stage)
                    : "GPU of rank " + std::to_string(worker.dp);

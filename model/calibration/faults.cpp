@@ -1,5 +1,6 @@
 #include "model/calibration/faults.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "model/run/change_detector.hpp"
 
+#include "model/base/median.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -39,13 +41,6 @@ constexpr double baseline_likelihood = 8.0;
 constexpr double baseline_deviations = 2.0;
 /// So many changes in succession, all slower or all faster, are a drift.
 constexpr std::size_t least_of_drift = 3;
-
-double median_of(std::vector<double> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 void set_size(Change& change, double log_ratio, double deviation)
 {

@@ -1,5 +1,6 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 
+#include "model/base/median.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/network/network.hpp"
 
@@ -20,12 +21,6 @@ constexpr std::size_t smallest_group = 3;  // plans to choose from
 double mean(const std::vector<double>& values)
 {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
 }
 
 /// Ranks from 1, equal values at their mean rank.
@@ -72,7 +67,7 @@ SourceAccuracy summary(const std::string& name, const std::vector<double>& error
         }
     }
     result.mean_absolute = mean(sizes);
-    result.median_absolute = median(sizes);
+    result.median_absolute = median_of(sizes);
     result.bias = mean(errors);
     return result;
 }
@@ -305,7 +300,7 @@ void summarise_sources(const std::map<std::string, SourceErrors>& sources, LeftO
         }
     }
     result.sources = static_cast<int>(means.size());
-    result.median_source = means.empty() ? SourceAccuracy::none : median(means);
+    result.median_source = means.empty() ? SourceAccuracy::none : median_of(means);
 }
 
 }  // namespace

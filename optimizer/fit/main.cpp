@@ -3,6 +3,7 @@
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/results/posix_file.hpp"
+#include "model/base/median.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
@@ -35,8 +36,8 @@ struct Errors {
 
 Errors errors_of(std::vector<double> errors)
 {
-    std::sort(errors.begin(), errors.end());
-    return {std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()), errors[errors.size() / 2]};
+    const double sum = std::accumulate(errors.begin(), errors.end(), 0.0);
+    return {sum / static_cast<double>(errors.size()), median_of(std::move(errors))};
 }
 
 std::vector<double> absolute_errors(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& constants,
@@ -147,10 +148,19 @@ bool is_new(const FitConstant& constant, const FittedModel& known, const std::ve
 void fit_new(const std::vector<FittedRow>& rows, const std::vector<FitConstant>& all, const NoiseByProfile& noise,
              const std::vector<std::string>& again)
 {
+    for (const std::string& name : again) {
+        if (std::none_of(all.begin(), all.end(), [&name](const FitConstant& constant) { return constant.name() == name; })) {
+            throw std::invalid_argument(fmt::format("--again {} is no constant of the fit", name));
+        }
+    }
     const FittedModel known = fitted_model();
     std::vector<FitConstant> constants;
     std::copy_if(all.begin(), all.end(), std::back_inserter(constants),
                  [&](const FitConstant& constant) { return is_new(constant, known, again); });
+    if (std::all_of(constants.begin(), constants.end(), [](const FitConstant& constant) { return constant.is_mean(); })) {
+        fmt::print("no new constants: the catalog has all of them; --again ENTRY.KEY fits one again\n");
+        return;
+    }
     std::vector<FittedRow> concerned;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(concerned), [&constants](const FittedRow& row) {
         return std::any_of(constants.begin(), constants.end(),
@@ -170,7 +180,8 @@ int run(int argc, char** argv)
         "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --shortlists)")(
         "shortlists", po::value<std::string>()->value_name("FILE"),
         "write what shortlists of measured plans are worth into this page")(
-        "new", po::bool_switch(), "fit the constants of new entries alone, and print them")(
+        "new", po::bool_switch(),
+        "fit the constants of new entries alone, with means of their families from beliefs alone, and print them")(
         "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
         "with --new: also these constants");
     po::positional_options_description positional;
@@ -182,6 +193,12 @@ int run(int argc, char** argv)
         std::fflush(stdout);
         std::cout << options;
         return values.count("help") > 0 ? 0 : 2;
+    }
+    if (values["new"].as<bool>() && (values.count("write") > 0 || values.count("shortlists") > 0)) {
+        throw std::invalid_argument("--new only prints constants; remove --write and --shortlists, or --new");
+    }
+    if (values.count("again") > 0 && !values["new"].as<bool>()) {
+        throw std::invalid_argument("--again needs --new");
     }
     const CheckedModel checked = check_model(with_folder(shipped_runs(), values["data"].as<std::string>()));
     std::vector<MeasuredRun> runs;

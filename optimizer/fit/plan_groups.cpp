@@ -1,5 +1,6 @@
 #include "optimizer/fit/plan_groups.hpp"
 
+#include "model/base/median.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "search/shortlist.hpp"
 
@@ -151,13 +152,6 @@ struct Means {
     std::size_t groups = 0;
 };
 
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
 Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
 {
     Means means;
@@ -174,9 +168,9 @@ Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
         learned.push_back(group->error_after / group->error);
         hindsight.push_back(group->error_hindsight / group->error);
     }
-    means.size = median(sizes);
-    means.learned = median(learned);
-    means.hindsight = median(hindsight);
+    means.size = median_of(sizes);
+    means.learned = median_of(learned);
+    means.hindsight = median_of(hindsight);
     means.groups = groups.size();
     return means;
 }

@@ -2,6 +2,8 @@
 
 #include "search/archive.hpp"
 
+#include <boost/math/statistics/univariate_statistics.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -13,13 +15,6 @@ namespace {
 /// Fewer points that climbed say too little of the noise of the others.
 constexpr std::size_t least_climbers = 8;
 
-double median(std::vector<double> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 /// How the values of an objective changed from one rung to the next, in logarithms.
 struct Change {
     double shared = 0.0;  // median
@@ -29,9 +24,9 @@ struct Change {
 Change change_of(std::vector<double> changes)
 {
     Change change;
-    change.shared = median(changes);
+    change.shared = boost::math::statistics::median(changes);
     for (double& c : changes) c = std::abs(c - change.shared);
-    change.spread = 1.4826 * median(std::move(changes));  // exact for normal errors
+    change.spread = 1.4826 * boost::math::statistics::median(changes);  // exact for normal errors
     return change;
 }
 

@@ -1,5 +1,7 @@
 #include "model/calibration/fit/goodness.hpp"
 
+#include "model/base/median.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -83,12 +85,6 @@ std::vector<double> exponentials(std::vector<double> logs)
 {
     std::transform(logs.begin(), logs.end(), logs.begin(), [](double x) { return std::exp(x); });
     return logs;
-}
-
-double median_of(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return quantile_of(values, 0.5);
 }
 
 Otsu otsu(std::vector<double> values)

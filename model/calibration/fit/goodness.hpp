@@ -23,7 +23,6 @@ double quantile_of(std::span<const double> rising, double p);
 
 double mean_of(std::span<const double> values);
 double variance_of(std::span<const double> values);  // unbiased: divisor n - 1
-double median_of(std::vector<double> values);
 std::vector<double> exponentials(std::vector<double> logs);
 
 /// Otsu's threshold, which separates values into two groups with the largest w0 w1 (m0 - m1)^2, and the share of the variance

@@ -1,5 +1,6 @@
 #include "model/calibration/fit/gpu_effects.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/effect_spread.hpp"
 #include "model/calibration/fit/goodness.hpp"
 

@@ -1,3 +1,4 @@
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/outliers.hpp"
 #include "model/calibration/fit/samples.hpp"

@@ -1,5 +1,6 @@
 #include "model/calibration/fit/likelihoods.hpp"
 
+#include "model/base/median.hpp"
 #include "model/base/root.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/maximise.hpp"

@@ -1,5 +1,6 @@
 #include "model/calibration/fit/outliers.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "model/calibration/fit/slow_gpus.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <boost/math/distributions/binomial.hpp>

@@ -47,10 +47,10 @@ std::vector<double> sums(const Partition& parts, const std::vector<double>& valu
 /// Contrasts of the effects that can be told, and their expectations.
 class Equations {
 public:
-    Equations(const ComponentModel& model, const std::vector<const Effect*>& effects) : model_(model), effects_(effects)
+    Equations(const ComponentModel& model, const std::vector<const RandomEffect*>& effects) : model_(model), effects_(effects)
     {
         for (const Partition& parts : model.partitions) {
-            for (const Effect* effect : effects_) {
+            for (const RandomEffect* effect : effects_) {
                 meetings_.push_back(meeting(parts, model.partitions[static_cast<std::size_t>(effect->parts)]));
             }
         }
@@ -109,7 +109,7 @@ private:
     }
 
     const ComponentModel& model_;
-    const std::vector<const Effect*>& effects_;
+    const std::vector<const RandomEffect*>& effects_;
     std::vector<Meeting> meetings_;  // [partition * effects + effect]
 };
 
@@ -210,10 +210,10 @@ std::vector<Component> variance_components(const ComponentModel& model)
 {
     const auto parts_of = [&model](int index) -> const Partition& { return model.partitions[static_cast<std::size_t>(index)]; };
     std::vector<Component> components;
-    std::vector<const Effect*> told;
+    std::vector<const RandomEffect*> told;
     std::vector<std::size_t> place;  // of those told among the components
     std::vector<double> freedoms;
-    for (const Effect& effect : model.effects) {
+    for (const RandomEffect& effect : model.effects) {
         double freedom = 0.0;
         for (const SumOfSquares& term : effect.contrast) {
             freedom += term.sign * (parts_of(term.parts).levels - parts_of(term.fixed).levels);

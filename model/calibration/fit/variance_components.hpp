@@ -27,7 +27,7 @@ struct SumOfSquares {
     int fixed = 0;
 };
 /// Random effect: one independent draw per part. `contrast` isolates its variance from those of the others.
-struct Effect {
+struct RandomEffect {
     std::string name;
     int parts = 0;  // index in ComponentModel::partitions
     std::vector<SumOfSquares> contrast;
@@ -48,8 +48,8 @@ struct Component {
 struct ComponentModel {
     std::vector<double> y;  // log durations less the mean of their kind and stage
     std::vector<Partition> partitions;
-    std::vector<Effect> effects;  // the residual last: its parts are the observations
-    Partition blocks;             // neighbouring steps: units of the jackknife
+    std::vector<RandomEffect> effects;  // the residual last: its parts are the observations
+    Partition blocks;                   // neighbouring steps: units of the jackknife
 };
 
 /// Returns the components in the order of the effects, by equating each contrast with its expectation, which is linear in the

@@ -122,7 +122,7 @@ private:
         for (std::size_t k = 0; k < parts_.slots.size(); ++k) {
             const auto slot = static_cast<std::size_t>(parts_.slots[k]);
             const StepSlot& s = graph_.slots[slot];
-            const Worker who = trace_.workers[static_cast<std::size_t>(s.worker)];
+            const TraceWorker who = trace_.workers[static_cast<std::size_t>(s.worker)];
             const std::int64_t kind = static_cast<std::int64_t>(s.kind) << 32;
             const std::int64_t replica = static_cast<std::int64_t>(who.dp) << 32;
             const std::int64_t in_step = (static_cast<std::int64_t>(who.dp) << 16) + s.microbatch;
@@ -352,7 +352,7 @@ public:
     {
         std::map<std::array<int, 3>, std::size_t> place_of;  // stage, kind, sequence
         std::vector<int> replicas;
-        for (const Worker& worker : trace.workers) {
+        for (const TraceWorker& worker : trace.workers) {
             replicas.push_back(worker.dp);
         }
         std::sort(replicas.begin(), replicas.end());
@@ -360,7 +360,7 @@ public:
         count_ = replicas.size();
         for (std::size_t k = 0; k < parts.slots.size(); ++k) {
             const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
-            const Worker who = trace.workers[static_cast<std::size_t>(s.worker)];
+            const TraceWorker who = trace.workers[static_cast<std::size_t>(s.worker)];
             const auto place = place_of.emplace(std::array{who.stage, s.kind, s.sequence}, place_of.size()).first->second;
             if (table_.size() <= place) {
                 table_.emplace_back(count_, -1);

@@ -1,5 +1,6 @@
 #include "model/calibration/trace/step_graph.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
@@ -199,7 +200,7 @@ private:
         }
     }
 
-    std::optional<int> find(Worker worker, int kind, int sequence) const
+    std::optional<int> find(TraceWorker worker, int kind, int sequence) const
     {
         const auto place = std::find(trace_.workers.begin(), trace_.workers.end(), worker);
         if (place == trace_.workers.end()) {
@@ -277,7 +278,7 @@ private:
     /// Counterparts of a slot: kind, sequence and where. On the replica's workers, on those of its stage, on all.
     std::vector<std::tuple<int, int, int, int>> scopes(const StepSlot& s) const
     {
-        const Worker worker = trace_.workers[static_cast<std::size_t>(s.worker)];
+        const TraceWorker worker = trace_.workers[static_cast<std::size_t>(s.worker)];
         return {{s.kind, s.sequence, 0, worker.dp}, {s.kind, s.sequence, 1, worker.stage}, {s.kind, s.sequence, 2, 0}};
     }
 
@@ -310,7 +311,7 @@ private:
     {
         auto result = scopes(s);
         std::vector<int> stages;
-        for (const Worker& worker : trace_.workers) {
+        for (const TraceWorker& worker : trace_.workers) {
             stages.push_back(worker.stage);
         }
         std::sort(stages.begin(), stages.end());
@@ -328,7 +329,7 @@ private:
         if (trace_.kinds[static_cast<std::size_t>(kind)].role != OpRole::send) {
             return;
         }
-        const Worker worker = trace_.workers[static_cast<std::size_t>(worker_index)];
+        const TraceWorker worker = trace_.workers[static_cast<std::size_t>(worker_index)];
         std::optional<int> best;
         double nearest = std::numeric_limits<double>::infinity();
         for (const int stage : {worker.stage + 1, worker.stage - 1}) {

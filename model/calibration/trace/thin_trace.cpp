@@ -42,7 +42,7 @@ public:
     Thinning(const Trace& trace, std::vector<std::int32_t> steps, std::size_t most)
         : trace_(trace), most_(most), steps_(distinct(std::move(steps))), numbers_(trace.kinds.size(), 1)
     {
-        for (const Worker& worker : trace.workers) {
+        for (const TraceWorker& worker : trace.workers) {
             replicas_.push_back(worker.dp);
         }
         replicas_ = distinct(replicas_);
@@ -76,7 +76,7 @@ private:
     void visit(Use use) const
     {
         std::vector<char> replica_kept;
-        for (const Worker& worker : trace_.workers) {
+        for (const TraceWorker& worker : trace_.workers) {
             replica_kept.push_back(place_of(replicas_, worker.dp) % of_replicas_ == 0 ? 1 : 0);
         }
         const std::int32_t* step = nullptr;  // the last that was looked for

@@ -1,5 +1,6 @@
 #include "model/calibration/trace/trace.hpp"
 
+#include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
@@ -156,7 +157,7 @@ std::uint16_t Trace::kind_index(const std::string& name)
     return index;
 }
 
-std::int32_t Trace::worker_index(Worker worker)
+std::int32_t Trace::worker_index(TraceWorker worker)
 {
     const auto fresh = static_cast<std::int32_t>(workers.size());
     const std::int32_t index = index_in(worker_order_, worker, fresh);
@@ -180,7 +181,7 @@ void sort_by_start(Trace& trace)
 std::size_t leave_out_absurd(Trace& trace)
 {
     std::vector<double> steps;
-    for (const StepTime& time : busiest_worker_times(trace)) {
+    for (const TraceStepTime& time : busiest_worker_times(trace)) {
         steps.push_back(time.seconds);
     }
     const double step_s = steps.empty() ? 0.0 : median_of(std::move(steps));
@@ -228,7 +229,7 @@ std::vector<TraceProblem> seams(const Trace& trace)
     constexpr std::int32_t jump = 10;    // times the usual distance of steps
     constexpr std::ptrdiff_t least = 8;  // steps on both sides
     constexpr double longer = 1.5;       // one job's windows differ by less
-    std::vector<StepTime> times;         // of all operations of a step together
+    std::vector<TraceStepTime> times;    // of all operations of a step together
     for (const TraceOp& op : trace.ops) {
         if (times.empty() || times.back().step != op.step) {
             times.push_back({op.step, 0.0});
@@ -244,12 +245,12 @@ std::vector<TraceProblem> seams(const Trace& trace)
     }
     std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2), gaps.end());
     const std::int64_t usual = std::max(1, gaps[gaps.size() / 2]);
-    const auto parted = [&](const StepTime& a, const StepTime& b) {
+    const auto parted = [&](const TraceStepTime& a, const TraceStepTime& b) {
         return static_cast<std::int64_t>(b.step) - a.step > jump * usual;
     };
     const auto usual_range = [](auto from, auto to) {  // nine tenths of them: a first or last step may be cut off
         std::vector<double> seconds;
-        std::transform(from, to, std::back_inserter(seconds), [](const StepTime& t) { return t.seconds; });
+        std::transform(from, to, std::back_inserter(seconds), [](const TraceStepTime& t) { return t.seconds; });
         std::sort(seconds.begin(), seconds.end());
         const std::size_t out = (seconds.size() + 19) / 20;
         return std::pair{seconds[out], seconds[seconds.size() - 1 - out]};
@@ -384,9 +385,9 @@ std::vector<TraceProblem> without_microbatch(const Trace& trace)
     return found;
 }
 
-std::vector<StepTime> step_times(const Trace& trace)
+std::vector<TraceStepTime> step_times(const Trace& trace)
 {
-    std::vector<StepTime> times;
+    std::vector<TraceStepTime> times;
     double first = 0.0;
     double last = 0.0;
     for (const TraceOp& op : trace.ops) {
@@ -402,9 +403,9 @@ std::vector<StepTime> step_times(const Trace& trace)
     return times;
 }
 
-std::vector<StepTime> busiest_worker_times(const Trace& trace)
+std::vector<TraceStepTime> busiest_worker_times(const Trace& trace)
 {
-    std::vector<StepTime> times;
+    std::vector<TraceStepTime> times;
     std::int32_t worker = -1;
     double first = 0.0;
     double last = 0.0;

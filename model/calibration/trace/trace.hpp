@@ -39,10 +39,10 @@ struct TraceOp {
 };
 
 /// Worker that runs operations: a replica's pipeline stage, or a GPU if stages are unknown.
-struct Worker {
+struct TraceWorker {
     int dp = 0;
     int stage = 0;
-    auto operator<=>(const Worker&) const = default;
+    auto operator<=>(const TraceWorker&) const = default;
 };
 
 /// A trace.
@@ -50,18 +50,18 @@ struct Trace {
     std::string source;         // file names, for provenance
     std::string rows = "line";  // unit of TraceOp::line: lines, or the kernels of a JSON file
     std::vector<OpKind> kinds;
-    std::vector<Worker> workers;
+    std::vector<TraceWorker> workers;
     std::vector<TraceOp> ops;
     std::vector<Fault> faults;
 
     void fault(const std::string& reason, std::uint32_t line);
     /// Returns the index of a name or worker, adding it if it is new.
     std::uint16_t kind_index(const std::string& name);
-    std::int32_t worker_index(Worker worker);
+    std::int32_t worker_index(TraceWorker worker);
 
 private:
     std::vector<std::pair<std::string, std::uint16_t>> kind_order_;  // sorted
-    std::vector<std::pair<Worker, std::int32_t>> worker_order_;
+    std::vector<std::pair<TraceWorker, std::int32_t>> worker_order_;
 };
 
 /// Sorts operations by step, worker and start.
@@ -89,15 +89,15 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace);
 std::vector<TraceProblem> without_microbatch(const Trace& trace);
 
 /// Time of one step.
-struct StepTime {
+struct TraceStepTime {
     std::int32_t step = 0;
     double seconds = 0.0;
 };
 /// Returns the seconds from the first start to the last end of each step, in the order of steps.
-std::vector<StepTime> step_times(const Trace& trace);
+std::vector<TraceStepTime> step_times(const Trace& trace);
 
 /// Returns the longest time of one worker for each step of a sorted trace, as clocks of profiled ranks differ and drift apart.
-std::vector<StepTime> busiest_worker_times(const Trace& trace);
+std::vector<TraceStepTime> busiest_worker_times(const Trace& trace);
 
 /// Returns the operations of some steps only.
 Trace steps_of(const Trace& trace, const std::vector<std::int32_t>& steps);

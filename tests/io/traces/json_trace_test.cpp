@@ -52,7 +52,7 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
 {
     const Trace trace = read(kineto).trace;
     ASSERT_EQ(trace.ops.size(), 3U);
-    EXPECT_EQ(trace.workers[0], (Worker{3, 0}));
+    EXPECT_EQ(trace.workers[0], (TraceWorker{3, 0}));
     EXPECT_EQ(trace.ops[0].step, 5);
     EXPECT_EQ(trace.ops[2].step, 6);
     EXPECT_EQ(trace.ops[2].sequence, 0);

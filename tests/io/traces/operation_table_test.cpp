@@ -54,7 +54,7 @@ TEST_F(TraceFilesTest, reads_operations)
     EXPECT_EQ(trace.ops[0].step, 3);
     EXPECT_NEAR(trace.ops[0].start_s, 10.5e-6, 1e-12);
     EXPECT_NEAR(trace.ops[0].duration_s, 1e-3F, 1e-9F);
-    EXPECT_EQ(trace.workers[0], (Worker{0, 1}));
+    EXPECT_EQ(trace.workers[0], (TraceWorker{0, 1}));
     EXPECT_EQ(trace.kinds[1].name, "forward,send");
     EXPECT_EQ(trace.kinds[1].role, OpRole::send);
     EXPECT_EQ(trace.ops[1].line, 3U);

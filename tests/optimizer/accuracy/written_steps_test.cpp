@@ -67,7 +67,7 @@ std::vector<double> drawn(const SyntheticJob& job, const Variability& variabilit
 std::vector<double> measured(const Trace& trace)
 {
     std::vector<double> seconds;
-    for (const StepTime& step : step_times(trace)) {
+    for (const TraceStepTime& step : step_times(trace)) {
         seconds.push_back(step.seconds);
     }
     return sorted(std::move(seconds));

@@ -52,7 +52,7 @@ TEST_P(PredictedSteps, are_distributed_as_the_next_ones)
     ASSERT_EQ(graph.steps.size(), 4000U);
     const std::vector<double> predicted = predicted_steps(measured, graph, compute_parts(measured, graph));
     std::vector<double> next;
-    for (const StepTime& time : step_times(source.next())) {
+    for (const TraceStepTime& time : step_times(source.next())) {
         next.push_back(time.seconds);
     }
     std::sort(next.begin(), next.end());
@@ -104,7 +104,7 @@ TEST(StepGraph, replays_what_was_measured)
     job.microbatch = 0.2;
     const Trace trace = SyntheticTrace(job, 3).next();
     const StepGraph graph = step_graph(trace);
-    const std::vector<StepTime> measured = step_times(trace);
+    const std::vector<TraceStepTime> measured = step_times(trace);
     ASSERT_EQ(graph.steps.size(), measured.size());
     for (std::size_t t = 0; t < measured.size(); ++t) {
         std::vector<float> gaps;
