@@ -7,7 +7,7 @@
 
 namespace prismopt {
 
-/// exp(x) with a relative error below 4e-16 for -700 <= x <= 700; below that, exp(-700) = 1e-304. No branches, so loops over arrays
+/// exp(x) with a relative error below 4e-16 for -700 <= x <= 700; below that, exp(-700) = 1e-304; NaN for NaN. No branches, so loops over arrays
 /// are vectorised.
 ///
 /// exp(x) = 2^k exp(r) with |r| <= ln(2) / 2; exp(r) by its Taylor series, whose first omitted term is 0.35^14 / 14! = 5e-18.
@@ -17,7 +17,7 @@ inline double exponential(double x)
     constexpr double ln2_high = 0x1.62e42fefa3800p-1;  // ends in zeros, so that k times it is exact
     constexpr double ln2_low = 0x1.ef35793c76730p-45;
     constexpr double shift = 0x1.8p52;  // adding it leaves no bits for fractions
-    const double held = x > -700.0 ? x : -700.0;
+    const double held = x < -700.0 ? -700.0 : x;
     const double shifted = held * per_ln2 + shift;
     const double k = shifted - shift;
     const double r = (held - k * ln2_high) - k * ln2_low;

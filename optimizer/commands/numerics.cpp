@@ -29,6 +29,7 @@ std::vector<std::string> words_in(const std::string& text)
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
         word.erase(0, word.find_first_not_of(' '));
+        word.erase(word.find_last_not_of(' ') + 1);
         list.push_back(word);
     }
     return list;
@@ -37,7 +38,7 @@ std::vector<std::string> words_in(const std::string& text)
 [[noreturn]] void refuse(const std::string& option, const std::string& word, const std::string& choices)
 {
     const std::string near = nearest(word, words_in(choices));
-    throw InputError(fmt::format("--{} {} is unknown{}; choose from {}", option, word,
+    throw InputError(fmt::format("--{} {} is not possible{}; choose from {}", option, word,
                                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), choices));
 }
 
@@ -135,6 +136,9 @@ AttentionGrid grid_of(const po::variables_map& values)
     std::vector<std::size_t> head{grid.head};
     const auto head_in = [](const std::string& word) { return size_in(word, most_head); };
     take(values, "head", fmt::format("whole numbers from {} to {}", least_size, most_head), head_in, head);
+    if (head.size() > 1) {
+        throw InputError("--head takes one value; run the command once for each");
+    }
     grid.head = head.front();
     grid.causal = !values["full"].as<bool>();
     return grid;
@@ -197,13 +201,14 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("options of attention cases replace the study; remove them, or --only and --write");
     }
     const auto start = std::chrono::steady_clock::now();
+    const std::clock_t processor = std::clock();
     const std::uint64_t seed = (*values)["seed"].as<std::uint32_t>();
     const std::vector<NumericsTable> tables = tables_of(*values, seed);
     NumericsRun run{.command = "prismopt numerics", .seed = seed, .threads = parallel_threads()};
     for (const std::string& word : words) {
         run.command += " " + word;
     }
-    run.processor_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    run.processor_seconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (values->count("write") > 0) {
         write_output("write", (*values)["write"].as<std::string>(), numerics_toml(tables, run), {});

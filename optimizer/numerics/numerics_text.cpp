@@ -137,8 +137,8 @@ std::string numerics_toml(const std::vector<NumericsTable>& tables, const Numeri
 {
     std::string text = fmt::format(
         "# RMS deviation from FP64 by class of operators, kernel and format, for normal inputs and rounding to nearest even.\n"
-        "# docs/methods/numerics.md. Written by `{}`.\n\nseed = {}\nprocessor_seconds = {:.0f}\n",
-        run.command, run.seed, run.processor_seconds);
+        "# docs/methods/numerics.md. Written by `{}`.\n\nseed = {}\n",
+        run.command, run.seed);
     const auto value = [](const Json& of) { return of.is_null() ? std::string("inf") : fmt::format("{:.4g}", of.get<double>()); };
     text += "attention = [\n";
     for (const Json& row : rows_with(tables, "attention")) {

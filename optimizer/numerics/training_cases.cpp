@@ -84,7 +84,7 @@ std::vector<PairDistances> weight_distances(const TrainingShape& shape, int step
     parallel_for(static_cast<std::int64_t>(trained.size()), [&](int, std::int64_t i) {
         const auto run = static_cast<std::size_t>(i);
         TrainingChoice of = choices[run / count].choice;
-        const std::uint64_t own = seed + run % count;
+        const std::uint64_t own = seed * count + run % count;
         of.weight_seed += own;
         trained[run] = train(shape, of, at, own);
     });

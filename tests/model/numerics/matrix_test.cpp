@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace prismopt {
@@ -69,6 +70,7 @@ TEST(Exponential, IsWithinFourUnitsOfTheSixteenthDigit)
     }
     EXPECT_LT(worst, 4e-16);
     EXPECT_EQ(exponential(0.0), 1.0);
+    EXPECT_TRUE(std::isnan(exponential(std::numeric_limits<double>::quiet_NaN())));
     EXPECT_EQ(static_cast<float>(exponential(-1e30)), 0.0F);
 }
 

@@ -126,7 +126,7 @@ TEST(NumericsText, WritesTheDataFileOfTheCatalog)
         {{{"format", "bf16"}, {"kernel", "flash"}, {"tile", "128x128"}, {"forward_rms", 0.002}, {"backward_rms", 0.003}}}};
     EXPECT_THAT(
         numerics_toml({attention, linear}, run),
-        HasSubstr("seed = 7\nprocessor_seconds = 20\nattention = [\n    { format = \"bf16\", kernel = \"flash\", tile = "
+        HasSubstr("seed = 7\nattention = [\n    { format = \"bf16\", kernel = \"flash\", tile = "
                   "\"128x128\", forward = 0.002, backward = 0.003 },\n]\nlinear = [\n    { format = \"mxfp4\", forward = 0.125, "
                   "gradients = inf },\n]\n"));
 }
