@@ -223,7 +223,7 @@ const std::array rules{
                                    "split=given, and no layout has pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks"};
              }},
     PlanRule{Reason::recomputed_layers, place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::recomputed_layers),
-             [](const Case& c) { return c.plan.recomputed_layers <= c.workload.layers(); },
+             [](const Case& c) { return c.plan.recomputed_layers < c.workload.layers(); },
              [](const Case& c) {
                  return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
                                                                   std::to_string(c.workload.layers())};

@@ -261,20 +261,21 @@ private:
     {
         T fresh{};
         KeyInfo info{std::string(key), std::string(help), std::move(example), {std::move(shape)}};
-        info.usual = usual_text(std::invoke(of, fresh));
+        info.usual = usual_text(std::invoke(of, fresh), info.shapes.front());
         return custom(std::move(info), [of, take](const Value& value, T& target, Keys) {
             auto& member = std::invoke(of, target);
             member = static_cast<std::decay_t<decltype(member)>>(take(value));
         });
     }
 
+    /// A number that cannot be written means that none is given.
     template <class V>
-    static std::string usual_text(const V& value)
+    static std::string usual_text(const V& value, const ValueShape& shape)
     {
         if constexpr (std::is_same_v<V, bool>) {
             return value ? "true" : "false";
         } else if constexpr (std::is_arithmetic_v<V>) {
-            return fmt::format("{}", value);
+            return shape.range.contains(static_cast<double>(value)) ? fmt::format("{}", value) : "";
         } else if constexpr (std::is_enum_v<V>) {
             return in_quotes(name(value));
         } else {

@@ -56,7 +56,6 @@ struct Transformer {
     LatentAttention latent;
 
     bool mixture() const { return experts.count > 0; }
-    int head_size() const { return head > 0 ? head : hidden / heads; }
     bool has_experts(int layer) const
     {
         return mixture() && layer >= experts.dense_layers && (layer - experts.dense_layers + 1) % experts.every == 0;

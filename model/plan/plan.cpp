@@ -10,10 +10,24 @@ bool runs_chunks(Schedule schedule, int chunks)
 
 int network_parts(Schedule schedule, int stages, int chunks) { return stages * chunks / facts_of(schedule).model_copies; }
 
+namespace {
+
+constexpr std::string_view in_phase = " in phase ";
+
+}  // namespace
+
 std::string category(Reason reason, int phase)
 {
-    return std::string(name(reason)) + (phase > 1 ? " in phase " + std::to_string(phase) : "");
+    return std::string(name(reason)) + (phase > 1 ? std::string(in_phase) + std::to_string(phase) : "");
 }
+
+int phase_of(std::string_view category)
+{
+    const std::size_t place = category.rfind(in_phase);
+    return place == std::string_view::npos ? 1 : std::stoi(std::string(category.substr(place + in_phase.size())));
+}
+
+bool is_of(std::string_view category, Reason reason) { return category.substr(0, category.rfind(in_phase)) == name(reason); }
 
 std::string Infeasible::category() const { return prismopt::category(reason, phase); }
 

@@ -298,6 +298,10 @@ struct Infeasible {
 
 /// Returns Infeasible::category() of this reason in this phase.
 std::string category(Reason reason, int phase);
+/// Returns the phase of a category.
+int phase_of(std::string_view category);
+/// Returns whether a category is of this reason, in any phase.
+bool is_of(std::string_view category, Reason reason);
 /// Returns whether combinations rejected for this category do not count as plans: other names of plans, or undefined schedules
 /// (in a later phase these count as infeasible).
 bool names_no_plan(std::string_view category);

@@ -27,8 +27,9 @@ int parse_value(const std::string& key, const std::string& value, int)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    constexpr std::array<std::string_view, 4> from_zero{"recomputed_layers", "spares", "group", "shard_gpus"};
-    const int least = std::find(from_zero.begin(), from_zero.end(), key) != from_zero.end() ? 0 : 1;
+    int least = 1;
+    for_each_axis([&](const auto& axis) { least = axis.name == key ? axis.low : least; });
+    least = key == "group" || key == "shard_gpus" ? 0 : least;  // the default, as design_text() writes it
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
                          "; write for example " + key + "=8");

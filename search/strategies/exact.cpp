@@ -582,7 +582,6 @@ Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
     const bool swept = swept_whole() && swept_ == ranges_.size();
-    const std::size_t parts = first_range_ ? ranges_.size() - *first_range_ : options_.ranges.size();
     const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? 0 : not_kept());
     Outcome outcome{.confidence = options_.confidence,
                     .text = {},
@@ -600,9 +599,11 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept)
-                text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(parts)
+            if (!swept_whole())
+                text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(options_.ranges.size())
                      << " parts of the space checked, ";
+            else if (!swept)
+                text << grouped(ranges_.size() - swept_) << " parts to check again, ";
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }

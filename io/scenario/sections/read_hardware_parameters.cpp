@@ -97,11 +97,16 @@ double dearer_direction(HardwareTarget target)
     return target == HardwareTarget::latency || target == HardwareTarget::oversubscription ? -1.0 : 1.0;
 }
 
-/// the unit of a value depends on the target of its hardware parameter.
+/// The unit of a value depends on the target of its hardware parameter.
 std::vector<ValueShape> value_shapes(bool list)
 {
-    return {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::bandwidth, .list = list},
-            {.kind = ValueShape::Kind::number, .range = {"GPUs, or a factor", 0, 1e7, "72"}, .list = list}};
+    std::vector<ValueShape> shapes;
+    for (const Dimension dimension :
+         {Dimension::bandwidth, Dimension::time, Dimension::data, Dimension::work_rate, Dimension::power}) {
+        shapes.push_back({.kind = ValueShape::Kind::quantity, .dimension = dimension, .list = list});
+    }
+    shapes.push_back({.kind = ValueShape::Kind::number, .range = {"GPUs, or a factor", 0, 1e7, "72"}, .list = list});
+    return shapes;
 }
 
 struct ParameterPrice {
