@@ -13,7 +13,6 @@ namespace prismopt {
 namespace {
 
 constexpr double difference = 1e-3;  // of a logarithm
-constexpr double no_memory_limit = -1e3;
 
 bool has(const FittedConstant& constant, const std::string& entry)
 {

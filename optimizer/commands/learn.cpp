@@ -134,7 +134,14 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
     plan.out_of_memory = memory == "oom";
     if (!plan.out_of_memory && !memory.empty()) {
         constexpr double gigabyte = 1e9;
-        plan.memory_bytes = gigabyte * numbers_of(memory, place, "peak_memory_gb").front();
+        const std::vector<double> numbers = numbers_of(memory, place, "peak_memory_gb");
+        if (numbers.size() != 1) {
+            throw InputError(
+                fmt::format("{}: peak_memory_gb '{}' is not one number; write for example 71.2, or oom for a plan that "
+                            "ran out of memory",
+                            place, memory));
+        }
+        plan.memory_bytes = gigabyte * numbers.front();
     }
     if (plan.out_of_memory == (plan.step_s > 0.0)) {
         throw InputError(fmt::format(
@@ -175,12 +182,14 @@ Json measured_json(const PlanPosterior& plans)
     return list;
 }
 
-/// Fitted constants that the measurements moved, and the error that all plans share.
+/// Fitted constants that the measurements moved, and the error that all plans of a network share.
 Json constants_json(const PlanPosterior& plans)
 {
-    Json json{{"all_plans", Json::object()}, {"moved", Json::array()}};
+    Json json{{"all_plans", Json::array()}, {"moved", Json::array()}};
+    for (const LearnedFactor& time : plans.learned().times) {
+        json["all_plans"].push_back({{"network", time.name}, {"factor", time.factor}, {"deviation", time.after}});
+    }
     const std::vector<NormalMarginal> after = plans.steps().constants();
-    json["all_plans"] = {{"factor", std::exp(after.back().mean)}, {"deviation", after.back().deviation}};
     const std::vector<NormalMarginal> prior = StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
     for (std::size_t k = 0; k < plans.fitted().constants.size(); ++k) {
         const double before = prior[k].deviation;
@@ -198,22 +207,27 @@ Json constants_json(const PlanPosterior& plans)
 
 std::string measured_text(const Json& json)
 {
+    const bool several = json["measured"].size() > 1;
     std::vector<std::vector<std::string>> rows{{"point", "measured, s", "predicted, s", "measured / predicted", "surprise"}};
     for (const Json& plan : json["measured"]) {
         const bool ran = !plan["measured_s"].is_null();
-        rows.push_back(
-            {std::to_string(plan["point"].get<std::uint64_t>()),
-             ran ? fmt::format("{:.4g}", plan["measured_s"].get<double>()) : "out of memory",
-             ran ? fmt::format("{:.4g}", plan["predicted_s"].get<double>())
-                 : fmt::format("{:.0f} % of the memory", 100.0 * plan["predicted_memory_share"].get<double>()),
-             ran ? fmt::format("{:.3f}", plan["measured_s"].get<double>() / plan["predicted_s"].get<double>()) : "",
-             ran ? fmt::format("{:+.1f} sigma{}", plan["surprise_sigma"].get<double>(),
-                               std::abs(plan["surprise_sigma"].get<double>()) > surprising ? " (fits none of the others)" : "")
-                 : ""});
+        rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()),
+                        ran ? fmt::format("{:.4g}", plan["measured_s"].get<double>()) : "out of memory",
+                        ran ? fmt::format("{:.4g}", plan["predicted_s"].get<double>())
+                            : fmt::format("{:.0f} % of the memory", 100.0 * plan["predicted_memory_share"].get<double>()),
+                        ran ? fmt::format("{:.3f}", plan["measured_s"].get<double>() / plan["predicted_s"].get<double>()) : "",
+                        ran ? fmt::format("{:+.1f} sigma{}", plan["surprise_sigma"].get<double>(),
+                                          std::abs(plan["surprise_sigma"].get<double>()) <= surprising ? ""
+                                          : several ? " (fits none of the others)"
+                                                    : " (not as predicted)")
+                            : ""});
     }
-    const Json& all = json["constants"]["all_plans"];
-    std::string text = aligned(rows, 0) + fmt::format("All plans take {:.3f} times as long as predicted (+- {:.1f} %).\n",
-                                                      all["factor"].get<double>(), 100.0 * all["deviation"].get<double>());
+    std::string text = aligned(rows, 0);
+    for (const Json& all : json["constants"]["all_plans"]) {
+        text +=
+            fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants say (+- {:.1f} %).\n",
+                        all["network"].get<std::string>(), all["factor"].get<double>(), 100.0 * all["deviation"].get<double>());
+    }
     for (const Json& moved : json["constants"]["moved"]) {
         text += fmt::format("{}{} of {}: {:.3f} times the catalog's value ({:+.1f} sigma)\n",
                             moved["surprising"].get<bool>() ? "Surprising: " : "", moved["constant"].get<std::string>(),

@@ -69,7 +69,6 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
         s.cluster.gpus = gpus;
         s.cluster.tiers.back().group_gpus = gpus;
     }
-    constexpr double no_memory_limit = -1e3;
     s.memory_headroom = no_memory_limit;
     s.reliability = {};  // the curve is about steps, not about the run
     p.checkpoint_interval = {};

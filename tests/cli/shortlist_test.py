@@ -64,12 +64,25 @@ class Shortlist(CliTest):
         # The second is measured to be far faster than predicted beside the first: now it is the best.
         found = self.learned([f"{best['point']},{before}", f"{second['point']},{0.5 * other} {0.5 * other}"], *gpus)
         self.assertEqual(found["shortlists"][0]["plans"][0]["point"], second["point"])
-        self.assertLess(found["constants"]["all_plans"]["factor"], 1)
+        self.assertLess(found["constants"]["all_plans"][0]["factor"], 1)
         self.assertLess(found["measured"][1]["surprise_sigma"], -2)
         # A plan that ran out of memory is possible in no draw.
         found = self.learned([f"{best['point']},,oom"], *gpus)
         self.assertNotIn(best["point"], [plan["point"] for plan in found["shortlists"][0]["plans"]])
         self.assertIn("out of memory", self.output("learn", "small.h5", "--measured", "measured.csv"))
+        for memory in ('" "', "5 6", "OOM", "-3"):
+            self.write(f"point,step_time_s,peak_memory_gb\n{best['point']},1,{memory}\n", "memory.csv")
+            self.refusal("learn", "small.h5", "--measured", "memory.csv")
+
+    def test_learning_that_a_plan_needs_less_memory_than_predicted(self):
+        """A plan that ran is no error of the user if the memory of the accelerator is too small for its prediction."""
+        gpus = ("--gpus", str(self.listed("--most", "1")[0]["gpus"]))
+        plan = self.listed("--most", "1")[0]["plans"][0]["point"]
+        text = pathlib.Path(support.SMALL).read_text()
+        self.write(text.replace('accelerator = "a100-80gb"', 'accelerator = { base = "a100-80gb", memory = "6 GB" }'), "tight.toml")
+        self.output("search", "tight.toml", "--out", "tight.h5")
+        found = json.loads(self.output("learn", "tight.h5", "--measured", self.write(f"point,step_time_s\n{plan},1\n", "ran.csv"), *gpus, "--json"))
+        self.assertGreater(found["measured"][0]["predicted_memory_share"], 1)
 
     def test_learning_from_a_log(self):
         plan = self.listed("--most", "1")[0]["plans"][0]["point"]
@@ -93,7 +106,7 @@ class Shortlist(CliTest):
         truth = [1.3 * step * (1.1 if i == 1 else 1) for i, step in enumerate(predicted)]
         rows = [f"{plan},{step}" for plan, step in zip(plans, truth)]
         first = self.learned(rows, *gpus, "--out", "own.toml")
-        self.assertGreater(first["constants"]["all_plans"]["factor"], 1.1)
+        self.assertGreater(first["constants"]["all_plans"][0]["factor"], 1.1)
         text = pathlib.Path(support.SMALL).read_text()
         self.write(text.replace("[cluster]\n", '[cluster]\nlearned = "own.toml"\n'), "later.toml")
         self.output("search", "later.toml", "--out", "later.h5", "--seed", "7")
@@ -102,7 +115,7 @@ class Shortlist(CliTest):
             self.assertLess(abs(row["predicted_s"] / step - 1), 0.5 * abs(before / step - 1))
         # The same measurements are not counted twice: neither by learning them again, nor in the shortlist.
         for key in ("factor", "deviation"):
-            self.assertAlmostEqual(again["constants"]["all_plans"][key], first["constants"]["all_plans"][key], 6)
+            self.assertAlmostEqual(again["constants"]["all_plans"][0][key], first["constants"]["all_plans"][0][key], 6)
         by_point = {plan["point"]: plan["chance_best"] for plan in first["shortlists"][0]["plans"]}
         later = json.loads(self.output("shortlist", "later.h5", *gpus, "--json"))["shortlists"][0]["plans"]
         self.assertEqual(later[0]["point"], first["shortlists"][0]["plans"][0]["point"])

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -92,6 +93,9 @@ MatrixXd lower_root(MatrixXd matrix, const std::function<void()>& pause)
         const Index rest = matrix.rows() - k - size;
         const Eigen::LLT<MatrixXd> corner(matrix.block(k, k, size, size));
         matrix.block(k, k, size, size) = corner.matrixL();
+        if (rest == 0) {
+            break;
+        }
         auto below = matrix.block(k + size, k, rest, size);
         below = corner.matrixL().solve(below.transpose()).transpose().eval();
         matrix.bottomRightCorner(rest, rest).selfadjointView<Eigen::Lower>().rankUpdate(below, -1.0);
@@ -275,23 +279,36 @@ MemoryError after(const MemoryError& before, double log_ratio, double noise)
     return result;
 }
 
+namespace {
+
+/// The value of a standard normal variable between low and high below which this share of its probability there lies; from the nearer
+/// tail, where small probabilities are exact.
+double between(double low, double high, double share)
+{
+    if (low > 0.0) {
+        return -between(-high, -low, 1.0 - share);
+    }
+    constexpr double farthest = -37.0;  // below, probabilities are less than the smallest normal number
+    if (high < farthest) {
+        return high;
+    }
+    const boost::math::normal standard;
+    const double below = cdf(standard, low);
+    return std::clamp(quantile(standard, below + share * (cdf(standard, high) - below)), low, high);
+}
+
+}  // namespace
+
 std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint64_t seed)
 {
-    const boost::math::normal standard;
-    const auto probability = [&](double limit, double none) {
-        return std::isinf(limit) ? none : cdf(standard, (limit - error.mean) / error.deviation);
-    };
-    double low = probability(error.low, 0.0);
-    double high = probability(error.high, 1.0);
-    constexpr double least = 1e-9;
-    if (!(high - low > least)) {
-        low = 0.0;
-        high = 1.0;
-    }
+    const bool contradictory = error.low >= error.high;
+    constexpr double none = std::numeric_limits<double>::infinity();
+    const double low = contradictory ? -none : (error.low - error.mean) / error.deviation;
+    const double high = contradictory ? none : (error.high - error.mean) / error.deviation;
     std::vector<double> result;
     for (std::size_t d = 0; d < draws; ++d) {
-        const double share = cdf(standard, normal(seed, d, Kind::memory, 0));
-        result.push_back(error.mean + error.deviation * quantile(standard, low + share * (high - low)));
+        const double share = cdf(boost::math::normal(), normal(seed, d, Kind::memory, 0));
+        result.push_back(error.mean + error.deviation * between(low, high, share));
     }
     return result;
 }

@@ -34,6 +34,9 @@ struct CompiledPlan {
     double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
 };
 
+/// As memory headroom: any plan fits.
+inline constexpr double no_memory_limit = -1e3;
+
 /// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
 struct Setting {
     const Workload& workload;

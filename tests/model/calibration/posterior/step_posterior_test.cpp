@@ -247,6 +247,26 @@ TEST(MemoryError, IsDrawnBetweenItsLimits)
     }
 }
 
+/// A plan that needs 60 % of the memory by its prediction ran out of memory: surprising, but known.
+TEST(MemoryError, FollowsLimitsFarFromWhatWasExpected)
+{
+    constexpr double none = std::numeric_limits<double>::infinity();
+    for (const double limit : {0.3, 0.7, 3.0, 30.0}) {
+        double mean = 0.0;
+        constexpr std::size_t count = 20000;
+        for (const double value : draw({.deviation = 0.09, .low = limit, .high = none}, count, 4)) {
+            EXPECT_GE(value, limit);
+            mean += value / count;
+        }
+        // Beyond a deviations, the mean is phi(a) / Q(a) = a + 1/a - 2/a^3 + ...
+        const double a = limit / 0.09;
+        EXPECT_NEAR(mean / 0.09, a > 37.0 ? a : a + 1.0 / a - 2.0 / std::pow(a, 3), 0.03);
+        for (const double value : draw({.deviation = 0.09, .low = -none, .high = -limit}, 100, 4)) {
+            EXPECT_LE(value, -limit);
+        }
+    }
+}
+
 TEST(FitDiscrepancy, FindsTheDiscrepancyOfSyntheticGroups)
 {
     Discrepancy truth = usual();
