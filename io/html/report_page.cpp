@@ -20,11 +20,11 @@ namespace prismopt {
 namespace {
 
 /// Parts of the page's program in the order in which they run.
-constexpr std::array<std::string_view, 19> program_files{"data.js",        "format.js",        "charts.js",     "selection.js",
-                                                         "choices.js",     "front.js",         "best_plans.js", "table.js",
-                                                         "gains.js",       "distributions.js", "breakdown.js",  "timeline.js",
-                                                         "sensitivity.js", "reliability.js",   "parallel.js",   "space.js",
-                                                         "summary.js",     "trust.js",         "main.js"};
+constexpr std::array<std::string_view, 20> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
+                                                         "choices.js",  "front.js",       "best_plans.js",    "table.js",
+                                                         "batches.js",  "gains.js",       "distributions.js", "breakdown.js",
+                                                         "timeline.js", "sensitivity.js", "reliability.js",   "parallel.js",
+                                                         "space.js",    "summary.js",     "trust.js",         "main.js"};
 
 std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
 {

@@ -1,6 +1,7 @@
 #include "io/report/batch_rows.hpp"
 
 #include "io/report/aligned.hpp"
+#include "io/scenario/batch_stability.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -9,7 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <optional>
+#include <utility>
 
 namespace prismopt {
 
@@ -28,30 +30,106 @@ std::optional<int> batch_of(const Scenario& scenario, const Results& results, in
     return std::nullopt;
 }
 
-std::vector<double> values_of(const EvaluatedPoint& point)
+std::vector<double> values_of(const std::vector<Estimate>& objectives)
 {
     std::vector<double> values;
-    for (const Estimate& objective : point.objectives) {
+    for (const Estimate& objective : objectives) {
         values.push_back(objective.value);
     }
-    return values.empty() ? point.bounds : values;
+    return values;
+}
+
+double factor_of(const Learning& learning)
+{
+    constexpr double two_sided_95 = 1.959964;
+    return std::exp(two_sided_95 * learning.spread);
+}
+
+/// The phases of a global batch as rows without values.
+std::vector<BatchRow> rows_of(const Learning& learning, int global_batch)
+{
+    const double factor = factor_of(learning);
+    const std::vector<Phase> phases = phases_of(learning, global_batch);
+    const std::vector<Phase> less = phases_of(with_larger_critical_batches(learning, 1.0 / factor), global_batch);
+    const std::vector<Phase> more = phases_of(with_larger_critical_batches(learning, factor), global_batch);
+    std::vector<BatchRow> rows;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+        const auto tokens = [i](const std::vector<Phase>& of) { return i < of.size() ? of[i].tokens : 0.0; };
+        const auto [low, high] = std::minmax({tokens(less), tokens(more)});
+        rows.push_back({.global_batch = phases[i].global_batch,
+                        .tokens = phases[i].tokens,
+                        .tokens_low = low,
+                        .tokens_high = high,
+                        .steps = phases[i].steps()});
+    }
+    return rows;
+}
+
+std::string tokens_text(const BatchRow& row)
+{
+    return row.tokens_low == row.tokens_high
+               ? short_count(row.tokens)
+               : fmt::format("{} ({} to {})", short_count(row.tokens), short_count(row.tokens_low), short_count(row.tokens_high));
+}
+
+std::string value_text(double value, const ObjectiveInfo& objective)
+{
+    if (!std::isfinite(value)) {
+        return "-";
+    }
+    const ReadingUnit unit = reading_unit(objective.units, value);
+    return fmt::format("{:.4g} {}", value / unit.size, unit.name);
+}
+
+std::string critical_text(const Learning& learning)
+{
+    const double factor = factor_of(learning);
+    std::string text;
+    for (const CriticalBatch& at : learning.critical) {
+        const std::string batch = fmt::format("{} tokens ({} to {})", short_count(at.batch), short_count(at.batch / factor),
+                                              short_count(at.batch * factor));
+        text += learning.critical.size() == 1
+                    ? batch
+                    : fmt::format("{}{} after {}", text.empty() ? "" : ", ", batch, short_count(at.tokens));
+    }
+    return fmt::format("{}; {}{}", text, learning.source,
+                       learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
+}
+
+/// What the ramp is compared with: the batch of the phase from the start.
+std::string without_ramp_text(Learning learning, const std::vector<BatchRow>& rows)
+{
+    double tokens = 0.0;
+    double steps = 0.0;
+    for (const BatchRow& row : rows) {
+        tokens += row.tokens;
+        steps += row.steps;
+    }
+    learning.ramp.clear();
+    const Phase alone = phases_of(learning, learning.as_given.global_batch).front();
+    return fmt::format("Together {} tokens in {} steps; batches of {} sequences from the start need {} tokens in {} steps.\n",
+                       short_count(tokens), short_count(steps), alone.global_batch, short_count(alone.tokens),
+                       short_count(alone.steps()));
 }
 
 }  // namespace
 
 std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& results)
 {
-    if (!scenario.learning || scenario.learning->global_batch.empty()) {
+    if (!scenario.learning) {
         return {};
     }
-    std::map<int, BatchRow> rows;
-    for (const int batch : scenario.learning->global_batch) {
-        const Phase phase = at_batch(*scenario.learning, batch);
-        rows[batch] = {.global_batch = batch, .tokens = phase.tokens, .steps = phase.steps()};
+    const Learning& learning = *scenario.learning;
+    if (!learning.ramp.empty()) {
+        return rows_of(learning, learning.as_given.global_batch);
     }
-    std::set<std::uint64_t> front;
+    std::map<int, BatchRow> rows;
+    for (const int batch : learning.global_batch) {
+        rows[batch] = rows_of(learning, batch).front();
+    }
+    std::map<std::uint64_t, const FrontPoint*> front;
     for (const FrontPoint& point : results.front) {
-        front.insert(point.index);
+        front[point.index] = &point;
     }
     for (const EvaluatedPoint& point : results.evaluations) {
         const auto batch = batch_of(scenario, results, point.point.front());
@@ -59,10 +137,15 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
             continue;
         }
         BatchRow& row = rows[*batch];
-        row.on_front = row.on_front || front.contains(point.index);
-        std::vector<double> values = values_of(point);
+        if (point.objectives.empty()) {
+            row.bound = std::min(row.bound, point.bounds.front());
+            continue;
+        }
+        const auto confirmed = front.find(point.index);
+        std::vector<double> values = values_of(confirmed == front.end() ? point.objectives : confirmed->second->objectives);
+        row.bound = std::min(row.bound, values.front());
         if (row.values.empty() || values.front() < row.values.front()) {
-            row.drawn = !point.objectives.empty();
+            row.on_front = confirmed != front.end();
             row.values = std::move(values);
         }
     }
@@ -73,43 +156,75 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
     return result;
 }
 
-std::string batches_text(const Scenario& scenario, const Results& results)
+BatchTable batch_table(const Scenario& scenario, const Results& results)
 {
     const std::vector<BatchRow> rows = batch_rows(scenario, results);
     if (rows.empty()) {
+        return {};
+    }
+    const Learning& learning = *scenario.learning;
+    const bool ramp = !learning.ramp.empty();
+    const bool judged = !results.objectives.empty();
+    BatchTable table;
+    table.title = fmt::format("{}: tokens to the loss of {} tokens in batches of {} tokens; critical batch {}",
+                              ramp ? "Batch ramp" : "Global batch", short_count(learning.as_given.tokens),
+                              short_count(learning.reference_batch), critical_text(learning));
+    std::vector<std::string>& head = table.cells.emplace_back(
+        std::vector<std::string>{"batch", "tokens each", "tokens (95 % limits of the critical batch)", "steps"});
+    if (!ramp) {
+        for (const ObjectiveInfo& objective : results.objectives) {
+            head.push_back(objective.name);
+        }
+        if (judged) {
+            head.push_back(fmt::format("{} at least", results.objectives.front().name));
+        }
+        head.emplace_back("");
+    }
+    for (const BatchRow& row : rows) {
+        std::vector<std::string>& line = table.cells.emplace_back(std::vector<std::string>{
+            fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
+            tokens_text(row), short_count(row.steps)});
+        if (!ramp) {
+            for (std::size_t k = 0; k < results.objectives.size(); ++k) {
+                line.push_back(row.values.empty() ? "-" : value_text(row.values[k], results.objectives[k]));
+            }
+            if (judged) {
+                line.push_back(value_text(row.bound, results.objectives.front()));
+            }
+            line.emplace_back(row.on_front ? "on the front" : "");
+        }
+    }
+    if (ramp) {
+        table.note = without_ramp_text(learning, rows);
+    } else if (judged) {
+        table.note = "Each batch with the best of its plans that were drawn; none of its plans is better than \"at least\".\n";
+    }
+    const std::string stability = batch_stability_text(scenario);
+    table.note += stability.empty() ? "" : fmt::format("Note: {}.\n", stability);
+    return table;
+}
+
+std::string batches_text(const BatchTable& table)
+{
+    return table.cells.empty()
+               ? ""
+               : fmt::format("{}\n{}{}", table.title, aligned(table.cells, table.cells.front().size() - 1), table.note);
+}
+
+std::string learning_text(const Scenario& scenario)
+{
+    if (!scenario.learning) {
         return "";
     }
     const Learning& learning = *scenario.learning;
-    constexpr double two_sided_95 = 1.959964;
-    const double factor = std::exp(two_sided_95 * learning.spread);
-    std::string text =
-        fmt::format("Global batch: tokens to the loss of {} tokens in batches of {}; critical batch {} tokens ({} to {}; {}{})\n",
-                    short_count(learning.as_given.tokens), short_count(learning.reference_batch),
-                    short_count(learning.critical_batch), short_count(learning.critical_batch / factor),
-                    short_count(learning.critical_batch * factor), learning.source,
-                    learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
-    std::vector<std::vector<std::string>> cells{{"batch", "tokens each", "tokens", "steps"}};
-    for (const ObjectiveInfo& objective : results.objectives) {
-        cells.front().push_back(objective.name);
+    std::string text;
+    for (std::size_t i = 0; i <= learning.ramp.size(); ++i) {
+        const Phase& phase = scenario.phases[learning.phase + i];
+        text += fmt::format("{}{} tokens in {} steps of {} sequences", text.empty() ? "" : ", then ", short_count(phase.tokens),
+                            short_count(phase.steps()), phase.global_batch);
     }
-    cells.front().emplace_back("");
-    for (const BatchRow& row : rows) {
-        std::vector<std::string>& line = cells.emplace_back(std::vector<std::string>{
-            fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
-            short_count(row.tokens), short_count(row.steps)});
-        for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-            if (row.values.empty()) {
-                line.emplace_back("-");
-                continue;
-            }
-            const ReadingUnit unit = reading_unit(results.objectives[k].units, row.values[k]);
-            line.push_back(fmt::format("{}{:.4g} {}", row.drawn ? "" : "> ", row.values[k] / unit.size, unit.name));
-        }
-        line.emplace_back(row.on_front ? "on the front" : "");
-    }
-    return text + aligned(cells, cells.front().size() - 1) +
-           "Each batch with its best plan by the first objective; >: at least that, for a plan that a limit excluded before it "
-           "was drawn.\n";
+    return fmt::format("{}, to the loss of {} tokens in batches of {} tokens ([learning])", text,
+                       short_count(learning.as_given.tokens), short_count(learning.reference_batch));
 }
 
 }  // namespace prismopt

@@ -5,25 +5,37 @@
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
-/// The best plan of one global batch by the first objective, among all plans of the results.
+/// One global batch: the best plan by the first objective among the drawn plans of the results; or a stage of a batch ramp, without values.
 struct BatchRow {
-    int global_batch = 0;  // sequences
-    double tokens = 0.0;   // of the phase, to the same loss
+    int global_batch = 0;     // sequences
+    double tokens = 0.0;      // of the phase or stage, to the same loss
+    double tokens_low = 0.0;  // the same with the 95 % limits of the critical batch
+    double tokens_high = 0.0;
     double steps = 0.0;
-    bool drawn = false;            // otherwise the values are lower bounds of a plan that limits excluded
-    std::vector<double> values{};  // [objective], in SI units; empty: no plan is stored
-    bool on_front = false;
+    std::vector<double> values{};  // [objective], in SI units, of the best plan that was drawn; empty: none was
+    bool on_front = false;         // that plan
+    double bound = std::numeric_limits<double>::infinity();  // no stored plan has a lower first objective
 };
 
-/// By batch, ascending; empty if the space does not choose the batch.
+/// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose the batch and there is no ramp.
 std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& results);
 
-/// The table, with the critical batch and its source; empty without rows.
-std::string batches_text(const Scenario& scenario, const Results& results);
+/// The rows as text, beneath what they are about.
+struct BatchTable {
+    std::string title{};                            // with the critical batch and its source
+    std::vector<std::vector<std::string>> cells{};  // the first row has the names of the columns; empty without rows
+    std::string note{};
+};
+BatchTable batch_table(const Scenario& scenario, const Results& results);
+std::string batches_text(const BatchTable& table);
+
+/// What [learning] makes of the tokens of the scenario's phases, as a sentence; empty without it.
+std::string learning_text(const Scenario& scenario);
 
 }  // namespace prismopt

@@ -272,7 +272,10 @@ std::string front_section(const Results& results, const StudyNotes& notes)
                                                         results.study.learned, results.study.learned_digest);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
-    text += notes.batches_text.empty() ? "" : "\n" + notes.batches_text;
+    if (!notes.batch_table.cells.empty()) {
+        text += '\n';
+        text += batches_text(notes.batch_table);
+    }
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "

@@ -208,10 +208,12 @@ Json batches(const Results& results, const StudyNotes& notes)
         }
         json.push_back({{"global_batch", row.global_batch},
                         {"tokens", row.tokens},
+                        {"tokens_low", row.tokens_low},
+                        {"tokens_high", row.tokens_high},
                         {"steps", row.steps},
-                        {"drawn", row.drawn},
                         {"best", values},
-                        {"on_front", row.on_front}});
+                        {"on_front", row.on_front},
+                        {"at_least", number(row.bound)}});
     }
     return json;
 }

@@ -53,7 +53,7 @@ StudyNotes study_notes(const Results& results)
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);
         notes.batches = batch_rows(scenario, results);
-        notes.batches_text = batches_text(scenario, results);
+        notes.batch_table = batch_table(scenario, results);
         return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program

@@ -25,8 +25,9 @@ struct StudyNotes {
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
-    std::vector<BatchRow> batches;               // where the space chooses the global batch
-    std::string batches_text;
+    // Where the space chooses the global batch, or a ramp changes it:
+    std::vector<BatchRow> batches;
+    BatchTable batch_table;
 };
 StudyNotes study_notes(const Results& results);
 

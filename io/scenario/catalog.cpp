@@ -20,6 +20,7 @@ constexpr const char* stacks = "stacks.toml";
 constexpr const char* powers = "power.toml";
 constexpr const char* prices = "prices.toml";
 constexpr const char* hosts = "hosts.toml";
+constexpr const char* batches = "batch_runs.toml";
 
 /// By file name; parsed once.
 const TomlFile& parsed(const std::string& name)
@@ -120,6 +121,27 @@ UsualSample usual_sample(const std::string& workload)
         fields.read_whole(table, Keys::all, result);
     }
     return result;
+}
+
+std::vector<BatchRun> batch_runs()
+{
+    static const auto fields = Fields<BatchRun>("a run", "a published training")
+                                   .number("parameters", &BatchRun::parameters, {"parameters", 1e6, 1e14, "405e9"})
+                                   .required()
+                                   .number("batch", &BatchRun::batch, {"tokens per step", 1, 1e12, "16.8e6"})
+                                   .required()
+                                   .number("learning_rate", &BatchRun::learning_rate, {"peak learning rate", 0, 1, "8e-5"})
+                                   .flag("stable", &BatchRun::stable, "whether its authors call it stable")
+                                   .required()
+                                   .text("report", &BatchRun::report, "few spikes", "what they say")
+                                   .required()
+                                   .text("source", &BatchRun::source, "a paper", "where")
+                                   .required();
+    std::vector<BatchRun> runs;
+    for (const std::string& name : names(batches)) {
+        runs.push_back(named(batches, name, fields));
+    }
+    return runs;
 }
 
 std::optional<ListPrice> list_price(const std::string& accelerator)

@@ -24,6 +24,18 @@ struct ListPrice {
 /// Nothing where no public source has one.
 std::optional<ListPrice> list_price(const std::string& accelerator);
 
+/// A published training with what its authors say of spikes of the loss.
+struct BatchRun {
+    std::string name;
+    double parameters = 0.0;     // all of a mixture of experts
+    double batch = 0.0;          // the largest, tokens
+    double learning_rate = 0.0;  // peak, of Adam; 0: none
+    bool stable = false;         // as its authors judge
+    std::string report;
+    std::string source;
+};
+std::vector<BatchRun> batch_runs();
+
 /// What a step's batch counts of a catalog network.
 struct UsualSample {
     std::string name = "sequence";

@@ -40,14 +40,23 @@ std::string parameter_text(const HardwareParameter& parameter, double value)
     if (parameter.target == HardwareTarget::workload) {
         return fmt::format("{}={}", parameter.name, parameter.choices[static_cast<std::size_t>(value)]);
     }
+    if (parameter.target == HardwareTarget::global_batch) {
+        return fmt::format("{}={:.0f}", parameter.name, value);
+    }
     const ParameterWriting in = writing(parameter.target);
     return fmt::format("{}={:.6g}{}", parameter.name, value / in.size, in.unit);
+}
+
+/// Whether only the levels are possible: others are no choices, or have no known price.
+bool has_only_levels(HardwareTarget target)
+{
+    return target == HardwareTarget::workload || target == HardwareTarget::global_batch;
 }
 
 /// The value in what parameter_text() wrote.
 std::optional<double> hardware_value(const HardwareParameter& parameter, const std::string& text)
 {
-    if (parameter.target == HardwareTarget::workload) {
+    if (has_only_levels(parameter.target)) {
         const auto at = std::find_if(parameter.levels.begin(), parameter.levels.end(),
                                      [&](double level) { return parameter_text(parameter, level) == text; });
         return at == parameter.levels.end() ? std::nullopt : std::optional(*at);
@@ -88,7 +97,7 @@ std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> v
 {
     std::vector<Phase> phases = scenario.phases;
     if (const auto batch = value_at(scenario, HardwareTarget::global_batch, values)) {
-        phases[scenario.learning->phase] = at_batch(*scenario.learning, static_cast<int>(*batch));
+        phases[scenario.learning->phase] = phases_of(*scenario.learning, static_cast<int>(*batch)).front();  // no ramp beside it
     }
     return phases;
 }

@@ -10,7 +10,7 @@
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
-#include "model/run/batch_law.hpp"
+#include "model/run/critical_batch.hpp"
 #include "model/run/reliability.hpp"
 
 #include <chrono>

@@ -81,6 +81,7 @@ public:
     std::chrono::sys_days date() const;                       // 2027-01-15, with or without quotes
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
+    bool is_list() const { return node_->kind == TomlNode::Kind::list; }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     int line() const { return node_->line; }
     Table table(std::string_view example) const;

@@ -1,3 +1,4 @@
+#include "io/report/batch_rows.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/prediction_text.hpp"
@@ -48,7 +49,6 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
 std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_held, const Problem& problem,
                                                                      const ParallelPlan& plan)
 {
-    constexpr double no_memory_limit = -1e3;
     PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, no_memory_limit});
     const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
@@ -271,6 +271,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.space = scenario.space;
     of.network = network_size(scenario.workload, scenario.phases.front().sequence);
     of.hardware = chosen.hardware;
+    of.learning = learning_text(scenario);
     of.price = chosen.price;
     const std::vector<double>& factors = scenario.cluster.node_factors;
     of.cluster_nodes = scenario.cluster.nodes();

@@ -262,6 +262,9 @@ nlohmann::json to_json(const PlanPrediction& of)
         return json;
     }
     json["model_interval"] = of.model.fitted ? "fitted" : "extrapolated";
+    if (!of.learning.empty()) {
+        json["learning"] = of.learning;
+    }
     if (!of.mixtures.empty()) {
         json["model_interval_of_mixtures"] = of.mixtures;
     }
@@ -337,6 +340,9 @@ void print_text(const PlanPrediction& of, StageTable table)
     print_distribution("training time", p.training, of.model);
     if (!of.mixtures.empty()) {
         fmt::print("  {}\n", of.mixtures);
+    }
+    if (!of.learning.empty()) {
+        fmt::print("  {}\n", of.learning);
     }
     print_phases(of.phases, of.space);
     fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),

@@ -1,3 +1,6 @@
+#include "io/report/aligned.hpp"
+#include "io/report/batch_rows.hpp"
+#include "io/scenario/batch_stability.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/log.hpp"
 
@@ -55,8 +58,10 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     const Pause pause = stop_after(*values, call);
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    if (!scenario.older_keys.empty()) {
-        log_warning(scenario.older_keys);
+    for (const std::string& note : {scenario.older_keys, batch_stability_text(scenario)}) {
+        if (!note.empty()) {
+            log_warning(note);
+        }
     }
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
@@ -102,6 +107,11 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     fmt::print("{}: valid\n", scenario.path);
     for (const Workload* network : networks(scenario)) {
         fmt::print("{}", network_text(network_size(*network, scenario.phases.front().sequence)));
+    }
+    if (const BatchTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
+        fmt::print("{}\n{}", batches.title, aligned(batches.cells, batches.cells.front().size() - 1));
+    } else if (scenario.learning) {
+        fmt::print("{}\n", learning_text(scenario));
     }
     fmt::print("{}", space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {

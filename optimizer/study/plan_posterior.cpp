@@ -2,13 +2,14 @@
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/measured/scaled_cluster.hpp"
+#include "model/base/median.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/learning_error.hpp"
 #include "search/near_bounds.hpp"
 
 #include <fmt/format.h>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,12 +27,6 @@ namespace prismopt {
 namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 1.0 : values[values.size() / 2];
-}
 
 bool drawn(const EvaluatedPoint& point) { return !point.objectives.empty(); }
 
@@ -62,10 +57,10 @@ public:
         constexpr std::size_t enough = 5;
         const auto own = ratios_.find({gpus, objective});
         if (own != ratios_.end() && own->second.size() >= enough) {
-            return median(own->second);
+            return median_of(own->second);
         }
         const auto any = ratios_.find({all, objective});
-        return any == ratios_.end() ? 1.0 : median(any->second);
+        return any == ratios_.end() ? 1.0 : median_of(any->second);
     }
 
 private:
@@ -159,18 +154,6 @@ private:
 
 constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
 
-/// Values of equal probability of the critical batch, [draw], in an order that follows no other draw.
-std::vector<Learning> critical_batches(const Learning& learning)
-{
-    constexpr std::size_t step = 101;  // has no factor in common with their number
-    std::vector<Learning> draws(posterior_draws, learning);
-    for (std::size_t d = 0; d < posterior_draws; ++d) {
-        const double below = (static_cast<double>(d * step % posterior_draws) + 0.5) / posterior_draws;
-        draws[d].critical_batch *= std::exp(learning.spread * quantile(boost::math::normal(), below));
-    }
-    return draws;
-}
-
 /// Position of a name, which is added if it is new.
 int position_of(const std::string& name, std::vector<std::string>& names)
 {
@@ -220,6 +203,21 @@ std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant
         positions[name_of(constants[k])] = k;
     }
     return positions;
+}
+
+/// As the problem of a study, for plans that ran although their predicted memory is too large.
+Problem without_memory_limit(Problem problem)
+{
+    problem.memory_headroom = no_memory_limit;
+    return problem;
+}
+
+/// The first of two benches on which the plan fits into memory.
+HardwareBench& bench_with_memory(const StudyModel& model, const Point& point, HardwareBench& limited, HardwareBench& unlimited)
+{
+    const auto bound = limited.of(model.designs.hardware(point)).bound(model.designs.plan(point));
+    const auto* refusal = std::get_if<Infeasible>(&bound);
+    return refusal != nullptr && refusal->reason == Reason::out_of_memory ? unlimited : limited;
 }
 
 /// Of the accelerator's memory, by the fullest GPU.
@@ -276,17 +274,21 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
         plans_.push_back(known_of(model, point, gradients, networks_));
         contender.memory_share = share_of_memory(model, point, gradients.bench());
         if (model.scenario.learning) {
-            const Phase& phase = gradients.bench().problem(model.designs.hardware(point)).phases[model.scenario.learning->phase];
-            contender.batch = static_cast<double>(phase.sequence) * phase.global_batch;
+            const Learning& learning = *model.scenario.learning;
+            const std::vector<Phase>& phases = gradients.bench().problem(model.designs.hardware(point)).phases;
+            contender.global_batch = phases[learning.phase + learning.ramp.size()].global_batch;
         }
     }
     std::vector<std::size_t> observed;  // [row that was measured]: position in learned_
+    const Problem any_memory = without_memory_limit(model.problem);
+    HardwareBench unlimited(model.scenario, any_memory);
     for (const MeasuredPlan& plan : measured) {
         const Point point = model.designs.space().point(plan.index);
-        MeasuredAndPredicted both{plan, absent, share_of_memory(model, point, gradients.bench()), absent};
+        HardwareBench& bench = bench_with_memory(model, point, gradients.bench(), unlimited);
+        MeasuredAndPredicted both{plan, absent, share_of_memory(model, point, bench), absent};
         bool known_before = false;
         if (plan.step_s > 0.0) {
-            both.predicted_s = mean_step(model, point, gradients.bench());
+            both.predicted_s = mean_step(model, point, bench);
             const PlanOfPosterior known = known_of(model, point, gradients, networks_);
             LearnedStep step = step_of(model, point, gradients, known, fitted_);
             step.measured_s = plan.step_s;
@@ -324,7 +326,11 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     without_delta_ = drawn({.delta = false}, pause);
     log_memory_ = draw(memory_, posterior_draws, model_.scenario.seed);
     if (model.scenario.learning) {
-        learning_ = critical_batches(*model.scenario.learning);
+        for (const Contender& contender : contenders_) {
+            if (!longer_.contains(contender.global_batch)) {
+                longer_[contender.global_batch] = longer_by_learning(model.scenario, contender.global_batch, posterior_draws);
+            }
+        }
     }
 }
 
@@ -422,20 +428,6 @@ std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) co
     return members;
 }
 
-double PlanPosterior::longer_by_learning(const Contender& contender, std::size_t draw) const
-{
-    if (learning_.empty()) {
-        return 1.0;
-    }
-    const Learning& expected = *model_.scenario.learning;
-    double all = 0.0;  // tokens
-    for (const Phase& phase : model_.scenario.phases) {
-        all += phase.tokens;
-    }
-    const double share = model_.scenario.phases[expected.phase].tokens / all;
-    return 1.0 + share * (tokens_at(learning_[draw], contender.batch) / tokens_at(expected, contender.batch) - 1.0);
-}
-
 JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective,
                                 StepPosterior::Components components) const
 {
@@ -448,7 +440,7 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
         for (const std::size_t i : members) {
             const Contender& contender = contenders_[i];
             const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
-                                  (of_training ? longer_by_learning(contender, d) : 1.0);
+                                  (of_training && !longer_.empty() ? longer_.at(contender.global_batch)[d] : 1.0);
             const auto tried = ran_.find(contender.index);
             const bool fits = tried != ran_.end() ? tried->second : contender.memory_share * memory <= 1.0;
             result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());

@@ -26,7 +26,7 @@ struct Contender {
     bool drawn = false;  // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
     std::vector<double> values;  // [objective]: predicted
     double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU
-    double batch = 0.0;          // of the phase that [learning] is about, in tokens; 0: there is no such section
+    int global_batch = 0;        // of the phase that [learning] is about, in sequences; 0: there is no such section
 };
 
 /// What was measured of a plan of a study.
@@ -86,8 +86,6 @@ private:
     std::vector<StepObservation> observations() const;
     /// How the scenario's predictions differ from the catalog's, as a logarithm.
     double shift_of(const PlanOfPosterior& plan) const;
-    /// How much longer the training of a contender is if the critical batch is that of a draw.
-    double longer_by_learning(const Contender& contender, std::size_t draw) const;
     /// Draws of log(actual / predicted) of the contenders, by the scenario's predictions.
     std::vector<double> drawn(StepPosterior::Components components, const Pause& pause) const;
 
@@ -103,10 +101,10 @@ private:
     MemoryError memory_;
     std::map<std::uint64_t, bool> ran_;  // whether a measured plan fitted into memory
     StepPosterior steps_;
-    std::vector<double> log_ratios_;     // [draw * contenders + contender]
-    std::vector<double> without_delta_;  // the same without the discrepancy of plans
-    std::vector<double> log_memory_;     // [draw]
-    std::vector<Learning> learning_;     // [draw]; empty: the scenario has none
+    std::vector<double> log_ratios_;             // [draw * contenders + contender]
+    std::vector<double> without_delta_;          // the same without the discrepancy of plans
+    std::vector<double> log_memory_;             // [draw]
+    std::map<int, std::vector<double>> longer_;  // runs, by global batch [draw]; empty: the scenario has no [learning]
 };
 
 /// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several times per

@@ -2,6 +2,7 @@
 
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/scenario/batch_stability.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/commands/log.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -64,14 +65,13 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
 /// The phase that all of these reasons are of; empty: there is none, or it is the first.
 std::string later_phase(const std::vector<Rejected>& rejected)
 {
-    std::set<std::string> phases;
+    std::set<int> phases;
     for (const Rejected& reason : rejected) {
         if (reason.count > 0 && !names_no_plan(reason.reason)) {
-            const std::size_t place = reason.reason.rfind(" in phase ");
-            phases.insert(place == std::string::npos ? "" : reason.reason.substr(place + 4));
+            phases.insert(phase_of(reason.reason));
         }
     }
-    return phases.size() == 1 ? *phases.begin() : "";
+    return phases.size() == 1 && *phases.begin() > 1 ? fmt::format("phase {}", *phases.begin()) : "";
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ StudyPlan plan_study(const StudyModel& model)
         }
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    for (const std::string& note : {model.scenario.older_keys, idle_nodes_text(model.scenario)}) {
+    for (const std::string& note :
+         {model.scenario.older_keys, idle_nodes_text(model.scenario), batch_stability_text(model.scenario)}) {
         if (!note.empty()) {
             log_warning(note);
         }
@@ -131,8 +132,8 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
         }
         text += fmt::format("\n  {}: {} ({})", rejected.reason, rejected.count, share_of(rejected.count, counts.examined));
         if (!rejected.nearest.empty()) {
-            const bool bytes = rejected.miss > 0.0 &&
-                               rejected.reason.starts_with(name(Reason::out_of_memory));  // other reasons have other units
+            const bool bytes =
+                rejected.miss > 0.0 && is_of(rejected.reason, Reason::out_of_memory);  // other reasons have other units
             memory = memory || bytes;
             const std::string by = bytes ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9) : "";
             text += fmt::format("; the closest plan{}: {}", by, rejected.nearest);

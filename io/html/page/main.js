@@ -22,6 +22,7 @@ startGains();
 startFront();
 startBestPlans();
 startTable();
+startBatches();
 startDistributions();
 startBreakdown();
 startTimeline();

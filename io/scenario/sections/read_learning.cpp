@@ -16,19 +16,25 @@ constexpr Range reference_range{"batch to which the tokens of the phase belong, 
 constexpr Range critical_range{
     "critical batch in tokens: the batch at which tokens and steps to the same loss are both twice their minimum", 1, 1e12,
     "20e6"};
-constexpr Range loss_range{"loss at the end of the phase in nats per token, for a law that depends on it", 0.01, 100, "2.5"};
+constexpr Range loss_range{"loss at the end of the phase in nats per token, for a formula that depends on it", 0.01, 100, "2.5"};
 constexpr Range factor_range{"factor by which the critical batch may be too high or too low, with 95 % probability", 1, 1000, "2",
                              Range::Ends::open_low};
+constexpr Range trained_range{"tokens trained so far at the reference batch", 0, 1e18, "100e9"};
+constexpr Range critical_then_range{"critical batch in tokens at that point", 0, 1e12, "4e6"};
+constexpr Range stage_tokens_range{"tokens to train at this batch", 1, 1e18, "252e6"};
+constexpr Range stage_batch_range{"global batch in sequences", 1, 100'000'000, "512"};
+constexpr Range rate_range{"peak learning rate, to compare the largest batch with those of published runs", 0, 1, "8e-5",
+                           Range::Ends::open_low};
 constexpr Range most_range{"largest global batch in sequences at which training is stable", 1, 100'000'000, "4096"};
 
 /// Published critical batches differ by factors of two and more (docs/learning.md). An assumption.
 constexpr double usual_factor = 2.0;
 
-std::vector<std::string> law_names()
+std::vector<std::string> formula_names()
 {
     std::vector<std::string> names;
-    for (const CriticalBatchLaw& law : critical_batch_laws()) {
-        names.emplace_back(law.name);
+    for (const CriticalBatchFormula& formula : critical_batch_formulas()) {
+        names.emplace_back(formula.name);
     }
     return names;
 }
@@ -37,13 +43,71 @@ std::vector<std::string> law_names()
 struct LearningKeys {
     std::optional<int> phase;
     double reference_batch = 0.0;
-    std::optional<double> critical_batch;
+    std::vector<CriticalBatch> critical_batch;
     std::string source;
-    const CriticalBatchLaw* law = nullptr;
+    const CriticalBatchFormula* formula = nullptr;
     std::optional<double> loss;
     double factor = usual_factor;
+    std::vector<RampStage> ramp;
     std::optional<int> max_global_batch;
+    std::optional<double> learning_rate;
 };
+
+const Fields<CriticalBatch>& critical_batch_fields()
+{
+    static const auto fields = Fields<CriticalBatch>("[[learning.critical_batch]]", "the critical batch at one point of a run")
+                                   .amount("tokens", &CriticalBatch::tokens, trained_range)
+                                   .required()
+                                   .amount("batch", &CriticalBatch::batch, critical_then_range)
+                                   .required();
+    return fields;
+}
+
+const Fields<RampStage>& ramp_fields()
+{
+    static const auto fields =
+        Fields<RampStage>("[[learning.ramp]]", "a part of the phase, before the rest, with a batch of its own")
+            .amount("tokens", &RampStage::tokens, stage_tokens_range)
+            .required()
+            .integer("global_batch", &RampStage::global_batch, stage_batch_range)
+            .required();
+    return fields;
+}
+
+/// A number, or numbers of tokens and batches of which each two are connected by a line.
+std::vector<CriticalBatch> read_critical_batch(const Value& value)
+{
+    if (!value.is_list()) {
+        return {{0.0, value.amount(critical_range)}};
+    }
+    std::vector<CriticalBatch> points;
+    for (const Value& element : value.list("{ tokens = 0, batch = 1e6 }")) {
+        Table table = element.table("{ tokens = 0, batch = 1e6 }");
+        CriticalBatch point;
+        critical_batch_fields().read_whole(table, Keys::all, point);
+        if (!points.empty() && point.tokens <= points.back().tokens) {
+            table.find("tokens")->fail({"is not more than that of the point before", "points are in the order of the run",
+                                        "sort them by tokens, and give each number of tokens once"});
+        }
+        points.push_back(point);
+    }
+    return points;
+}
+
+std::vector<RampStage> read_ramp(const Value& value)
+{
+    std::vector<RampStage> ramp;
+    for (const Value& element : value.list("{ tokens = 252e6, global_batch = 512 }")) {
+        Table table = element.table("{ tokens = 252e6, global_batch = 512 }");
+        ramp_fields().read_whole(table, Keys::all, ramp.emplace_back());
+    }
+    return ramp;
+}
+
+ValueShape list_of(const SectionTable& (*section)())
+{
+    return {.kind = ValueShape::Kind::section, .section = section, .list = true};
+}
 
 const Fields<LearningKeys>& learning_fields()
 {
@@ -52,38 +116,56 @@ const Fields<LearningKeys>& learning_fields()
         all.integer("phase", &LearningKeys::phase, phase_range)
             .amount("reference_batch", &LearningKeys::reference_batch, reference_range)
             .required()
-            .amount("critical_batch", &LearningKeys::critical_batch, critical_range)
+            .custom({"critical_batch",
+                     std::string(critical_range.meaning) + "; or a list of its values by the tokens trained so far",
+                     std::string(critical_range.example),
+                     {{.kind = ValueShape::Kind::number, .range = critical_range},
+                      {.kind = ValueShape::Kind::text},
+                      list_of([]() -> const SectionTable& { return critical_batch_fields(); })}},
+                    [](const Value& value, LearningKeys& keys, Keys) { keys.critical_batch = read_critical_batch(value); })
             .text("source", &LearningKeys::source, "measured on a 1B model", "where the critical batch is from")
-            .custom({"law", "published law of the critical batch", in_quotes(law_names().back()), {choice_shape(law_names)}},
+            .custom({"formula",
+                     "published formula of the critical batch",
+                     in_quotes(formula_names().back()),
+                     {choice_shape(formula_names)}},
                     [](const Value& value, LearningKeys& keys, Keys) {
-                        const std::string chosen = value.choice(law_names(), "laws of the critical batch");
-                        const auto laws = critical_batch_laws();
-                        keys.law = &*std::find_if(laws.begin(), laws.end(),
-                                                  [&chosen](const CriticalBatchLaw& law) { return law.name == chosen; });
+                        const std::string chosen = value.choice(formula_names(), "formulas of the critical batch");
+                        const auto formulas = critical_batch_formulas();
+                        keys.formula =
+                            &*std::find_if(formulas.begin(), formulas.end(),
+                                           [&chosen](const CriticalBatchFormula& formula) { return formula.name == chosen; });
                     })
             .number("loss", &LearningKeys::loss, loss_range)
             .number("factor", &LearningKeys::factor, factor_range)
-            .integer("max_global_batch", &LearningKeys::max_global_batch, most_range);
+            .custom({"ramp",
+                     "batches before that of the phase, in order; not together with global_batch in [space]",
+                     "[{ tokens = 252e6, global_batch = 512 }]",
+                     {list_of([]() -> const SectionTable& { return ramp_fields(); })}},
+                    [](const Value& value, LearningKeys& keys, Keys) { keys.ramp = read_ramp(value); })
+            .integer("max_global_batch", &LearningKeys::max_global_batch, most_range)
+            .number("learning_rate", &LearningKeys::learning_rate, rate_range);
         return all;
     }();
     return fields;
 }
 
-/// Either a law, with the loss where it needs one, or a critical batch with its source.
+/// Either a formula, with the loss where it needs one, or a critical batch with its source.
 void refuse_unclear_law(Table& table, const LearningKeys& keys)
 {
-    const std::string laws = fmt::format("{}", fmt::join(law_names(), ", "));
-    if (keys.law == nullptr) {
-        table.at("critical_batch", fmt::format("{}, or law = one of {}", critical_range.example, laws));
+    const std::string formulas = fmt::format("{}", fmt::join(formula_names(), ", "));
+    if (keys.formula == nullptr) {
+        table.at("critical_batch", fmt::format("{}, or formula = one of {}", critical_range.example, formulas));
         table.at("source", "source = \"measured on a 1B model\"");
     } else if (const auto given = table.find("critical_batch")) {
-        given->fail({"cannot be combined with law", "both give the critical batch", "remove one of the two"});
+        given->fail({"cannot be combined with formula", "both give the critical batch", "remove one of the two"});
+    } else if (const auto source = table.find("source")) {
+        source->fail({"has no effect", "the formula states its own source", "remove it"});
     }
-    const bool needs_loss = keys.law != nullptr && keys.law->variable == CriticalBatchLaw::Variable::loss;
+    const bool needs_loss = keys.formula != nullptr && keys.formula->variable == CriticalBatchFormula::Variable::loss;
     if (needs_loss) {
         table.at("loss", fmt::format("loss = {}", loss_range.example));
     } else if (const auto loss = table.find("loss")) {
-        loss->fail({"has no effect", "no law here depends on the loss", "remove it"});
+        loss->fail({"has no effect", "no formula here depends on the loss", "remove it"});
     }
 }
 
@@ -94,24 +176,58 @@ std::size_t phase_of(Table& table, const LearningKeys& keys, std::size_t phases)
     }
     const auto number = static_cast<std::size_t>(keys.phase.value_or(1));
     if (number > phases) {
-        table.find("phase")->fail({"is no phase", fmt::format("the scenario has {}", phases), "name one of them"});
+        table.find("phase")->fail({"does not exist", fmt::format("the number of phases is {}", phases), "name one of them"});
     }
     return number - 1;
 }
 
-void refuse_unstable_batches(Table& table, const Learning& learning)
+/// A batch in sequences where tokens are meant.
+void refuse_sequences(Table& table, const LearningKeys& keys, int sequence)
 {
-    if (learning.max_global_batch == 0) {
+    const auto refuse = [&](const char* key, double batch) {
+        if (batch < sequence) {
+            table.find(key)->fail(
+                {"is less than one sequence", fmt::format("a sequence has {} tokens", sequence),
+                 fmt::format("give the batch in tokens: {:.0f} for {:.6g} sequences", batch * sequence, batch)});
+        }
+    };
+    refuse("reference_batch", keys.reference_batch);
+    if (keys.critical_batch.size() == 1) {
+        refuse("critical_batch", keys.critical_batch.front().batch);
+    }
+}
+
+void refuse_unstable_batches(Table& table, const LearningKeys& keys, const Learning& learning)
+{
+    if (!keys.max_global_batch) {
         return;
     }
     int most = learning.as_given.global_batch;
     for (const int batch : learning.global_batch) {
         most = std::max(most, batch);
     }
-    if (most > learning.max_global_batch) {
+    for (const RampStage& stage : learning.ramp) {
+        most = std::max(most, stage.global_batch);
+    }
+    if (most > *keys.max_global_batch) {
         table.find("max_global_batch")
-            ->fail({"is less than a batch of the scenario", fmt::format("a phase or [space] has global_batch = {}", most),
-                    "raise it, or remove that batch"});
+            ->fail({"is less than a batch of the scenario",
+                    fmt::format("a phase, the ramp or [space] has global_batch = {}", most), "raise it, or remove that batch"});
+    }
+}
+
+void refuse_ramp(Table& table, const Learning& learning, const std::vector<Phase>& phases)
+{
+    const auto ramp = table.find("ramp");
+    if (!ramp) {
+        return;
+    }
+    if (!learning.global_batch.empty()) {
+        ramp->fail({"cannot be combined with global_batch in [space]", "a ramp belongs to one batch", "remove one of the two"});
+    }
+    if (phases.size() <= learning.ramp.size()) {
+        ramp->fail({"is longer than the run", fmt::format("the loss of the phase is reached in stage {}", phases.size()),
+                    "give it fewer tokens"});
     }
 }
 
@@ -127,24 +243,33 @@ void read_learning(Table table, Scenario& scenario)
     Learning learning;
     learning.phase = phase_of(table, keys, scenario.phases.size());
     learning.as_given = scenario.phases[learning.phase];
+    refuse_sequences(table, keys, learning.as_given.sequence);
     learning.reference_batch = keys.reference_batch;
-    learning.critical_batch = keys.critical_batch.value_or(0.0);
+    learning.critical = keys.critical_batch;
     learning.source = keys.source;
     constexpr double of_normal = 1.959964;  // 97.5 % quantile
     learning.spread = std::log(keys.factor) / of_normal;
-    if (keys.law != nullptr) {
-        const double tokens = learning.as_given.tokens;
-        const bool of_loss = keys.law->variable == CriticalBatchLaw::Variable::loss;
-        learning.critical_batch = keys.law->critical_batch(of_loss ? *keys.loss : tokens);
-        learning.source = fmt::format("{}, {}; {}", keys.law->name, keys.law->definition, keys.law->source);
-        const bool of_parameters = keys.law->range == CriticalBatchLaw::Range::parameters;
+    if (keys.formula != nullptr) {
+        double tokens = 0.0;  // of the run, to the end of the phase
+        for (std::size_t i = 0; i <= learning.phase; ++i) {
+            tokens += scenario.phases[i].tokens;
+        }
+        const bool of_loss = keys.formula->variable == CriticalBatchFormula::Variable::loss;
+        learning.critical = {{0.0, keys.formula->critical_batch(of_loss ? *keys.loss : tokens)}};
+        learning.source = fmt::format("{}, {}; {}", keys.formula->name, keys.formula->definition, keys.formula->source);
+        const bool of_parameters = keys.formula->range == CriticalBatchFormula::Range::parameters;
         const double size = of_parameters ? parameters_of(network_of(*networks(scenario).front())) : tokens;
-        learning.extrapolated = std::max(1.0, size / keys.law->range_end);
+        learning.extrapolated = std::max(1.0, size / keys.formula->range_end);
     }
-    learning.max_global_batch = keys.max_global_batch.value_or(0);
+    learning.learning_rate = keys.learning_rate.value_or(0.0);
+    learning.limited = keys.max_global_batch.has_value();
+    learning.ramp = keys.ramp;
     learning.global_batch = scenario.space.global_batch;
-    refuse_unstable_batches(table, learning);
-    scenario.phases[learning.phase] = at_batch(learning, learning.as_given.global_batch);
+    refuse_unstable_batches(table, keys, learning);
+    const std::vector<Phase> phases = phases_of(learning, learning.as_given.global_batch);
+    refuse_ramp(table, learning, phases);
+    const auto phase = scenario.phases.begin() + static_cast<std::ptrdiff_t>(learning.phase);
+    scenario.phases.insert(scenario.phases.erase(phase), phases.begin(), phases.end());
     if (!learning.global_batch.empty()) {
         scenario.hardware_parameters.push_back({.target = HardwareTarget::global_batch,
                                                 .name = "global_batch",

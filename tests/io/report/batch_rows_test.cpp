@@ -43,24 +43,26 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
     results.axes = {{"hardware", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
     results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
     results.evaluations = {point(1, 0, 90.0, 100.0), point(2, 0, 95.0, 99.0), point(3, 1, 80.0, 0.0), point(4, 1, 85.0, 88.0)};
-    results.front.emplace_back().index = 2;
+    FrontPoint& front = results.front.emplace_back();
+    front.index = 2;
+    front.objectives = {{.value = 98.0}, {.value = 3.0}};
     const std::vector<BatchRow> rows = batch_rows(scenario, results);
     ASSERT_EQ(rows.size(), 3U);
-    EXPECT_TRUE(rows[0].drawn);
     EXPECT_TRUE(rows[0].on_front);
-    EXPECT_THAT(rows[0].values, ElementsAre(99.0, 2.0));
-    EXPECT_FALSE(rows[1].drawn);
-    EXPECT_FALSE(rows[1].on_front);
-    EXPECT_THAT(rows[1].values, ElementsAre(80.0, 1.0));
+    EXPECT_THAT(rows[0].values, ElementsAre(98.0, 3.0)) << "as confirmed";
+    EXPECT_EQ(rows[0].bound, 98.0);
+    EXPECT_FALSE(rows[1].on_front) << "the plan on the front has another batch";
+    EXPECT_THAT(rows[1].values, ElementsAre(88.0, 2.0)) << "drawn, although another plan has a lower bound";
+    EXPECT_EQ(rows[1].bound, 80.0);
     EXPECT_TRUE(rows[2].values.empty());
     for (const BatchRow& row : rows) {
-        const Phase phase = at_batch(*scenario.learning, row.global_batch);
+        const Phase phase = phases_of(*scenario.learning, row.global_batch).front();
         EXPECT_EQ(row.tokens, phase.tokens);
         EXPECT_EQ(row.steps, phase.steps());
     }
     EXPECT_LT(rows[0].tokens, rows[1].tokens);
     EXPECT_GT(rows[0].steps, rows[1].steps);
-    const std::string text = batches_text(scenario, results);
+    const std::string text = batches_text(batch_table(scenario, results));
     EXPECT_THAT(text, HasSubstr("on the front"));
     EXPECT_THAT(text, HasSubstr("test"));
     EXPECT_EQ(text.find("extrapolated"), std::string::npos);
@@ -71,7 +73,7 @@ TEST(BatchRows, AreOfStudiesThatChooseTheBatch)
     std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     EXPECT_TRUE(batch_rows(parse_scenario(text, "small.toml"), {}).empty());
-    EXPECT_EQ(batches_text(parse_scenario(text, "small.toml"), {}), "");
+    EXPECT_EQ(batches_text(batch_table(parse_scenario(text, "small.toml"), {})), "");
 }
 
 }  // namespace

@@ -92,20 +92,47 @@ TEST(BatchAxis, TheReferenceBatchIsTheStudyWithoutLearning)
     EXPECT_GT(parsed(text_of(plans, other)).phases[0].tokens, plain.phases[0].tokens) << "trained at twice the reference batch";
 }
 
-TEST(BatchAxis, LawsGiveTheCriticalBatch)
+TEST(BatchAxis, FormulasGiveTheCriticalBatch)
 {
     const std::string of = "[learning]\nphase = 1\nreference_batch = 4096\n";
-    const Scenario tokens = parsed(text_of(plans + batches, of + "law = \"zhang-2024\"\n"));
-    EXPECT_NEAR(tokens.learning->critical_batch, 5 * 589 * 512, 5 * 512);  // 1e9 tokens
+    const Scenario tokens = parsed(text_of(plans + batches, of + "formula = \"zhang-2024\"\n"));
+    EXPECT_NEAR(tokens.learning->critical.front().batch, 5 * 589 * 512, 5 * 512);  // 1e9 tokens
     EXPECT_EQ(tokens.learning->extrapolated, 1.0);
     EXPECT_THAT(tokens.learning->source, HasSubstr("2410.21676"));
-    EXPECT_THAT(tokens.learning->source, HasSubstr("20 % more steps")) << "what the law calls critical";
-    const Scenario loss = parsed(text_of(plans + batches, of + "law = \"kaplan-2020\"\nloss = 2.5\nfactor = 3\n"));
-    EXPECT_NEAR(loss.learning->critical_batch, 2.55e6, 0.01e6);
+    EXPECT_THAT(tokens.learning->source, HasSubstr("20 % more steps")) << "what the formula calls critical";
+    const Scenario loss = parsed(text_of(plans + batches, of + "formula = \"kaplan-2020\"\nloss = 2.5\nfactor = 3\n"));
+    EXPECT_NEAR(loss.learning->critical.front().batch, 2.55e6, 0.01e6);
     EXPECT_NEAR(loss.learning->spread, std::log(3.0) / 1.96, 1e-4);
-    std::string more = text_of(plans + batches, of + "law = \"zhang-2024\"\n");
+    std::string more = text_of(plans + batches, of + "formula = \"zhang-2024\"\n");
     more.replace(more.find("tokens = 1e9"), 12, "tokens = 48e9");
     EXPECT_NEAR(parsed(more).learning->extrapolated, 2.0, 1e-12);
+    // The tokens of earlier phases count.
+    std::string second = more;
+    second.replace(second.find("phase = 1"), 9, "phase = 2");
+    const double all = parsed(second).phases[0].tokens + parsed(text_of(plans, "")).phases[1].tokens;
+    EXPECT_NEAR(parsed(second).learning->extrapolated, all / 24e9, 1e-9);
+}
+
+/// A ramp is phases of the same plan.
+TEST(BatchAxis, ARampIsPhases)
+{
+    const Scenario ramped =
+        parsed(text_of(plans, known + "ramp = [{ tokens = 10e6, global_batch = 2 }, { tokens = 1e8, global_batch = 4 }]\n"));
+    ASSERT_EQ(ramped.phases.size(), 4U);
+    EXPECT_EQ(ramped.phases[0].global_batch, 2);
+    EXPECT_EQ(ramped.phases[1].global_batch, 4);
+    EXPECT_EQ(ramped.phases[2].global_batch, 8);
+    EXPECT_EQ(ramped.phases[3].global_batch, parsed(text_of(plans, "")).phases[1].global_batch) << "of the other phase";
+    EXPECT_NEAR(ramped.phases[0].tokens, 10e6, 2 * 512);
+    EXPECT_LT(ramped.phases[2].tokens, 1e9 - 1.1e8);
+    const Scenario curve =
+        parsed(text_of(plans,
+                       "[learning]\nphase = 1\nreference_batch = 4096\nsource = \"a test\"\nramp = [{ tokens = 1e8, "
+                       "global_batch = 4 }]\ncritical_batch = [{ tokens = 0, batch = 1e3 }, { tokens = 1e8, batch = 10e3 }]\n"));
+    ASSERT_EQ(curve.learning->critical.size(), 2U);
+    EXPECT_EQ(curve.learning->critical[1].batch, 10e3);
+    EXPECT_LT(curve.phases[1].tokens, ramped.phases[2].tokens + 1e7)
+        << "small batches teach more while the critical batch is small";
 }
 
 TEST(BatchAxis, RefusesWhatHasNoPrice)
@@ -117,18 +144,35 @@ TEST(BatchAxis, RefusesWhatHasNoPrice)
     EXPECT_THAT(refused(plans + batches, ""), ThrowsMessage<InputError>(HasSubstr("needs [learning]")));
     EXPECT_THAT(refused(plans + batches, of), ThrowsMessage<InputError>(HasSubstr("critical_batch")));
     EXPECT_THAT(refused(plans + batches, of + "critical_batch = 1e4\n"), ThrowsMessage<InputError>(HasSubstr("source")));
-    EXPECT_THAT(refused(plans + batches, of + "law = \"kaplan-2020\"\n"), ThrowsMessage<InputError>(HasSubstr("loss")));
-    EXPECT_THAT(refused(plans + batches, of + "law = \"zhang-2024\"\nloss = 2\n"),
+    EXPECT_THAT(refused(plans + batches, of + "formula = \"kaplan-2020\"\n"), ThrowsMessage<InputError>(HasSubstr("loss")));
+    EXPECT_THAT(refused(plans + batches, of + "formula = \"zhang-2024\"\nloss = 2\n"),
                 ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_THAT(refused(plans + batches, known + "law = \"zhang-2024\"\n"),
-                ThrowsMessage<InputError>(HasSubstr("cannot be combined with law")));
+    EXPECT_THAT(refused(plans + batches, of + "formula = \"zhang-2024\"\nsource = \"x\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("has no effect")));
+    EXPECT_THAT(refused(plans, "[learning]\nphase = 1\nreference_batch = 8\ncritical_batch = 1e4\nsource = \"x\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("less than one sequence")));
+    EXPECT_THAT(refused(plans, of + "critical_batch = 20\nsource = \"x\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("less than one sequence")));
+    EXPECT_THAT(refused(plans + batches, known + "formula = \"zhang-2024\"\n"),
+                ThrowsMessage<InputError>(HasSubstr("cannot be combined with formula")));
     EXPECT_THAT(refused(plans + batches, known + "max_global_batch = 8\n"),
                 ThrowsMessage<InputError>(HasSubstr("less than a batch")));
     EXPECT_THAT(refused(plans, "[learning]\nreference_batch = 1\ncritical_batch = 1\nsource = \"x\"\n"),
                 ThrowsMessage<InputError>(HasSubstr("phase")));
     EXPECT_THAT(refused(plans, "[learning]\nphase = 3\nreference_batch = 1\ncritical_batch = 1\nsource = \"x\"\n"),
-                ThrowsMessage<InputError>(HasSubstr("is no phase")));
+                ThrowsMessage<InputError>(HasSubstr("does not exist")));
     EXPECT_THAT(refused(plans + "global_batch = [8, 8]\n", known), ThrowsMessage<InputError>(HasSubstr("twice")));
+    const std::string ramp = "ramp = [{ tokens = 1e6, global_batch = 2 }]\n";
+    EXPECT_THAT(refused(plans + batches, known + ramp),
+                ThrowsMessage<InputError>(HasSubstr("cannot be combined with global_batch")));
+    EXPECT_THAT(refused(plans, known + "ramp = [{ tokens = 2e9, global_batch = 4 }]\n"),
+                ThrowsMessage<InputError>(HasSubstr("longer than the run")));
+    EXPECT_THAT(refused(plans, known + "max_global_batch = 8\nramp = [{ tokens = 1e6, global_batch = 16 }]\n"),
+                ThrowsMessage<InputError>(HasSubstr("less than a batch")));
+    EXPECT_THAT(refused(plans, known + "ramp = [{ tokens = 1e6 }]\n"), ThrowsMessage<InputError>(HasSubstr("global_batch")));
+    std::string unsorted = known;
+    unsorted.replace(unsorted.find("10e3"), 4, "[{ tokens = 1e6, batch = 1e3 }, { tokens = 0, batch = 2e3 }]");
+    EXPECT_THAT(refused(plans, unsorted), ThrowsMessage<InputError>(HasSubstr("order of the run")));
 }
 
 }  // namespace
