@@ -235,8 +235,8 @@ def to_json(network):
 
 def summary(network, path):
     sums = network["totals"]
-    lines = [f"{network['name']}: {sums['parameters']:,} parameters, {sums['forward_flops'] / 1e9:.6g} GFLOP forward a sample of "
-             f"{network['tokens']} token{'s' if network['tokens'] > 1 else ''}"]
+    lines = [f"{network['name']}: {sums['parameters']:,} parameters, {sums['forward_flops'] / 1e9:.6g} GFLOP in the forward pass, "
+             f"per sample of {network['tokens']} token{'s' if network['tokens'] > 1 else ''}"]
     lines.append("  layers: " + ", ".join(f"{entry['count']} x {entry['layer']}" for entry in network["sequence"]))
     for key, text in (("not_understood", "counted as the memory traffic of their tensors, without FLOPs"),
                       ("without_meta_kernel", "ran on the CPU to learn the shapes of their results"),

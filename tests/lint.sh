@@ -9,8 +9,20 @@ usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --words [FILE..
   --format  fails where clang-format would change a file
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of build/release, on FILE... or on all sources
-  --words   prints lines of FILE..., or of all guides, with words of tests/words.txt, and spellings that codespell doubts; fails on none
+  --words   prints lines of FILE..., or of all guides and of the messages of commands and reports, with words of tests/words.txt, and
+            spellings in guides that codespell doubts; fails on none. It reads the string literals of C++ sources
 TEXT
+}
+
+# Prints the text of FILE...: all lines of a page, the string literals of a C++ source, after file name and line number.
+texts() {
+    local file
+    for file in "$@"; do
+        case $file in
+            *.cpp | *.hpp) grep -noE --with-filename '"([^"\\]|\\.)*"' "$file" | sed 's|\\n| |g' || true ;;
+            *) grep -n --with-filename '' "$file" || true ;;
+        esac
+    done
 }
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -47,15 +59,19 @@ case ${1:-} in
         if [[ $# -gt 0 ]]; then
             pages=("$@")
         else
-            mapfile -t pages < <(git ls-files '*.md')
+            mapfile -t pages < <(git ls-files '*.md' 'optimizer/commands/*.cpp' 'io/report/*.cpp')
         fi
+        read_texts=$(texts "${pages[@]}")
         while IFS=$'\t' read -r words instead; do
             if [[ -n $words && $words != \#* ]]; then
-                grep -nE --with-filename "$words" "${pages[@]}" | sed "s|\$|   [write: $instead]|" || true
+                grep -E "$words" <<< "$read_texts" | sed "s|\$|   [write: $instead]|" || true
             fi
         done < tests/words.txt
+        mapfile -t guides < <(printf '%s\n' "${pages[@]}" | grep -v '\.[ch]pp$')
         if command -v codespell > /dev/null; then
-            codespell "${pages[@]}" || true
+            if [[ ${#guides[@]} -gt 0 ]]; then
+                codespell "${guides[@]}" || true
+            fi
         else
             echo "lint.sh: codespell is missing, so spellings are not checked; bash jobs/install.sh --all installs it"
         fi

@@ -95,7 +95,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     return json;
 }
 
-/// Of the numbers of GPUs on the front, in the first objective that follows the step time.
+/// Of the numbers of GPUs on the front, in the first objective that is proportional to the step time.
 Json contests_of(const Results& results)
 {
     Json list = Json::array();

@@ -22,9 +22,9 @@ std::string line_of(const Contest& contest)
         points.push_back(plan->index);
     }
     const std::string list = points.size() < 2 ? ""
-                                               : fmt::format("; one of {} plans is best with {}: {}", points.size(),
+                                               : fmt::format("; one of {} plans with probability {}: {}", points.size(),
                                                              percent(contest.shortlist.back()->cover), fmt::join(points, ", "));
-    return fmt::format("  {:>6} GPUs: {} is best with {} (expected regret {:.1f} %){}\n", contest.gpus, first.index,
+    return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {:.1f} %){}\n", contest.gpus, first.index,
                        percent(first.best), 100.0 * first.regret, list);
 }
 
@@ -66,7 +66,7 @@ std::string best_plan_section(const Results& results)
     }
     return lines.empty()
                ? ""
-               : fmt::format("Best plans by {}, given the error of the model (prismopt shortlist says which to measure):\n{}\n",
+               : fmt::format("Best plans by {}, given the model error (prismopt shortlist lists the plans to measure):\n{}\n",
                              results.objectives[static_cast<std::size_t>(all.front().objective)].long_name, lines);
 }
 

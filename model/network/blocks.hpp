@@ -270,8 +270,8 @@ struct GatedDeltaBlock {
     static constexpr auto keys = std::tuple{
         needed_key("key_heads", &GatedDeltaBlock::key_heads, "query and key heads", "16"),
         needed_key("value_heads", &GatedDeltaBlock::value_heads, "value heads", "32"),
-        prismopt::key("key", &GatedDeltaBlock::key, "key head dimension", "128"),
-        prismopt::key("value", &GatedDeltaBlock::value, "value head dimension (v_head_dim)", "128"),
+        prismopt::key("key", &GatedDeltaBlock::key, "key head dimension (linear_key_head_dim)", "128"),
+        prismopt::key("value", &GatedDeltaBlock::value, "value head dimension (linear_value_head_dim)", "128"),
         prismopt::key("convolution", &GatedDeltaBlock::convolution, "kernel size of the short convolution before the scan", "4"),
         prismopt::key("chunk", &GatedDeltaBlock::chunk, "chunk length of the scan, in tokens", "64"),
         prismopt::key("by_channel", &GatedDeltaBlock::by_channel,

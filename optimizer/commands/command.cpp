@@ -23,7 +23,8 @@ const std::vector<ExitCode>& exit_codes()
         {exit_changed, "watch: the step times of the job have changed"},
         {exit_unexpected_level, "watch: the step times are outside the prediction interval, and have not changed"},
         {exit_call_again,
-         "stopped early: prismopt resume continues a search from its checkpoint; a dry run has printed its estimates so far"},
+         "stopped early, with a complete checkpoint: continue a search with prismopt resume; a dry run has printed partial "
+         "estimates"},
         {exit_failure, "any other failure"},
     };
     return list;
@@ -47,9 +48,9 @@ const std::vector<Command>& commands()
          validate_command},
         {"report", "RESULTS", "print the front as a table with its error intervals; write it as an HTML page, CSV or SVG",
          "prismopt report small.h5 --html small.html --csv small.csv", report_command},
-        {"shortlist", "RESULTS", "list the plans to measure, given the error of the model: those that may be the best",
+        {"shortlist", "RESULTS", "list the plans that may be the best, given the model error, so that they can be measured",
          "prismopt shortlist small.h5 --most 3", shortlist_command},
-        {"learn", "RESULTS", "say what measured step times of some plans mean for the others, and which plans to measure next",
+        {"learn", "RESULTS", "update the predictions of a study from measured step times, and list the plans to measure next",
          "prismopt learn small.h5 --measured measured.csv", learn_command},
         {"compare", "RESULTS...", "compare two or more results: joint front, gains, and what differs between the studies",
          "prismopt compare before.h5 after.h5 --html both.html", compare_command},
@@ -62,7 +63,7 @@ const std::vector<Command>& commands()
         {"calibrate", "FILE...", "fit the sections [variability] and [reliability] of a scenario to measured traces",
          "prismopt calibrate operations.csv.gz --out variability.toml", calibrate_command},
         {"check-model", "", "compare predictions with published measurements", "prismopt check-model", check_model_command},
-        {"numerics", "", "measure what number formats and attention kernels do to results and to trained weights",
+        {"numerics", "", "emulate number formats and attention kernels, and measure how far results and trained weights deviate",
          "prismopt numerics --format bf16,fp8-e4m3 --sequence 2048", numerics_command},
         {"inspect", "FILE", "show what a results file or a journal contains", "prismopt inspect small.h5.journal",
          inspect_command},

@@ -149,9 +149,8 @@ std::string measuring_guide(const Json& json, const std::string& target, const s
                             const std::map<std::uint64_t, std::string>& refused)
 {
     std::string text = fmt::format(
-        "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: the "
-        "mean of "
-        "so many is\nknown to {:.3g} % (95 %), if steps vary as predicted on one set of GPUs.\n",
+        "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: "
+        "their mean is\nthen accurate to {:.3g} % (95 %), if steps vary as predicted on one set of GPUs.\n",
         json["study"].get<std::string>(), results, target, 100.0 * json["precision"].get<double>());
     std::string rows;
     for (const Json& list : json["shortlists"]) {

@@ -104,8 +104,8 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "sequence-length", po::value<int>()->value_name("N"),
         "tokens per sequence (default: the usual length of the network, 4096 for most)")(
         "global-batch", po::value<int>()->value_name("N"),
-        "sequences per optimizer step (default: as the network was trained, if the catalog states it, else about four million "
-        "tokens, in a number of sequences that divides evenly among the GPUs; more if the number of GPUs has a large odd "
+        "sequences per optimizer step (default: the batch of the published training, if the catalog has it; otherwise about four "
+        "million tokens, rounded so that the sequences divide evenly among the GPUs; more if the number of GPUs has a large odd "
         "factor)")("tokens", po::value<std::string>()->value_name("N"),
                    "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
                    "network without a vocabulary)")(

@@ -29,14 +29,13 @@ std::size_t objective_of(const po::variables_map& values, const Results& results
         }
     }
     if (names.empty()) {
-        throw InputError(
-            "no objective of this study follows the step time, so its plans cannot be told apart by measuring steps");
+        throw InputError("no objective of this study is proportional to the step time, so measured steps cannot rank its plans");
     }
     const std::string name = values.count("objective") > 0 ? values["objective"].as<std::string>() : names.front();
     if (std::find(names.begin(), names.end(), name) == names.end()) {
         throw InputError(
-            fmt::format("--objective {} is not an objective of this study that follows the step time; choose from: {}", name,
-                        fmt::join(names, ", ")));
+            fmt::format("--objective {} is not an objective of this study that is proportional to the step time; choose from: {}",
+                        name, fmt::join(names, ", ")));
     }
     return static_cast<std::size_t>(std::find_if(results.objectives.begin(), results.objectives.end(),
                                                  [&](const ObjectiveInfo& o) { return o.name == name; }) -
@@ -122,10 +121,11 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
                         percent(plan["regret_after_measuring"]), percent(plan["chance_fits"]),
                         std::to_string(plan["steps_to_measure"].get<std::size_t>())});
     }
-    const std::string why = asked.most > 0
-                                ? fmt::format("the {} plans of least expected regret after measuring them", json["plans"].size())
-                                : fmt::format("the fewest plans that hold the best with {:.0f} %", 100.0 * asked.cover);
-    return fmt::format("\n{} GPUs: {}, of {} within 15 %\n{}", json["gpus"].get<int>(), why,
+    const std::string why =
+        asked.most > 0
+            ? fmt::format("the {} plans with the lowest expected regret after measuring them", json["plans"].size())
+            : fmt::format("the smallest set that contains the best plan with probability {:.0f} %", 100.0 * asked.cover);
+    return fmt::format("\n{} GPUs: {}; plans within 15 % of the best: {}\n{}", json["gpus"].get<int>(), why,
                        json["contenders"].get<std::size_t>(), aligned(rows, 1));
 }
 
@@ -134,12 +134,13 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
 void add_shortlist_options(po::options_description& options)
 {
     options.add_options()("cover", po::value<double>()->value_name("P"),
-                          "list the fewest plans that hold the best with this probability (default: 0.9)")(
+                          "list the smallest set of plans that contains the best one with this probability (default: 0.9)")(
         "most", po::value<std::int64_t>()->value_name("K"),
-        "list K plans instead: those of least expected regret once they are measured and the best of them is used")(
+        "list K plans instead, chosen so that measuring them and using the fastest has the lowest expected regret")(
         "objective", po::value<std::string>()->value_name("NAME"),
-        "objective to compare (default: the first that follows the step time)")(
-        "gpus", po::value<int>()->value_name("N"), "plans on N GPUs (default: on each number of GPUs of the front)")(
+        "objective to compare (default: the first one proportional to the step time)")(
+        "gpus", po::value<int>()->value_name("N"),
+        "list only plans on N GPUs (default: one list for each number of GPUs on the front)")(
         "precision", po::value<double>()->value_name("SHARE"), "precision of the mean of the measured steps (default: 0.01)");
 }
 
@@ -203,19 +204,17 @@ std::string shortlist_text(const Json& json, const Results& results, const Short
 {
     const ObjectiveInfo& objective = results.objectives[asked.objective];
     std::string text = fmt::format(
-        "Plans of {} that may be the best by {},\ngiven the error of the model ({} draws; extrapolating step times to drawn "
-        "constants errs by at most {:.1f} %).\n",
+        "Plans of {} that may be the best by {},\ngiven the model error ({} draws; the linear approximation in the fitted "
+        "constants has an error of at most {:.1f} %).\n",
         results.study.scenario_name, objective.long_name, posterior_draws, 100.0 * json["linearisation_error"].get<double>());
     for (const Json& list : json["shortlists"]) {
         text += list_text(list, objective, asked);
     }
     return text + fmt::format(
-                      "\nbest: probability of being the best. cover: that the best is this plan or one above. regret: expected "
-                      "excess over the "
-                      "best. after:\nthe same of the best of this plan and those above, once measured. fits: probability of "
-                      "fitting into "
-                      "memory. steps: to\nmeasure, for a mean that is known to {:.2g} %. ~: estimated from the plan's bound, not "
-                      "drawn.\n",
+                      "\nbest: probability of being the best. cover: probability that the best plan is this one or one above it. "
+                      "regret: expected\nexcess over the best plan. after: expected regret after measuring this plan and those "
+                      "above and using the fastest. fits:\nprobability of fitting into memory. steps: number of steps to measure "
+                      "for a mean accurate to {:.2g} %. ~: estimated from\nthe plan's bound, not drawn.\n",
                       100.0 * asked.precision);
 }
 

@@ -215,8 +215,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "line per rank: 0F0,0F1,0B0 ...); the schedule still determines which stages a rank holds")(
         "write-orders", po::value<std::string>()->value_name("FILE"), "write the task order of the plan as such a table")(
         "write-draws", po::value<std::string>()->value_name("FILE"),
-        "write the step times of the draws as CSV, one column per phase, without the factor common_step; the same draws of two "
-        "plans have the same random numbers")(
+        "write the step times of the draws as CSV, one column per phase, without the factor common_step; draws with the same "
+        "number use the same random numbers for all plans")(
         "search-order", po::value<int>()->value_name("HELD"),
         "search the task order with the shortest step at mean times, for a schedule that splits the backward pass (zb_h1, zb_h2, "
         "zb_v, v_half, v_min); a stage holds the activations of at most HELD (chunk, microbatch) pairs");
@@ -225,8 +225,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         "predict for known nodes instead of a random sample of GPUs: FILE is a table node,factor with the slowdown "
         "factor of each node; \"drawn\" draws one sample of nodes from the spatial distributions")(
         "scale-curve", po::bool_switch(),
-        "print the probability that a step is slower than without noise on 8 to 131,072 GPUs, by changing the number of replicas "
-        "(and, below one replica, the number of pipeline stages)")(
+        "print, for 8 to 131,072 GPUs, the probability that a step is slower than the noise-free step; the number of replicas "
+        "changes with the number of GPUs (below one replica, the number of pipeline stages)")(
         "assign-nodes", po::value<std::string>()->value_name("FILE"),
         "assign the fastest known nodes to stages and replicas for the lowest p99 step time (exhaustively if there "
         "are few assignments, otherwise by local search), and write the assignment to FILE: a table "

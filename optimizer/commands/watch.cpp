@@ -26,7 +26,7 @@ constexpr double day_s = 86'400.0;
 
 std::string trainer_help()
 {
-    std::string text = "form of the log (default: found from its first lines):";
+    std::string text = "format of the log (default: detected from its first lines):";
     for (const LogFormat& format : log_formats()) {
         text += fmt::format("\n  {}: {}", format.name, format.trainers);
     }
@@ -278,10 +278,10 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         "json", po::bool_switch(), "print JSON: one object, or with --follow one per line")(
         "false-alarm-days", po::value<double>()->value_name("D")->default_value(30.0, "30"),
         "mean time between false alarms, in days")("baseline", po::value<int>()->value_name("N")->default_value(200),
-                                                   "number of steps with which later ones are compared")(
+                                                   "number of initial steps that form the baseline")(
         "least-change", po::value<double>()->value_name("PERCENT")->default_value(0.25, "0.25"),
         "smaller changes are not reported")("swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
-                                            "change of the step time over a day, peak to peak, that is normal")(
+                                            "normal variation of the step time over a day, peak to peak")(
         "failures", po::value<double>()->value_name("N"), "failures of the job so far (default: restarts in the log)");
     const auto values = parse_options("watch", options, {"RESULTS LOG", 2}, words, call);
     if (!values || call.team.rank() != 0) {

@@ -67,8 +67,9 @@ bool has_changed(const WatchedJob& job) { return std::any_of(job.changes.begin()
 std::string remaining_text(const WatchedJob& job)
 {
     const RemainingRun& remaining = *job.remaining;
-    std::string text = fmt::format("failures so far: {:.0f} ({:.2f} expected), so the failure rate counts {:.2f} times\n",
-                                   job.failures, remaining.expected_failures, remaining.rate_factor);
+    std::string text =
+        fmt::format("failures so far: {:.0f} ({:.2f} expected); the forecast multiplies the failure rate by {:.2f}\n",
+                    job.failures, remaining.expected_failures, remaining.rate_factor);
     if (remaining.seconds.empty()) {
         return text + "completion: never, as failures occur faster than checkpoints and restarts\n";
     }
@@ -111,7 +112,7 @@ std::string level_text(const Baseline& baseline, const LevelCheck& level)
 {
     return fmt::format(
         "level: {:.4g} s per step in steps {} to {}; predicted {:.4g} s ({:.4g} to {:.4g} s with model error, 95 %): {}; "
-        "percentile {:.1f} ({:.1f} if the model were exact)",
+        "percentile {:.1f} ({:.1f} assuming the model is exact)",
         baseline.mean_s, baseline.first, baseline.last, level.predicted_s, level.low_s, level.high_s, name_of(level.verdict),
         100.0 * level.percentile, 100.0 * level.percentile_of_draws);
 }

@@ -160,7 +160,7 @@ void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw
 
 std::string added_fleets_text(int fleets)
 {
-    return fmt::format("{} fleets are drawn of the incumbents: their upper confidence limits need more than the last rung",
+    return fmt::format("draws {} fleets per incumbent: their upper confidence limits need more than the last rung provides",
                        fleets);
 }
 

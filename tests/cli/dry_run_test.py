@@ -61,7 +61,7 @@ class DryRun(CliTest):
             self.assertLess(int(rehearsed[1]), 272 / 2)
             found = self.run_program("search", toml, "--out", "study.h5", "--force")
             self.assertEqual(found.returncode, support.DONE, found.stderr)
-            added = [int(number) for number in re.findall(r"(\d+) fleets are drawn of the incumbents", found.stderr)]
+            added = [int(number) for number in re.findall(r"draws (\d+) fleets per incumbent", found.stderr)]
             self.assertEqual([number for number in added if number > fleets], added)
             self.assertEqual(bool(added), adds)
             with support.h5py.File(self.folder / "study.h5") as file:

@@ -33,12 +33,12 @@ class Shortlist(CliTest):
             self.assertAlmostEqual(total, 1)
         for point in report["front"]:
             self.assertTrue(0 <= point["numbers"]["chance_on_front"] <= 1)
-        self.assertIn("given the error of the model", self.output("report", "small.h5"))
+        self.assertIn("given the model error", self.output("report", "small.h5"))
 
     def test_without_a_posterior(self):
         self.output("search", support.SMALL, "--out", "without.h5", "--seed", "7", "--no-posterior")
         self.assertIsNone(json.loads(self.output("report", "without.h5", "--json"))["posterior"])
-        self.assertNotIn("given the error of the model", self.output("report", "without.h5"))
+        self.assertNotIn("given the model error", self.output("report", "without.h5"))
 
     def test_more_cover_takes_more_plans(self):
         for few, many in zip(self.listed("--cover", "0.5"), self.listed("--cover", "0.99")):

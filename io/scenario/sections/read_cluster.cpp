@@ -128,7 +128,7 @@ const Fields<NetworkTier>& torus_fields()
                         }
                     })
             .custom({"wrap",
-                     "for each axis, whether it is closed to a ring",
+                     "list of true or false: for each axis, whether it wraps around (a ring)",
                      "[true, true]",
                      {{.kind = ValueShape::Kind::boolean, .list = true}},
                      Need::required},
@@ -394,8 +394,8 @@ const Fields<Cluster>& cluster_fields()
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
             .custom({"learned",
-                     "file of what was learned from steps measured on this cluster, by prismopt learn --out; relative to the "
-                     "scenario",
+                     "file with the update from step times measured on this cluster, by prismopt learn --out; relative to "
+                     "the scenario",
                      in_quotes("learned.toml"),
                      {{.kind = ValueShape::Kind::text}}},
                     later)

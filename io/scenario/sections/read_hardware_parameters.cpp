@@ -137,8 +137,13 @@ const Fields<HardwareParameter>& hardware_parameter_fields()
             .choice("of", &HardwareParameter::target, "bandwidth", "hardware parameter that the search chooses")
             .required()
             .custom({"tier", "network tier, for parameters of a tier", in_quotes("node"), {{}}}, later)
-            .custom({"values", "values to choose from", R"(["450 GB/s", "900 GB/s"])", value_shapes(true)}, later)
-            .custom({"range", "lowest and highest value, instead of values; the strategy nlopt tunes in between",
+            .custom({"values",
+                     "values to choose from, in the unit of the parameter: bandwidth \"450 GB/s\", latency \"5 us\", "
+                     "memory \"192 GB\", compute \"989 TFLOP/s\", power \"700 W\"; numbers for group and oversubscription",
+                     R"(["450 GB/s", "900 GB/s"])", value_shapes(true)},
+                    later)
+            .custom({"range",
+                     "lowest and highest value, instead of values, in the same units; the strategy nlopt tunes in between",
                      R"(["450 GB/s", "1800 GB/s"])", value_shapes(true)},
                     later)
             .custom({"levels",
