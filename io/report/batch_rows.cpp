@@ -127,6 +127,7 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
     for (const int batch : learning.global_batch) {
         rows[batch] = rows_of(learning, batch).front();
     }
+    std::map<int, double> least;  // by batch, of the search; the front was drawn again
     std::map<std::uint64_t, const FrontPoint*> front;
     for (const FrontPoint& point : results.front) {
         front[point.index] = &point;
@@ -141,16 +142,18 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
             row.bound = std::min(row.bound, point.bounds.front());
             continue;
         }
-        const auto confirmed = front.find(point.index);
-        std::vector<double> values = values_of(confirmed == front.end() ? point.objectives : confirmed->second->objectives);
-        row.bound = std::min(row.bound, values.front());
-        if (row.values.empty() || values.front() < row.values.front()) {
-            row.on_front = confirmed != front.end();
-            row.values = std::move(values);
+        const double value = point.objectives.front().value;
+        if (!row.values.empty() && value >= least[*batch]) {
+            continue;
         }
+        const auto confirmed = front.find(point.index);
+        least[*batch] = value;
+        row.on_front = confirmed != front.end();
+        row.values = values_of(row.on_front ? confirmed->second->objectives : point.objectives);
     }
     std::vector<BatchRow> result;
     for (auto& [batch, row] : rows) {
+        row.bound = std::min(row.bound, row.values.empty() ? row.bound : row.values.front());
         result.push_back(std::move(row));
     }
     return result;

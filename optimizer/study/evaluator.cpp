@@ -103,6 +103,15 @@ std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleet
 }
 
 /// A seed of its own makes a round independent of all others: the generator is keyed by it.
+std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
+{
+    std::vector<double> result;
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        result.push_back(bounded[k] ? objectives[k]->bound(bound) : -std::numeric_limits<double>::infinity());
+    }
+    return result;
+}
+
 SamplerOptions StudyModel::sampler(const DrawSource& source) const
 {
     constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
@@ -130,14 +139,6 @@ Sweep Worker::sweep(const SweepRange& range)
     Sweep result;
     KeptBounds kept(range);
     std::vector<Rejected> by_model;
-    const auto objectives_of = [&](const NoiseFree& bound) {
-        std::vector<double> objectives;
-        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
-            objectives.push_back(model_.bounded[k] ? model_.objectives[k]->bound(bound)
-                                                   : -std::numeric_limits<double>::infinity());
-        }
-        return objectives;
-    };
     std::uint64_t unchecked = 0;
     NearBounds near(range.near.objective, range.near.best);
     std::uint64_t region = 0;
@@ -146,7 +147,7 @@ Sweep Worker::sweep(const SweepRange& range)
     };
     const auto checked = [](const NoiseFree& bound) { return bound.memory_bytes > 0.0; };
     Cutoff excluded([&](const NoiseFree& bound) {
-        const std::vector<double> objectives = objectives_of(bound);
+        const std::vector<double> objectives = model_.bounds_of(bound);
         return excludes(range.limits, objectives) && (checked(bound) || !may_be_near(objectives));
     });
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
@@ -163,7 +164,7 @@ Sweep Worker::sweep(const SweepRange& range)
         if (!checked(found)) {
             ++unchecked;
         } else {
-            const std::vector<double> objectives = objectives_of(found);
+            const std::vector<double> objectives = model_.bounds_of(found);
             if (may_be_near(objectives) && excludes(range.limits, objectives)) {
                 near.add({region, {index, objectives}});
             }

@@ -42,6 +42,8 @@ struct StudyModel {
     /// Plans of one region are alternatives to each other: those on the same number of GPUs.
     static std::uint64_t region(const ParallelPlan& plan) { return static_cast<std::uint64_t>(plan.gpus()); }
 
+    /// [objective]: minus infinity without a valid lower bound.
+    std::vector<double> bounds_of(const NoiseFree& bound) const;
     SamplerOptions sampler(const DrawSource& source) const;
     /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `safe` are infinite if the
     /// distributions are too skewed for that number.

@@ -28,98 +28,6 @@ namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
-bool drawn(const EvaluatedPoint& point) { return !point.objectives.empty(); }
-
-bool bounded(const EvaluatedPoint& point, std::size_t objective)
-{
-    return !point.bounds.empty() && std::isfinite(point.bounds[objective]) && point.bounds[objective] > 0.0;
-}
-
-/// How far drawn plans are above their bounds, by number of GPUs and objective.
-class AboveBounds {
-public:
-    AboveBounds(const Results& results, const std::vector<int>& gpus)
-    {
-        for (std::size_t i = 0; i < results.evaluations.size(); ++i) {
-            const EvaluatedPoint& point = results.evaluations[i];
-            for (std::size_t k = 0; drawn(point) && k < results.objectives.size(); ++k) {
-                if (bounded(point, k)) {
-                    const double ratio = point.objectives[k].value / point.bounds[k];
-                    ratios_[{gpus[i], k}].push_back(ratio);
-                    ratios_[{all, k}].push_back(ratio);
-                }
-            }
-        }
-    }
-
-    double of(int gpus, std::size_t objective) const
-    {
-        constexpr std::size_t enough = 5;
-        const auto own = ratios_.find({gpus, objective});
-        if (own != ratios_.end() && own->second.size() >= enough) {
-            return median_of(own->second);
-        }
-        const auto any = ratios_.find({all, objective});
-        return any == ratios_.end() ? 1.0 : median_of(any->second);
-    }
-
-private:
-    static constexpr int all = 0;
-    std::map<std::pair<int, std::size_t>, std::vector<double>> ratios_;
-};
-
-/// The plans of the results that may be the best of their number of GPUs.
-std::vector<Contender> contenders_of(const StudyModel& model, const Results& results)
-{
-    std::vector<int> gpus;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        gpus.push_back(model.designs.plan(point.point).gpus());
-    }
-    std::map<std::uint64_t, const FrontPoint*> confirmed;
-    for (const FrontPoint& point : results.front) {
-        confirmed[point.index] = &point;
-    }
-    const AboveBounds above(results, gpus);
-    std::vector<Contender> all;
-    for (std::size_t i = 0; i < results.evaluations.size(); ++i) {
-        const EvaluatedPoint& point = results.evaluations[i];
-        Contender contender{point.index, gpus[i], drawn(point), {}, 0.0};
-        const auto front = confirmed.find(point.index);
-        for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-            contender.values.push_back(front != confirmed.end() ? front->second->objectives[k].value
-                                       : contender.drawn        ? point.objectives[k].value
-                                       : bounded(point, k)      ? point.bounds[k] * above.of(gpus[i], k)
-                                                                : absent);
-        }
-        all.push_back(std::move(contender));
-    }
-    std::set<std::size_t> chosen;
-    for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        if (!follows_step(results.objectives[k].units)) {
-            continue;
-        }
-        std::map<int, std::vector<std::size_t>> by_gpus;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (!std::isnan(all[i].values[k])) {
-                by_gpus[all[i].gpus].push_back(i);
-            }
-        }
-        for (auto& [size, members] : by_gpus) {
-            std::stable_sort(members.begin(), members.end(),
-                             [&](std::size_t a, std::size_t b) { return all[a].values[k] < all[b].values[k]; });
-            const double limit = (1.0 + near_best) * all[members.front()].values[k];
-            for (std::size_t m = 0; m < std::min(members.size(), most_near) && all[members[m]].values[k] <= limit; ++m) {
-                chosen.insert(members[m]);
-            }
-        }
-    }
-    std::vector<Contender> result;
-    for (const std::size_t i : chosen) {
-        result.push_back(std::move(all[i]));
-    }
-    return result;
-}
-
 /// Gradients on the hardware variants of a study.
 class VariantGradients {
 public:
@@ -251,7 +159,7 @@ double mean_step(const StudyModel& model, const Point& point, HardwareBench& ben
 PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured,
                              const Pause& pause)
     : model_(model), objectives_(results.objectives), fitted_(fitted_model()), learned_constants_(fitted_.constants.size(), 0.0),
-      contenders_(contenders_of(model, results)),
+      contenders_(contenders_of(model, results, pause)),
       steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
 {
     for (const Workload* network : networks(model.scenario)) {
@@ -268,16 +176,10 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     }
     memory_ = before.empty() ? MemoryError{.deviation = steps_.discrepancy().memory} : before.memory;
     VariantGradients gradients(model, fitted_);
-    for (Contender& contender : contenders_) {
+    for (const Contender& contender : contenders_) {
         pause();
         const Point point = model.designs.space().point(contender.index);
         plans_.push_back(known_of(model, point, gradients, networks_));
-        contender.memory_share = share_of_memory(model, point, gradients.bench());
-        if (model.scenario.learning) {
-            const Learning& learning = *model.scenario.learning;
-            const std::vector<Phase>& phases = gradients.bench().problem(model.designs.hardware(point)).phases;
-            contender.global_batch = phases[learning.phase + learning.ramp.size()].global_batch;
-        }
     }
     std::vector<std::size_t> observed;  // [row that was measured]: position in learned_
     const Problem any_memory = without_memory_limit(model.problem);

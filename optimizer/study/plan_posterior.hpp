@@ -6,6 +6,7 @@
 #include "io/results/results.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "optimizer/parallel/stop.hpp"
+#include "optimizer/study/contenders.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "search/shortlist.hpp"
 
@@ -18,16 +19,6 @@ namespace prismopt {
 
 /// Draws of the posterior of a study.
 inline constexpr std::size_t posterior_draws = 256;
-
-/// A plan within 15 % of the best of its number of GPUs in some objective.
-struct Contender {
-    std::uint64_t index = 0;
-    int gpus = 0;
-    bool drawn = false;  // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
-    std::vector<double> values;  // [objective]: predicted
-    double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU
-    int global_batch = 0;        // of the phase that [learning] is about, in sequences; 0: there is no such section
-};
 
 /// What was measured of a plan of a study.
 struct MeasuredPlan {

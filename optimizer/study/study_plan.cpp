@@ -76,6 +76,19 @@ std::string later_phase(const std::vector<Rejected>& rejected)
 
 }  // namespace
 
+namespace {
+
+std::string learned_times_text(const Scenario& scenario)
+{
+    return scenario.learned.times.empty() || scenario.workloads.size() < 2
+               ? ""
+               : "[cluster] learned has times of single networks, which a study of several networks does not use; it uses the "
+                 "learned "
+                 "constants alone";
+}
+
+}  // namespace
+
 /// The exact search uses the few rungs of the scenario, because each simultaneous limit costs confidence. Successive halving uses
 /// the first and last rung of the scenario and doublings between them.
 StudyPlan plan_study(const StudyModel& model)
@@ -95,8 +108,8 @@ StudyPlan plan_study(const StudyModel& model)
         }
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    for (const std::string& note :
-         {model.scenario.older_keys, idle_nodes_text(model.scenario), batch_stability_text(model.scenario)}) {
+    for (const std::string& note : {model.scenario.older_keys, idle_nodes_text(model.scenario),
+                                    batch_stability_text(model.scenario), learned_times_text(model.scenario)}) {
         if (!note.empty()) {
             log_warning(note);
         }

@@ -41,7 +41,7 @@ class Learning(support.CliTest):
         self.assertLess(sum(row["tokens"] for row in rows), 1e10)  # smaller batches need fewer tokens
         self.assertIn("Batch ramp", self.output("report", "ramp.h5"))
         for phase, batch in ((1, 16), (2, 32), (3, 64)):
-            self.assertIn(f"--global-batch-size {batch}", self.output("export", "ramp.h5", "--format", "megatron", "--phase", str(phase)))
+            self.assertIn(f"--global-batch-size {batch}", self.output("export", "ramp.h5", "--target", "megatron", "--phase", str(phase)))
         self.assertIn("Global batch", self.output("report", "ramp.h5", "--html", "ramp.html") + (self.folder / "ramp.html").read_text())
 
 

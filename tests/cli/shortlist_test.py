@@ -79,7 +79,7 @@ class Shortlist(CliTest):
         gpus = ("--gpus", str(self.listed("--most", "1")[0]["gpus"]))
         plan = self.listed("--most", "1")[0]["plans"][0]["point"]
         text = pathlib.Path(support.SMALL).read_text()
-        self.write(text.replace('accelerator = "a100-80gb"', 'accelerator = { base = "a100-80gb", memory = "6 GB" }'), "tight.toml")
+        self.write(text.replace('accelerator = "a100-sxm-40gb"', 'accelerator = "a100-sxm-40gb"\naccelerator_override = { memory = "4 GB" }'), "tight.toml")
         self.output("search", "tight.toml", "--out", "tight.h5")
         found = json.loads(self.output("learn", "tight.h5", "--measured", self.write(f"point,step_time_s\n{plan},1\n", "ran.csv"), *gpus, "--json"))
         self.assertGreater(found["measured"][0]["predicted_memory_share"], 1)

@@ -1,0 +1,155 @@
+#include "optimizer/study/contenders.hpp"
+
+#include "model/base/median.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+#include "search/near_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+bool is_known(double bound) { return std::isfinite(bound) && bound > 0.0; }
+
+/// How far drawn plans are above their bounds, by number of GPUs and objective.
+class AboveBounds {
+public:
+    void add(const Contender& drawn, const std::vector<double>& bounds)
+    {
+        for (std::size_t k = 0; k < bounds.size(); ++k) {
+            if (is_known(bounds[k])) {
+                const double ratio = drawn.values[k] / bounds[k];
+                ratios_[{drawn.gpus, k}].push_back(ratio);
+                ratios_[{all, k}].push_back(ratio);
+            }
+        }
+    }
+
+    double of(int gpus, std::size_t objective) const
+    {
+        constexpr std::size_t enough = 5;
+        const auto own = ratios_.find({gpus, objective});
+        if (own != ratios_.end() && own->second.size() >= enough) {
+            return median_of(own->second);
+        }
+        const auto any = ratios_.find({all, objective});
+        return any == ratios_.end() ? 1.0 : median_of(any->second);
+    }
+
+private:
+    static constexpr int all = 0;
+    std::map<std::pair<int, std::size_t>, std::vector<double>> ratios_;
+};
+
+/// Those that are near the best of their number of GPUs.
+std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vector<ObjectiveInfo>& objectives)
+{
+    std::set<std::size_t> chosen;
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        if (!follows_step(objectives[k].units)) {
+            continue;
+        }
+        std::map<int, std::vector<std::size_t>> by_gpus;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!std::isnan(all[i].values[k])) {
+                by_gpus[all[i].gpus].push_back(i);
+            }
+        }
+        for (auto& [size, members] : by_gpus) {
+            std::stable_sort(members.begin(), members.end(),
+                             [&](std::size_t a, std::size_t b) { return all[a].values[k] < all[b].values[k]; });
+            const double limit = (1.0 + near_best) * all[members.front()].values[k];
+            for (std::size_t m = 0; m < std::min(members.size(), most_near) && all[members[m]].values[k] <= limit; ++m) {
+                chosen.insert(members[m]);
+            }
+        }
+    }
+    std::vector<Contender> result;
+    for (const std::size_t i : chosen) {
+        result.push_back(std::move(all[i]));
+    }
+    return result;
+}
+
+/// Values of a plan that was not drawn from its bounds, times how far drawn plans are above theirs.
+void take_bounds(Contender& contender, const std::vector<double>& bounds, const AboveBounds& above)
+{
+    for (std::size_t k = 0; k < bounds.size(); ++k) {
+        contender.values[k] =
+            is_known(bounds[k]) ? bounds[k] * above.of(contender.gpus, k) : std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
+/// All plans of the results, by index. What was not drawn is judged by its stored bounds.
+std::vector<Contender> all_plans(const StudyModel& model, const Results& results)
+{
+    std::map<std::uint64_t, const FrontPoint*> confirmed;
+    for (const FrontPoint& point : results.front) {
+        confirmed[point.index] = &point;
+    }
+    AboveBounds above;
+    std::vector<Contender> all(results.evaluations.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const EvaluatedPoint& point = results.evaluations[i];
+        all[i].index = point.index;
+        all[i].gpus = model.designs.plan(point.point).gpus();
+        all[i].drawn = !point.objectives.empty();
+        all[i].values.resize(results.objectives.size(), std::numeric_limits<double>::quiet_NaN());
+        const auto front = confirmed.find(point.index);
+        for (std::size_t k = 0; all[i].drawn && k < all[i].values.size(); ++k) {
+            all[i].values[k] = (front != confirmed.end() ? front->second->objectives : point.objectives)[k].value;
+        }
+        if (all[i].drawn) {
+            above.add(all[i], point.bounds);
+        }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all[i].drawn) {
+            take_bounds(all[i], results.evaluations[i].bounds, above);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const Pause& pause)
+{
+    std::vector<Contender> near = near_the_best(all_plans(model, results), results.objectives);
+    // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight; these are.
+    AboveBounds above;
+    std::vector<std::vector<double>> bounds;
+    HardwareBench bench(model.scenario, model.problem);
+    for (Contender& contender : near) {
+        pause();
+        const Point point = model.designs.space().point(contender.index);
+        const std::size_t variant = model.designs.hardware(point);
+        const auto bound = bench.of(variant).bound(model.designs.plan(point));
+        const auto* plan = std::get_if<NoiseFree>(&bound);
+        contender.memory_share = plan == nullptr ? std::numeric_limits<double>::infinity()
+                                                 : plan->memory_bytes / bench.problem(variant).cluster.accelerator.memory.si;
+        bounds.push_back(plan == nullptr ? std::vector<double>{} : model.bounds_of(*plan));
+        if (contender.drawn) {
+            above.add(contender, bounds.back());
+        }
+        if (model.scenario.learning) {
+            const Learning& learning = *model.scenario.learning;
+            contender.global_batch = bench.problem(variant).phases[learning.phase + learning.ramp.size()].global_batch;
+        }
+    }
+    for (std::size_t i = 0; i < near.size(); ++i) {
+        if (!near[i].drawn) {
+            take_bounds(near[i], bounds[i], above);
+        }
+    }
+    return near_the_best(std::move(near), results.objectives);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,29 @@
+#pragma once
+
+/// Plans of a study that may be the best.
+
+#include "io/results/results.hpp"
+#include "optimizer/parallel/stop.hpp"
+#include "optimizer/study/evaluator.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace prismopt {
+
+/// A plan within 15 % of the best of its number of GPUs in some objective.
+struct Contender {
+    std::uint64_t index = 0;
+    int gpus = 0;
+    bool drawn = false;  // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
+    std::vector<double> values;  // [objective]: predicted
+    double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU
+    int global_batch = 0;        // of the phase that [learning] is about, in sequences; 0: there is no such section
+};
+
+/// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans within 15 % of the best, in index
+/// order. What was not drawn is judged by its bound from the whole noise-free step, times how far the drawn plans are above
+/// theirs. `pause` is called for each plan; its exceptions pass through.
+std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const Pause& pause);
+
+}  // namespace prismopt
