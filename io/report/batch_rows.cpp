@@ -77,6 +77,9 @@ std::string value_text(double value, const ObjectiveInfo& objective)
     if (!std::isfinite(value)) {
         return "-";
     }
+    if (value == std::round(value) && objective.units != "s") {
+        return fmt::format("{:.0f}", value);  // a number of GPUs
+    }
     const ReadingUnit unit = reading_unit(objective.units, value);
     return fmt::format("{:.4g} {}", value / unit.size, unit.name);
 }
