@@ -6,6 +6,7 @@
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/toml/fields.hpp"
 #include "io/toml/nearest.hpp"
 #include "model/network/network.hpp"
 
@@ -15,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -165,32 +167,42 @@ std::vector<int> context_choices(int sequence, int gpus)
 
 /// Axes on which trainers differ: what a scenario lists where plans are for one of them.
 struct TrainerAxes {
-    std::string_view trainer;
-    std::string_view schedule;
-    std::string_view sharding;
+    std::string trainer;
+    std::string schedule;
+    std::string sharding;
     std::string_view order;
 };
-constexpr std::string_view plain_schedules =
-    "schedule = [\"1f1b\", \"interleaved\"]   # also: gpipe, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v\n";
+
+std::string plain_schedules()
+{
+    std::vector<std::string> others = enum_names<Schedule>();
+    std::erase_if(others, [](const std::string& name) { return name == "1f1b" || name == "interleaved"; });
+    return fmt::format("schedule = [\"1f1b\", \"interleaved\"]   # also: {}\n", fmt::join(others, ", "));
+}
+
 constexpr std::string_view both_orders =
     "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # order of the parallel dimensions over the GPUs, innermost first\n";
-constexpr TrainerAxes any_trainer{"", plain_schedules, "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n",
-                                  both_orders};
-constexpr std::array<TrainerAxes, 3> trainer_axes{{
-    {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
-     "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3 (Megatron FSDP)\n", both_orders},
-    {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
-     "sharding = [\"zero1\"]                 # none, zero1\n", both_orders},
-    {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # also: gpipe, zb_h1, zb_h2\n",
-     "sharding = [\"none\", \"zero2\", \"zero3\"]   # zero2 and zero3 (FSDP): without pipelines only\n",
-     "order = [\"tp-dp-pp\"]                 # its device mesh puts stages outermost\n"},
-}};
 
-const TrainerAxes& axes_for(const std::string& trainer)
+TrainerAxes any_trainer()
 {
+    return {"", plain_schedules(), "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3\n", both_orders};
+}
+
+/// What a trainer runs.
+TrainerAxes axes_for(const std::string& trainer)
+{
+    const std::array<TrainerAxes, 3> trainer_axes{{
+        {"megatron", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
+         "sharding = [\"zero1\"]                 # none, zero1, zero2, zero3 (Megatron FSDP)\n", both_orders},
+        {"bridge", "schedule = [\"1f1b\", \"interleaved\"]   # the schedules of Megatron\n",
+         "sharding = [\"zero1\"]                 # none, zero1\n", both_orders},
+        {"torchtitan", "schedule = [\"1f1b\", \"interleaved\", \"zb_v\", \"dualpipe_v\"]   # also: gpipe, zb_h1, zb_h2\n",
+         "sharding = [\"none\", \"zero2\", \"zero3\"]   # zero2 and zero3 (FSDP): without pipelines only\n",
+         "order = [\"tp-dp-pp\"]                 # its device mesh puts stages outermost\n"},
+    }};
     const auto found =
         std::find_if(trainer_axes.begin(), trainer_axes.end(), [&](const TrainerAxes& a) { return a.trainer == trainer; });
-    return found == trainer_axes.end() ? any_trainer : *found;
+    return found == trainer_axes.end() ? any_trainer() : *found;
 }
 
 std::string recompute_axis(const StarterChoice& choice)
@@ -227,7 +239,7 @@ std::string space(const Workload& workload, const StarterChoice& choice, const s
     }
     const int sequence = choice.sequence;
     const int gpus = choice.gpus;
-    const TrainerAxes& own = axes_for(choice.trainer);
+    const TrainerAxes own = axes_for(choice.trainer);
     const auto tp = powers_of_two(std::min(8, std::min(node, gpus)),
                                   [&](int value) { return node % value == 0 && workload.splits_by(value); });
     const bool one_stage = workload.find<ResidualConvolutionBlock>() != nullptr;  // skip connections do not cross stages
