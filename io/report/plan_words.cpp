@@ -73,7 +73,9 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
     for (const Axis& axis : results.axes) {
         if (axis.labels.size() > 1 && axis.name != except && has_effect(results, point, axis.name) &&
             std::find(told.begin(), told.end(), axis.name) == told.end()) {
-            text += fmt::format(" {} {}", axis.name, *label(results, point.point, axis.name));
+            // The label of hardware names its parameters.
+            text +=
+                fmt::format(" {}{}", axis.name == hardware_axis ? "" : axis.name + " ", *label(results, point.point, axis.name));
         }
     }
     return text;
