@@ -46,7 +46,8 @@ void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
         case HardwareTarget::memory_bandwidth: accelerator.memory_bandwidth.si = value; break;
         case HardwareTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
         case HardwareTarget::workload:
-        case HardwareTarget::global_batch: break;
+        case HardwareTarget::global_batch:
+        case HardwareTarget::precision: break;
         case HardwareTarget::power:
             scale_peaks(accelerator, clock_at(value / accelerator.power.si));
             accelerator.power.si = value;
@@ -80,7 +81,8 @@ double value_of(const HardwareParameter& parameter, const Cluster& cluster)
         case HardwareTarget::compute: return cluster.accelerator.peak_bf16.si;
         case HardwareTarget::power: return cluster.accelerator.power.si;
         case HardwareTarget::workload:
-        case HardwareTarget::global_batch: break;
+        case HardwareTarget::global_batch:
+        case HardwareTarget::precision: break;
     }
     return 0.0;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks and global batches.
+/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks, global batches and
+/// precisions.
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
@@ -18,7 +19,7 @@ namespace prismopt {
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
 /// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained; global_batch, in
-/// sequences.
+/// sequences; precision, of the products of linear layers.
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -30,7 +31,8 @@ enum class HardwareTarget {
     compute,
     power,
     workload,
-    global_batch
+    global_batch,
+    precision
 };
 template <>
 inline constexpr auto names_of<HardwareTarget> =
@@ -49,10 +51,10 @@ struct HardwareParameter {
     HardwareTarget target = HardwareTarget::bandwidth;
     std::size_t tier = 0;                // for parameters of a tier
     std::string name;                    // "node.bandwidth", "memory"
-    std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of workload: 0, 1, ...
+    std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of choices: 0, 1, ...
     bool continuous = false;             // any value from the first to the last level may be tuned
     DollarsPerSecond price_per_unit{};   // per GPU and SI unit above (or below) the cluster's value
-    std::vector<std::string> choices{};  // of workload: names of the networks, by level
+    std::vector<std::string> choices{};  // names of networks or precisions, by level
 };
 
 /// Returns the value of the hardware parameter in this cluster, in SI units.

@@ -29,7 +29,7 @@ Estimate tail_ratio(const TimeDistribution& d)
 }
 
 // A median may lie below the mean, so the noise-free step does not bound it.
-constexpr std::array<Objective, 19> rows{{
+constexpr std::array<Objective, 20> rows{{
     {"training_time_p99", "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
      [](const NoiseFree& b) { return b.training_p99_s; }, 0.99},
     {"training_time_p95", "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
@@ -53,6 +53,8 @@ constexpr std::array<Objective, 19> rows{{
      [](const NoiseFree& b) { return b.gpus * b.training_s / 3600.0; }, 0.0, true},
     {"memory", "B", "memory of the fullest GPU", [](const Prediction& p) { return Estimate::exact(p.memory.total().si); },
      [](const NoiseFree& b) { return b.memory_bytes; }},
+    {"deviation", "1", "RMS deviation of operators in the precision, relative to the reference",
+     [](const Prediction& p) { return Estimate::exact(p.deviation); }, [](const NoiseFree& b) { return b.deviation; }},
     {"gpus", "1", "GPUs that the job uses", [](const Prediction& p) { return Estimate::exact(p.gpus); },
      [](const NoiseFree& b) { return b.gpus; }},
     // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.

@@ -22,6 +22,7 @@ struct NoiseFree {
     double training_p95_s = 0.0;
     double training_p99_s = 0.0;
     double cost_p99_usd = 0.0;
+    double deviation = 1.0;  // Problem::deviation
 };
 
 struct Objective {

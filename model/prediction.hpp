@@ -75,6 +75,7 @@ struct Prediction {
     Estimate cost_usd;           // GPUs, with spares, * price * p99 training time
     Estimate expected_cost_usd;  // the same at the mean training time
     double gpu_price_usd_per_h = 0.0;
+    double deviation = 1.0;  // Problem::deviation
     int gpus = 0;
 };
 

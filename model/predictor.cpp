@@ -200,6 +200,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         bound.training_p99_s += least_training_time_quantile(own_s * (productive_p99_s / productive_s), part.model, 0.99);
     }
     bound.gpus = most_gpus(plan);
+    bound.deviation = problem_.deviation;
     if (!(bound.training_s < longest_run_s)) {
         return Infeasible{Reason::never_ends, "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
     }
@@ -237,7 +238,7 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
         const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares);
         shortest_s = &cutoff.shortest_s_.try_emplace(run, std::numeric_limits<double>::infinity()).first->second;
         if (steps.front().mean_s >= *shortest_s) {
-            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision)};
+            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
         }
     }
     const auto bound = bound_of_run(plan, steps);
@@ -445,6 +446,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.ettr = productive.mean / result.training.mean.value;
     result.run = outlook(problem_, run, histories, result, confidence);
     constexpr double hour_s = 3600.0;
+    result.deviation = problem_.deviation;
     result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;

@@ -37,7 +37,8 @@ struct Problem {
     NoiseTables noise;
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
     Power power{};
-    Seconds deadline{};  // zero: none
+    Seconds deadline{};      // zero: none
+    double deviation = 1.0;  // of the results of operators in its precision, relative to a reference
 };
 
 /// Step times, [phase][draw], as sample_steps() returns them for one range of draws.

@@ -312,6 +312,7 @@ Json study_json(const ReportedStudy& study)
     json["price"] = notes.price;
     json["job"] = job_json(notes);
     json["named"] = named_json(results);
+    json["precisions_note"] = notes.numerics;
     const BatchTable& batches = notes.batch_table;
     json["batches"] = {{"title", batches.title}, {"cells", batches.cells}, {"note", batches.note}};
     for (const ObjectiveInfo& objective : results.objectives) {

@@ -276,6 +276,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
         text += '\n';
         text += batches_text(notes.batch_table);
     }
+    text += notes.numerics.empty() ? "" : notes.numerics + "\n";
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "

@@ -230,6 +230,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
     json["global_batches"] = batches(results, notes);
+    json["precisions_note"] = text_or_null(notes.numerics);
     json["columns"] = columns();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

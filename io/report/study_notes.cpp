@@ -54,6 +54,7 @@ StudyNotes study_notes(const Results& results)
         notes.idle_nodes = idle_nodes_text(scenario);
         notes.batches = batch_rows(scenario, results);
         notes.batch_table = batch_table(scenario, results);
+        notes.numerics = numerics_text(scenario);
         return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program

@@ -28,6 +28,7 @@ struct StudyNotes {
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
     BatchTable batch_table;
+    std::string numerics;  // what choices of precision cost and deviate; empty: none
 };
 StudyNotes study_notes(const Results& results);
 

@@ -21,6 +21,7 @@ constexpr const char* powers = "power.toml";
 constexpr const char* prices = "prices.toml";
 constexpr const char* hosts = "hosts.toml";
 constexpr const char* batches = "batch_runs.toml";
+constexpr const char* numerics = "numerics.toml";
 
 /// By file name; parsed once.
 const TomlFile& parsed(const std::string& name)
@@ -142,6 +143,38 @@ std::vector<BatchRun> batch_runs()
         runs.push_back(named(batches, name, fields));
     }
     return runs;
+}
+
+namespace {
+
+constexpr Range deviation_range{"RMS deviation", 0, 1e6, "0.002"};
+
+/// The row of this list for which `matches` holds.
+template <class Matches>
+FormatDeviation measured_deviation(const char* list, const std::string& format, const char* backward, const Matches& matches)
+{
+    const TomlFile& file = parsed(numerics);
+    for (const Value& value : Table(file.root, file).at(list, "").list("")) {
+        Table row = value.table("");
+        if (row.at("format", "").text("") == format && matches(row)) {
+            return {row.at("forward", "").number(deviation_range), row.at(backward, "").number(deviation_range)};
+        }
+    }
+    throw InputError(
+        fmt::format("model/catalog/{} has no row of {} for {}; run prismopt numerics --write", numerics, list, format));
+}
+
+}  // namespace
+
+FormatDeviation linear_deviation(const std::string& format)
+{
+    return measured_deviation("linear", format, "gradients", [](Table&) { return true; });
+}
+
+FormatDeviation attention_deviation(const std::string& format, const std::string& kernel)
+{
+    return measured_deviation("attention", format, "backward",
+                              [&kernel](Table& row) { return row.at("kernel", "").text("") == kernel; });
 }
 
 std::optional<ListPrice> list_price(const std::string& accelerator)

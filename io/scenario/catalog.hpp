@@ -36,6 +36,16 @@ struct BatchRun {
 };
 std::vector<BatchRun> batch_runs();
 
+/// RMS deviation of an operator's result from FP64, in units of the RMS of that.
+struct FormatDeviation {
+    double forward = 0.0;
+    double backward = 0.0;  // of gradients
+};
+/// Of products of linear layers in a number format, as measured by `prismopt numerics`.
+FormatDeviation linear_deviation(const std::string& format);
+/// Of attention with operands in a number format: kernel "plain" or "flash".
+FormatDeviation attention_deviation(const std::string& format, const std::string& kernel);
+
 /// What a step's batch counts of a catalog network.
 struct UsualSample {
     std::string name = "sequence";

@@ -27,7 +27,8 @@ ParameterWriting writing(HardwareTarget target)
         case HardwareTarget::oversubscription:
         case HardwareTarget::group:
         case HardwareTarget::workload:
-        case HardwareTarget::global_batch: break;
+        case HardwareTarget::global_batch:
+        case HardwareTarget::precision: break;
         case HardwareTarget::memory: return {"GB", 1e9};
         case HardwareTarget::compute: return {"TFLOP/s", 1e12};
         case HardwareTarget::power: return {"W", 1.0};
@@ -37,7 +38,7 @@ ParameterWriting writing(HardwareTarget target)
 
 std::string parameter_text(const HardwareParameter& parameter, double value)
 {
-    if (parameter.target == HardwareTarget::workload) {
+    if (!parameter.choices.empty()) {
         return fmt::format("{}={}", parameter.name, parameter.choices[static_cast<std::size_t>(value)]);
     }
     if (parameter.target == HardwareTarget::global_batch) {
@@ -48,15 +49,15 @@ std::string parameter_text(const HardwareParameter& parameter, double value)
 }
 
 /// Whether only the levels are possible: others are no choices, or have no known price.
-bool has_only_levels(HardwareTarget target)
+bool has_only_levels(const HardwareParameter& parameter)
 {
-    return target == HardwareTarget::workload || target == HardwareTarget::global_batch;
+    return !parameter.choices.empty() || parameter.target == HardwareTarget::global_batch;
 }
 
 /// The value in what parameter_text() wrote.
 std::optional<double> hardware_value(const HardwareParameter& parameter, const std::string& text)
 {
-    if (has_only_levels(parameter.target)) {
+    if (has_only_levels(parameter)) {
         const auto at = std::find_if(parameter.levels.begin(), parameter.levels.end(),
                                      [&](double level) { return parameter_text(parameter, level) == text; });
         return at == parameter.levels.end() ? std::nullopt : std::optional(*at);
@@ -79,6 +80,29 @@ std::optional<double> value_at(const Scenario& scenario, HardwareTarget target, 
                                                        : std::optional(values[found - scenario.hardware_parameters.begin()]);
 }
 
+Workload workload_at(const Scenario& scenario, std::span<const double> values)
+{
+    const auto network = value_at(scenario, HardwareTarget::workload, values);
+    Workload workload = network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload;
+    if (const auto precision = value_at(scenario, HardwareTarget::precision, values)) {
+        workload.precision = scenario.space.precision[static_cast<std::size_t>(*precision)];
+    }
+    return workload;
+}
+
+/// Nothing if no number of tokens makes up for the precision.
+std::optional<std::vector<Phase>> all_phases_at(const Scenario& scenario, std::span<const double> values,
+                                                const Workload& workload)
+{
+    std::vector<Phase> phases = scenario.phases;
+    if (const auto batch = value_at(scenario, HardwareTarget::global_batch, values)) {
+        phases[scenario.learning->phase] = phases_of(*scenario.learning, static_cast<int>(*batch)).front();  // no ramp beside it
+    }
+    const auto gap = scenario.numerics.loss_gap.find(workload.precision);
+    return gap == scenario.numerics.loss_gap.end() ? phases
+                                                   : phases_despite_gap(std::move(phases), workload, gap->second.expected());
+}
+
 }  // namespace
 
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values)
@@ -88,18 +112,19 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
     if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
         return std::nullopt;
     }
-    const auto network = value_at(scenario, HardwareTarget::workload, values);
-    return Variant{std::move(*hardware), network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload,
-                   phases_at(scenario, values)};
+    Workload workload = workload_at(scenario, values);
+    const double deviation = precision_deviation(workload.precision, scenario.numerics.reference);
+    const bool chosen = value_at(scenario, HardwareTarget::precision, values).has_value();
+    auto phases = all_phases_at(scenario, values, workload);
+    if (!phases || (chosen && deviation > scenario.numerics.max_deviation)) {
+        return std::nullopt;
+    }
+    return Variant{std::move(*hardware), std::move(workload), std::move(*phases), deviation};
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values)
 {
-    std::vector<Phase> phases = scenario.phases;
-    if (const auto batch = value_at(scenario, HardwareTarget::global_batch, values)) {
-        phases[scenario.learning->phase] = phases_of(*scenario.learning, static_cast<int>(*batch)).front();  // no ramp beside it
-    }
-    return phases;
+    return *all_phases_at(scenario, values, workload_at(scenario, values));
 }
 
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)
@@ -169,7 +194,8 @@ std::string_view parameter_units(HardwareTarget target)
         case HardwareTarget::oversubscription:
         case HardwareTarget::group:
         case HardwareTarget::workload:
-        case HardwareTarget::global_batch: return "1";
+        case HardwareTarget::global_batch:
+        case HardwareTarget::precision: return "1";
         case HardwareTarget::memory: return "B";
         case HardwareTarget::compute: return "FLOP/s";
         case HardwareTarget::power: return "W";

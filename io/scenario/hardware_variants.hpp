@@ -16,12 +16,14 @@ struct Variant {
     Hardware hardware;
     Workload workload;          // trained on it
     std::vector<Phase> phases;  // of the training
+    double deviation = 1.0;     // of its precision, relative to the reference: precision_deviation()
 };
 
 /// The phases of the variant with the parameters at these values.
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values);
 
-/// The variant with the hardware parameters at these values; empty if tiers do not nest or the price exceeds the limit.
+/// The variant with the hardware parameters at these values; empty if tiers do not nest, the price or the deviation of the
+/// precision exceeds its limit, or no number of tokens makes up for the precision.
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values);
 
 /// All feasible combinations of levels, the first hardware parameter varying slowest. Throws InputError if there is none.

@@ -179,6 +179,31 @@ void refuse_free_batches(const Scenario& scenario, Table& top)
     }
 }
 
+/// A precision without an effect on learning would be a free choice, too. The choice is a hardware parameter without a price.
+void take_precisions(Scenario& scenario, Table& top)
+{
+    const std::vector<Precision>& choices = scenario.space.precision;
+    if (choices.empty()) {
+        return;
+    }
+    const Value list = *top.find("space")->table("").find("precision");
+    if (!scenario.numerics.judged) {
+        list.fail({"needs [numerics]", "fewer bits are faster, and a search would otherwise ignore what they do to learning",
+                   "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
+    }
+    HardwareParameter parameter{.target = HardwareTarget::precision, .name = "precision"};
+    for (const Precision precision : choices) {
+        if (scenario.cluster.accelerator.peak(precision).si <= 0.0) {
+            list.fail({fmt::format("has {}, which the accelerator does not support", name(precision)),
+                       fmt::format("{} has no peak rate for it", scenario.cluster.accelerator.name),
+                       "remove it, or give the peak rate in accelerator_override in [cluster]"});
+        }
+        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
+        parameter.choices.emplace_back(name(precision));
+    }
+    scenario.hardware_parameters.push_back(std::move(parameter));
+}
+
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
 void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
 {
@@ -317,6 +342,8 @@ Fields<Scenario> made_scenario_fields()
     });
     all.custom(section_key("space", space_table, Need::required),
                [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
+    all.custom(section_key("numerics", numerics_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_numerics(in(value), s); });
     all.custom(section_key("learning", learning_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::required),
@@ -368,6 +395,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     apply_learned(scenario);
     scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
     refuse_missing_precision(scenario, top);
+    take_precisions(scenario, top);
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};

@@ -4,6 +4,7 @@
 /// columns of its results are generated from this list.
 
 #include "model/base/units.hpp"
+#include "model/hardware/hardware.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
@@ -45,7 +46,9 @@ struct SpaceSettings {
     std::vector<Offload> offload{Offload::none};
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as in [reliability]
     std::vector<int> spares{as_configured};               // by default as in [reliability]
-    std::vector<int> global_batch{};  // sequences; empty: those of the phases. Not of a plan, but of the training
+    // Not of a plan, but of the training:
+    std::vector<int> global_batch{};     // sequences; empty: those of the phases
+    std::vector<Precision> precision{};  // empty: that of the workload
 };
 
 /// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.

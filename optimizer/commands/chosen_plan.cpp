@@ -27,6 +27,7 @@ Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Varia
     scenario.reliability = std::move(variant.hardware.reliability);
     scenario.workload = std::move(variant.workload);
     scenario.phases = std::move(variant.phases);
+    scenario.numerics.loss_gap.clear();  // the phases have its tokens
     scenario.hardware = {values};
     return scenario;
 }

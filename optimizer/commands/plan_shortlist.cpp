@@ -45,7 +45,7 @@ std::size_t objective_of(const po::variables_map& values, const Results& results
 /// Steps whose mean is known to `precision` (95 %), if they vary as the plan's steps on one set of GPUs do.
 std::size_t steps_to_measure(StoredStudy& study, const Point& point, double precision)
 {
-    constexpr int fleets = 16;
+    constexpr int fleets = block_fleets;
     constexpr int steps = 16;
     const Problem& problem = study.problem(point);
     Predictor predictor(problem);

@@ -113,6 +113,9 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     } else if (scenario.learning) {
         fmt::print("{}\n", learning_text(scenario));
     }
+    if (const std::string precisions = numerics_text(scenario); !precisions.empty()) {
+        fmt::print("{}\n", precisions);
+    }
     fmt::print("{}", space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {
         fmt::print("{}\n", sample->plans.empty() ? none_found_text(*sample)

@@ -240,6 +240,7 @@ private:
         problem_.reliability = std::move(variant->hardware.reliability);
         problem_.workload = std::move(variant->workload);
         problem_.phases = std::move(variant->phases);
+        problem_.deviation = variant->deviation;
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {

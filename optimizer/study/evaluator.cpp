@@ -28,7 +28,9 @@ constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
-    return {s.workload, s.phases, s.cluster, s.reliability, s.memory_headroom, std::move(tables), nullptr, s.power, s.deadline};
+    const double deviation = precision_deviation(s.workload.precision, s.numerics.reference);
+    return {s.workload,        s.phases, s.cluster, s.reliability, s.memory_headroom,
+            std::move(tables), nullptr,  s.power,   s.deadline,    deviation};
 }
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)

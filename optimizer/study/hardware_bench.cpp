@@ -28,6 +28,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     problem->reliability = std::move(chosen.hardware.reliability);
     problem->workload = std::move(chosen.workload);
     problem->phases = std::move(chosen.phases);
+    problem->deviation = chosen.deviation;
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor)}).first->second;
 }

@@ -48,6 +48,10 @@ class Shortlist(CliTest):
             self.assertEqual(covers, sorted(covers))
             self.assertGreaterEqual(covers[-1], 0.99)
             self.assertTrue(all(plan["steps_to_measure"] >= 2 for plan in many["plans"]))
+        # A tenth of the error takes a hundred times the steps.
+        steps = [self.listed("--precision", precision)[0]["plans"][0]["steps_to_measure"] for precision in ("0.001", "0.0001")]
+        self.assertGreater(steps[0], 2)
+        self.assertAlmostEqual(steps[1] / steps[0], 100, delta=100 / steps[0] + 1)
 
     def test_measuring_more_plans_leaves_less_regret(self):
         for listed in self.listed("--most", "3"):

@@ -29,7 +29,8 @@ double si_of(HardwareTarget target, const Value& value)
         case HardwareTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
         case HardwareTarget::power: return value.quantity<Watts>("700 W").si;
         case HardwareTarget::workload:
-        case HardwareTarget::global_batch: break;  // are no [[knob]]
+        case HardwareTarget::global_batch:
+        case HardwareTarget::precision: break;  // are no [[knob]]
     }
     return 0.0;
 }

@@ -483,6 +483,11 @@ constexpr PlanAxis<int> batch_axis{
     1,
     100'000'000};
 
+constexpr PlanAxis<Precision> precision_axis{
+    "precision", nullptr, &SpaceSettings::precision,
+    "precisions of the products of linear layers, whose effect on learning [numerics] states; default: that of the workload",
+    "fp8"};
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -567,6 +572,7 @@ const SectionTable& space_table()
         space.add(layout_key());
         space.add(workload_key());
         space.add(key_of(batch_axis));
+        space.add(key_of(precision_axis));
         return space;
     }();
     return table;
@@ -585,6 +591,9 @@ void read_space(Table table, Scenario& scenario)
     });
     if (const auto value = table.find(batch_axis.name)) {
         read_axis(*value, batch_axis, networks, space);
+    }
+    if (const auto value = table.find(precision_axis.name)) {
+        read_axis(*value, precision_axis, networks, space);
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();

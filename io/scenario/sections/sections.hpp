@@ -30,6 +30,8 @@ const SectionTable& workload_table();
 const SectionTable& cluster_table();
 const SectionTable& reliability_table();
 const SectionTable& space_table();
+const SectionTable& numerics_table();
+void read_numerics(Table table, Scenario& scenario);  // after [space]
 const SectionTable& learning_table();
 const SectionTable& objectives_table();
 const SectionTable& hardware_parameter_table();

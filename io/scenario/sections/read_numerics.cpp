@@ -1,0 +1,164 @@
+#include "io/scenario/sections/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+constexpr Range factor_range{"largest deviation, as a multiple of that of the reference", 0, 1e9, "25", Range::Ends::open_low};
+constexpr Range gap_range{"relative increase of the loss at equal tokens", 0, 1, "0.0025"};
+
+struct MaxDeviation {
+    Precision reference = Precision::bf16;
+    double factor = 0.0;
+};
+
+const Fields<MaxDeviation>& max_deviation_fields()
+{
+    static const auto fields = Fields<MaxDeviation>("max_deviation", "largest deviation of operators from their results in FP64")
+                                   .choice("reference", &MaxDeviation::reference, "bf16", "precision of the reference")
+                                   .number("factor", &MaxDeviation::factor, factor_range)
+                                   .required();
+    return fields;
+}
+
+struct GapOfPrecision {
+    Precision precision = Precision::fp8;
+    double low = 0.0;
+    double high = 0.0;
+};
+
+const Fields<GapOfPrecision>& loss_gap_fields()
+{
+    static const auto fields =
+        Fields<GapOfPrecision>("[[numerics.loss_gap]]", "increase of the loss by a precision, over that of the workload")
+            .choice("precision", &GapOfPrecision::precision, "fp8", "precision of the products of linear layers")
+            .required()
+            .number("low", &GapOfPrecision::low, gap_range)
+            .number("high", &GapOfPrecision::high, gap_range)
+            .required();
+    return fields;
+}
+
+/// The section as written.
+struct NumericsKeys {
+    bool accepted = false;
+    std::optional<MaxDeviation> max_deviation;
+    std::vector<GapOfPrecision> loss_gap;
+    bool published = false;
+};
+
+void read_loss_gap(const Value& value, NumericsKeys& keys)
+{
+    if (!value.is_list()) {
+        value.choice({"published"}, "sources of loss gaps",
+                     "give a list, as in [{ precision = \"fp8\", low = 0, high = 0.0025 }]");
+        keys.published = true;
+        return;
+    }
+    for (const Value& element : value.list("{ precision = \"fp8\", high = 0.0025 }")) {
+        Table table = element.table("{ precision = \"fp8\", high = 0.0025 }");
+        GapOfPrecision gap;
+        loss_gap_fields().read_whole(table, Keys::all, gap);
+        if (gap.low > gap.high) {
+            table.find("low")->fail({"is more than high", "they are the ends of an interval", "exchange them"});
+        }
+        keys.loss_gap.push_back(gap);
+    }
+}
+
+const Fields<NumericsKeys>& numerics_fields()
+{
+    static const auto fields = [] {
+        Fields<NumericsKeys> all("[numerics]", "what choices of precision cost in learning, or may deviate");
+        const auto table_of_gaps = []() -> const SectionTable& { return loss_gap_fields(); };
+        const auto table_of_deviation = []() -> const SectionTable& { return max_deviation_fields(); };
+        all.custom({"loss_gap",
+                    "increase of the loss by each precision, converted to tokens; \"published\": those of docs/learning.md",
+                    "\"published\"",
+                    {choice_shape([] { return std::vector<std::string>{"published"}; }),
+                     {.kind = ValueShape::Kind::section, .section = table_of_gaps, .list = true}}},
+                   [](const Value& value, NumericsKeys& keys, Keys) { read_loss_gap(value, keys); })
+            .custom({"max_deviation",
+                     "choices of precision that deviate more, as measured by prismopt numerics, are excluded",
+                     "{ reference = \"bf16\", factor = 25 }",
+                     {{.kind = ValueShape::Kind::section, .section = table_of_deviation}}},
+                    [](const Value& value, NumericsKeys& keys, Keys) {
+                        Table table = value.table("{ reference = \"bf16\", factor = 25 }");
+                        max_deviation_fields().read_whole(table, Keys::all, keys.max_deviation.emplace());
+                    })
+            .flag("accept_numerics", &NumericsKeys::accepted, "search precisions as if they did not affect learning");
+        return all;
+    }();
+    return fields;
+}
+
+/// By precision: the given gap, or the published one over that of the workload.
+std::map<Precision, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& scenario)
+{
+    std::map<Precision, LossGap> gaps;
+    for (const GapOfPrecision& given : keys.loss_gap) {
+        gaps[given.precision] = {given.low, given.high};
+    }
+    const auto published = [](Precision precision) {
+        const auto found = published_loss_gap(precision);
+        return found ? found->gap : LossGap{};
+    };
+    const LossGap own = published(scenario.workload.precision);
+    for (const Precision precision : scenario.space.precision) {
+        const LossGap gap = published(precision);
+        if (keys.published && gap.high > own.high) {
+            gaps[precision] = {std::max(0.0, gap.low - own.low), gap.high - own.high};
+        }
+    }
+    return gaps;
+}
+
+void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<Precision, LossGap>& gaps)
+{
+    for (const auto& [precision, gap] : gaps) {
+        for (const Workload* network : networks(scenario)) {
+            if (!phases_despite_gap(scenario.phases, *network, gap.expected())) {
+                table.find("loss_gap")
+                    ->fail({"cannot be made up for",
+                            fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name,
+                                        name(precision)),
+                            fmt::format("remove {} from precision in [space], or give a smaller gap", name(precision))});
+            }
+        }
+    }
+}
+
+}  // namespace
+
+const SectionTable& numerics_table() { return numerics_fields(); }
+
+void read_numerics(Table table, Scenario& scenario)
+{
+    NumericsKeys keys;
+    numerics_fields().read_whole(table, Keys::all, keys);
+    if (scenario.space.precision.empty()) {
+        for (const char* key : {"loss_gap", "accept_numerics"}) {
+            if (const auto value = table.find(key)) {
+                value->fail(
+                    {"has no effect", "[space] has no choice of precision", "add precision = [...] to [space], or remove it"});
+            }
+        }
+    }
+    scenario.numerics.loss_gap = gaps_of(keys, scenario);
+    refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
+    if (keys.max_deviation) {
+        scenario.numerics.reference = keys.max_deviation->reference;
+        scenario.numerics.max_deviation = keys.max_deviation->factor;
+    }
+    scenario.numerics.judged = keys.accepted || keys.published || !keys.loss_gap.empty() || keys.max_deviation;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,37 @@
+#include "model/run/loss_gap.hpp"
+
+#include <cmath>
+
+namespace prismopt {
+
+std::optional<PublishedGap> published_loss_gap(Precision precision)
+{
+    switch (precision) {
+        case Precision::fp32:
+        case Precision::tf32:
+        case Precision::bf16: break;
+        case Precision::fp8:
+            return PublishedGap{precision, {0.0, 0.0025}, "below 0.25 % throughout: DeepSeek-AI, arXiv 2412.19437, section 3.3"};
+        case Precision::nvfp4:
+            return PublishedGap{precision, {0.005, 0.015}, "below 1 % against FP8, more at the end: NVIDIA, arXiv 2509.25149"};
+    }
+    return std::nullopt;
+}
+
+std::optional<double> tokens_despite_gap(double parameters, double tokens, double gap)
+{
+    constexpr double entropy = 1.8172;
+    constexpr double of_parameters = 482.01;
+    constexpr double alpha = 0.3478;
+    constexpr double of_tokens = 2085.43;
+    constexpr double beta = 0.3658;
+    const double without_tokens = entropy + of_parameters / std::pow(parameters, alpha);
+    const double loss = without_tokens + of_tokens / std::pow(tokens, beta);
+    const double left = loss / (1.0 + gap) - without_tokens;
+    if (!(left > 0.0)) {
+        return std::nullopt;
+    }
+    return gap == 0.0 ? tokens : std::pow(of_tokens / left, 1.0 / beta);
+}
+
+}  // namespace prismopt
