@@ -12,8 +12,9 @@
 
 namespace prismopt {
 
-/// Relative to the best bound of a region: more than the error of the model (results/model-accuracy.md).
-inline constexpr double near_best = 0.15;
+/// Relative to the best bound of a region: about twice the deviation of the error of two plans of a study
+/// (model/catalog/discrepancy.toml).
+inline constexpr double near_best = 0.30;
 /// Of a region.
 inline constexpr std::size_t most_near = 1000;
 

@@ -147,6 +147,25 @@ std::vector<Chance> chances(const JointDraws& draws)
     return result;
 }
 
+Central90 central_90(const JointDraws& draws, std::size_t point)
+{
+    std::vector<double> values;
+    for (std::size_t d = 0; d < draws.draws(); ++d) {
+        if (std::isfinite(draws.at(d, point))) {
+            values.push_back(draws.at(d, point));
+        }
+    }
+    if (values.empty()) {
+        constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+        return {absent, absent, absent};
+    }
+    std::sort(values.begin(), values.end());
+    const auto quantile = [&values](double share) {
+        return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+    };
+    return {quantile(0.05), quantile(0.5), quantile(0.95)};
+}
+
 std::vector<std::size_t> equivalents(const JointDraws& draws, double difference)
 {
     const std::vector<double> means = mean_logarithms(draws);

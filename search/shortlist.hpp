@@ -26,6 +26,14 @@ struct Chance {
 /// Of each point. Equal best values of a draw share it.
 std::vector<Chance> chances(const JointDraws& draws);
 
+/// Quantiles of a point's values in the draws in which it is possible; NaN if there are none.
+struct Central90 {
+    double low = 0.0;  // 5 %
+    double median = 0.0;
+    double high = 0.0;  // 95 %
+};
+Central90 central_90(const JointDraws& draws, std::size_t point);
+
 /// Groups of points that are possible in the same draws and differ by at most `difference` (relative) in each: by point, the first
 /// point of its group in the order of the mean logarithm of the values, which is the group's best.
 std::vector<std::size_t> equivalents(const JointDraws& draws, double difference = 0.005);

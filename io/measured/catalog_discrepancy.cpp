@@ -23,7 +23,8 @@ Discrepancy read_discrepancy(Table table)
     Discrepancy result{.deviation = deviation("deviation"),
                        .source = deviation("source"),
                        .repeat = deviation("repeat"),
-                       .memory = deviation("memory")};
+                       .memory = deviation("memory"),
+                       .memory_of_plan = deviation("memory_of_plan")};
     result.groups = table.at("groups", "groups = 117").count(groups_range);
     Table lengths = table.at("lengths", "lengths = { tp = 4 }").table("{ tp = 4 }");
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {
@@ -56,11 +57,13 @@ std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& 
         "deviation = {:.4f}  # of the part that differs between plans\n"
         "source = {:.4f}  # of the part that all plans of a job on a cluster share\n"
         "repeat = {:.4f}  # of repeated measurements of one plan\n"
-        "memory = {:.4f}  # of measured over predicted peak memory\n"
+        "memory = {:.4f}  # of measured over predicted peak memory: the part that is common to the plans of a source\n"
+        "memory_of_plan = {:.4f}  # the part that differs between plans\n"
         "# How far plans may differ until their errors are independent (by a factor of e): octaves of degrees, changes of "
         "kinds.\n"
         "lengths = {{",
-        discrepancy.groups, date, discrepancy.deviation, discrepancy.source, discrepancy.repeat, discrepancy.memory);
+        discrepancy.groups, date, discrepancy.deviation, discrepancy.source, discrepancy.repeat, discrepancy.memory,
+        discrepancy.memory_of_plan);
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {
         text += fmt::format("{} {} = {:.2f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
     }

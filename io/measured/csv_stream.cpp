@@ -19,6 +19,9 @@ namespace {
 /// Longest field: names of kernels with templates have some thousands of bytes. More is no table.
 constexpr std::size_t longest_field = std::size_t{1} << 16;
 
+/// What spreadsheet programs write before UTF-8 text.
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 bool binary(std::string_view text)
 {
     return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 9 || (c > 13 && c < 32) || c == 127; });
@@ -86,6 +89,9 @@ private:
     {
         if (reader_.start && (field.size() > longest_field || binary(field))) {
             refuse("is not text; give a table of comma-separated values, or a JSON trace");
+        }
+        if (columns_ == 0 && ends_.empty() && field.starts_with(byte_order_mark)) {
+            field.remove_prefix(byte_order_mark.size());
         }
         text_.append(field);
         ends_.push_back(text_.size());

@@ -56,13 +56,24 @@ std::vector<Contest> contests(const Posterior& posterior)
 std::string best_plan_section(const Results& results)
 {
     std::set<int> on_front;
+    std::set<std::uint64_t> front;
     for (const FrontPoint& point : results.front) {
         on_front.insert(point.prediction.gpus);
+        front.insert(point.index);
     }
     std::string lines;
+    std::vector<int> differ;
     const std::vector<Contest> all = contests(results.posterior);
     for (const Contest& contest : all) {
-        lines += contest.objective == all.front().objective && on_front.contains(contest.gpus) ? line_of(contest) : "";
+        if (contest.objective == all.front().objective && on_front.contains(contest.gpus)) {
+            lines += line_of(contest);
+            if (!front.contains(contest.plans.front()->index)) {
+                differ.push_back(contest.gpus);
+            }
+        }
+    }
+    if (!differ.empty()) {
+        lines += fmt::format("  Not on the front, which ignores the model error: those for {} GPUs.\n", fmt::join(differ, ", "));
     }
     return lines.empty()
                ? ""

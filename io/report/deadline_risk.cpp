@@ -1,6 +1,7 @@
 #include "io/report/deadline_risk.hpp"
 
 #include <fmt/format.h>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +39,16 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
         training.quantiles.size() != reported_probabilities.size()) {
         return std::nullopt;
     }
-    return DeadlineRisk{probability_beyond(deadline.si / model_low, training.quantiles),
-                        probability_beyond(deadline.si / model_high, training.quantiles)};
+    const auto risk = [&](double factor) { return probability_beyond(deadline.si / factor, training.quantiles); };
+    const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
+    const boost::math::normal standard;
+    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / quantile(standard, 0.975);
+    constexpr int points = 200;  // of equal probability
+    double sum = 0.0;
+    for (int i = 0; i < points; ++i) {
+        sum += risk(std::exp(middle + deviation * quantile(standard, (i + 0.5) / points)));
+    }
+    return DeadlineRisk{risk(model_low), risk(model_high), sum / points};
 }
 
 std::string probability_text(double probability)
@@ -50,7 +59,8 @@ std::string probability_text(double probability)
 
 std::string deadline_risk_text(const DeadlineRisk& risk)
 {
-    return fmt::format("including the model error, between {} and {}", tabulated_text(risk.low), tabulated_text(risk.high));
+    return fmt::format("including the model error, {} ({} to {} at the limits of its interval)", tabulated_text(risk.mean),
+                       tabulated_text(risk.low), tabulated_text(risk.high));
 }
 
 }  // namespace prismopt

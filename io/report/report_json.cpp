@@ -145,6 +145,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["estimates"][std::string(column.name)] = estimate(column.in(point));
     }
     if (const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high)) {
+        json["estimates"]["miss_probability"]["with_model_error"] = risk->mean;
         json["estimates"]["miss_probability"]["model_low"] = risk->low;
         json["estimates"]["miss_probability"]["model_high"] = risk->high;
     }

@@ -8,6 +8,7 @@
 #include "io/toml/fields.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,9 +21,10 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range version_range{"version of the format", 1, 1, "1"};
+constexpr Range version_range{"version of the format", 2, 2, "2"};
 constexpr Range factor_range{"a factor of a constant or of all times", 1e-3, 1e3, "1.05"};
 constexpr Range deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
+constexpr Range spread_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05", Range::Ends::open_low};
 constexpr Range log_range{"a logarithm of a ratio", -10.0, 10.0, "0.05"};
 constexpr Range gradient_range{"how a logarithm changes with another", -1e3, 1e3, "-0.5"};
 constexpr Range seconds_range{"seconds", 0.0, 1e9, "6.46", Range::Ends::open_low};
@@ -99,15 +101,38 @@ LearnedStep read_step(Table row)
     return step;
 }
 
+LearnedOrigin read_origin(Table table)
+{
+    LearnedOrigin origin;
+    origin.program = text_of(table, "program");
+    origin.date = text_of(table, "date");
+    origin.study = text_of(table, "study");
+    origin.results = text_of(table, "results");
+    origin.measured = text_of(table, "measured");
+    origin.measured_digest = text_of(table, "measured_digest");
+    origin.rows = count_of(table, "rows", rows_range);
+    table.refuse_unknown_keys();
+    return origin;
+}
+
+std::vector<double> logs_of(Table& table, const char* key)
+{
+    std::vector<double> logs;
+    if (const auto list = table.find(key)) {
+        for (const Value& value : list->list("[0.12, 0.05]")) {
+            logs.push_back(value.number(log_range));
+        }
+    }
+    return logs;
+}
+
 MemoryError read_memory(Table table)
 {
-    MemoryError memory{.mean = number_of(table, "mean", log_range), .deviation = number_of(table, "deviation", deviation_range)};
-    if (const auto low = table.find("low")) {
-        memory.low = low->number(log_range);
-    }
-    if (const auto high = table.find("high")) {
-        memory.high = high->number(log_range);
-    }
+    MemoryError memory{.mean = number_of(table, "mean", log_range),
+                       .deviation = number_of(table, "deviation", spread_range),
+                       .own = number_of(table, "own", spread_range),
+                       .ran = logs_of(table, "ran"),
+                       .failed = logs_of(table, "failed")};
     table.refuse_unknown_keys();
     return memory;
 }
@@ -138,12 +163,22 @@ std::string step_text(const LearnedStep& step)
     return text + " }\n";
 }
 
+std::string origin_text(const LearnedOrigin& origin)
+{
+    return fmt::format(
+        "\n[[origin]]\nprogram = {}\ndate = {}\nstudy = {}\nresults = {}\nmeasured = {}\nmeasured_digest = {}  # CRC-64 of that "
+        "file\nrows = {}\n",
+        quoted(origin.program), quoted(origin.date), quoted(origin.study), quoted(origin.results), quoted(origin.measured),
+        quoted(origin.measured_digest), origin.rows);
+}
+
 std::string memory_text(const MemoryError& memory)
 {
-    std::string text = fmt::format("\n[memory]\nmean = {}\ndeviation = {}\n", memory.mean, memory.deviation);
-    text += std::isfinite(memory.low) ? fmt::format("low = {}\n", memory.low) : "";
-    text += std::isfinite(memory.high) ? fmt::format("high = {}\n", memory.high) : "";
-    return text;
+    const auto list = [](const char* key, const std::vector<double>& values) {
+        return values.empty() ? "" : fmt::format("{} = [{}]\n", key, fmt::join(values, ", "));
+    };
+    return fmt::format("\n[memory]\nmean = {}\ndeviation = {}\nown = {}\n", memory.mean, memory.deviation, memory.own) +
+           list("ran", memory.ran) + list("failed", memory.failed);
 }
 
 /// Constants of the catalog's fit by name.
@@ -195,18 +230,17 @@ std::string name_of(const FittedConstant& constant) { return constant.entries.fr
 
 std::string learned_text(const Learned& learned)
 {
-    std::string text = fmt::format(
-        "# What {} measured plans say of a cluster, by `prismopt learn`. Use it with: [cluster] learned = \"FILE\".\n"
+    std::string text =
+        "# What measured plans say of a cluster, by `prismopt learn`. Use it with: [cluster] learned = \"FILE\".\n"
         "# docs/shortlist.md. Deviations are of natural logarithms.\n\n"
-        "version = 1\nprogram = {}\ndate = {}\n",
-        learned.rows, quoted(learned.program), quoted(learned.date));
-    text += fmt::format("study = {}\nresults = {}\nmeasured = {}\nmeasured_digest = {}  # CRC-64 of that file\nrows = {}\n",
-                        quoted(learned.study), quoted(learned.results), quoted(learned.measured), quoted(learned.measured_digest),
-                        learned.rows);
+        "version = 2\n";
     text += fmt::format(
         "fit = {}  # CRC-64 of the catalog's fit, to whose constants all factors refer\n\n"
         "[cluster]\naccelerator = {}\nstack = {}\ndomain = {}  # GPUs of the innermost tier\n",
         quoted(learned.fit), quoted(learned.accelerator), quoted(learned.stack), learned.domain);
+    for (const LearnedOrigin& origin : learned.origins) {
+        text += origin_text(origin);
+    }
     text += memory_text(learned.memory);
     text += factors_text("time", learned.times);
     text += factors_text("constant", learned.constants);
@@ -222,13 +256,6 @@ Learned parse_learned(const std::string& text, const std::string& path)
     Table top(file.root, file);
     Learned learned;
     count_of(top, "version", version_range);
-    learned.program = text_of(top, "program");
-    learned.date = text_of(top, "date");
-    learned.study = text_of(top, "study");
-    learned.results = text_of(top, "results");
-    learned.measured = text_of(top, "measured");
-    learned.measured_digest = text_of(top, "measured_digest");
-    learned.rows = count_of(top, "rows", rows_range);
     const Value fit = top.at("fit", "fit = \"...\"");
     learned.fit = fit.text("...");
     if (learned.fit != fit_digest()) {
@@ -240,6 +267,9 @@ Learned parse_learned(const std::string& text, const std::string& path)
     learned.stack = text_of(cluster, "stack");
     learned.domain = count_of(cluster, "domain", gpus_range);
     cluster.refuse_unknown_keys();
+    for (const Value& value : top.at("origin", "[[origin]]").list("[[origin]]")) {
+        learned.origins.push_back(read_origin(value.table("[[origin]]")));
+    }
     learned.memory = read_memory(top.section("memory", "[memory]"));
     learned.times = read_factors(top, "time");
     learned.constants = read_factors(top, "constant");

@@ -4,7 +4,7 @@
 /// `[cluster] learned` names it. docs/shortlist.md.
 
 #include "io/measured/fitted_model.hpp"
-#include "model/calibration/posterior/step_posterior.hpp"
+#include "model/calibration/posterior/memory_error.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/plan/plan.hpp"
 
@@ -33,8 +33,8 @@ struct LearnedStep {
     std::vector<std::pair<std::string, double>> gradient;  // of log(step time), by the logarithm of a constant, where not zero
 };
 
-struct Learned {
-    // Where it is from:
+/// Measurements that were learned, and of which study.
+struct LearnedOrigin {
     std::string program;   // version that wrote it
     std::string date;      // ISO 8601, UTC
     std::string study;     // name
@@ -42,6 +42,10 @@ struct Learned {
     std::string measured;  // file
     std::string measured_digest;
     int rows = 0;  // of measured
+};
+
+struct Learned {
+    std::vector<LearnedOrigin> origins;  // from the first to the last, each going on from those before it
 
     // What it is of:
     std::string accelerator;

@@ -5,21 +5,30 @@
 
 #include "io/logs/log_reader.hpp"
 #include "io/measured/csv.hpp"
+#include "io/measured/csv_stream.hpp"
 #include "io/report/aligned.hpp"
+#include "io/toml/toml.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <boost/algorithm/string/predicate.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace prismopt {
 
@@ -49,33 +58,50 @@ std::vector<double> numbers_of(const std::string& text, const std::string& place
     return numbers;
 }
 
-std::uint64_t point_of(const CsvRow& row, const std::string& place, const StoredStudy& study, const Results& results)
-{
-    const std::string text = row.text("point");
-    std::uint64_t index = 0;
-    if (!text.empty()) {
+/// Plans of a study by number or by words.
+class PlanNames {
+public:
+    PlanNames(const StoredStudy& study, const Results& results) : study_(study)
+    {
+        for (const EvaluatedPoint& point : results.evaluations) {
+            by_words_.emplace(design_text(study.plan(point.point)), point.index);
+        }
+    }
+
+    std::uint64_t point_of(const CsvRow& row, const std::string& place) const
+    {
+        const std::string text = row.text("point");
+        if (text.empty()) {
+            return point_with(row.text("plan"), place);
+        }
+        std::uint64_t index = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-        if (error != std::errc{} || end != text.data() + text.size() || index >= study.space().size()) {
+        if (error != std::errc{} || end != text.data() + text.size() || index >= study_.space().size()) {
             throw InputError(
                 fmt::format("{}: point '{}' is not the number of a plan of this study; see prismopt report", place, text));
         }
         return index;
     }
-    if (row.text("plan").empty()) {
-        throw InputError(fmt::format("{}: neither point nor plan is given; the columns are {}", place, columns_text));
+
+private:
+    std::uint64_t point_with(const std::string& words, const std::string& place) const
+    {
+        if (words.empty()) {
+            throw InputError(fmt::format("{}: neither point nor plan is given; the columns are {}", place, columns_text));
+        }
+        const auto found = by_words_.find(design_text(parse_design(words, study_.scenario())));
+        if (found == by_words_.end()) {
+            throw InputError(fmt::format(
+                "{}: plan '{}' is not among the feasible plans of this study; name one of its plans, or search a space "
+                "that has it",
+                place, words));
+        }
+        return found->second;
     }
-    const ParallelPlan plan = parse_design(row.text("plan"), study.scenario());
-    const auto found = std::find_if(results.evaluations.begin(), results.evaluations.end(), [&](const EvaluatedPoint& point) {
-        return design_text(study.plan(point.point)) == design_text(plan);
-    });
-    if (found == results.evaluations.end()) {
-        throw InputError(
-            fmt::format("{}: plan '{}' is not among the feasible plans of this study; name one of its plans, or search a space "
-                        "that has it",
-                        place, row.text("plan")));
-    }
-    return found->index;
-}
+
+    const StoredStudy& study_;
+    std::map<std::string, std::uint64_t> by_words_;
+};
 
 /// What the log of a trainer shows of a job: its steps after the warm-up, and the peak memory.
 struct LoggedJob {
@@ -108,10 +134,10 @@ LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uin
 }
 
 MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std::string& place, const StoredStudy& study,
-                           const Results& results)
+                           const PlanNames& names)
 {
     MeasuredPlan plan;
-    plan.index = point_of(row, place, study, results);
+    plan.index = names.point_of(row, place);
     std::vector<double> steps = numbers_of(row.text("step_time_s"), place, "step_time_s");
     if (const std::string log = row.text("log"); !log.empty()) {
         if (!steps.empty()) {
@@ -131,7 +157,7 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
         plan.deviation = n > 1.0 ? std::sqrt(squares / (n - 1.0) / n) / plan.step_s : 0.0;
     }
     const std::string memory = row.text("peak_memory_gb");
-    plan.out_of_memory = memory == "oom";
+    plan.out_of_memory = boost::algorithm::iequals(memory, "oom");
     if (!plan.out_of_memory && !memory.empty()) {
         constexpr double gigabyte = 1e9;
         const std::vector<double> numbers = numbers_of(memory, place, "peak_memory_gb");
@@ -151,16 +177,52 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
     return plan;
 }
 
+constexpr std::array<std::string_view, 5> columns{"point", "plan", "step_time_s", "log", "peak_memory_gb"};
+
+void refuse_unknown_columns(const std::vector<std::string>& header, const std::string& path)
+{
+    for (const std::string& name : header) {
+        if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
+            throw InputError(fmt::format("{}:1: column '{}' is not known; separate the columns by commas, and name them {}", path,
+                                         printable(name), fmt::join(columns, ", ")));
+        }
+    }
+}
+
+/// In the order of their numbers, so that results do not depend on the order of the rows.
 std::vector<MeasuredPlan> read_measured(const std::string& path, const StoredStudy& study, const Results& results)
 {
+    const PlanNames names(study, results);
+    std::vector<std::string> header;
     std::vector<MeasuredPlan> plans;
-    const std::vector<CsvRow> rows = read_csv(path);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        plans.push_back(measured_plan(rows[i], path, fmt::format("{}:{}", path, i + 2), study, results));
-    }
+    std::map<std::uint64_t, std::pair<bool, std::string>> ran;  // by point: whether it ran, and where that is written
+    const auto take = [&](const TableLine& line) {
+        std::map<std::string, std::string> fields;
+        for (std::size_t i = 0; i < header.size(); ++i) {
+            fields.emplace(header[i], line.fields[i]);
+        }
+        const std::string place = fmt::format("{}:{}", path, line.number);
+        plans.push_back(measured_plan(CsvRow(std::move(fields)), path, place, study, names));
+        const bool fitted = !plans.back().out_of_memory;
+        const auto [first, is_new] = ran.emplace(plans.back().index, std::pair{fitted, place});
+        if (!is_new && first->second.first != fitted) {
+            throw InputError(
+                fmt::format("{}: point {} ran out of memory in one row and ran in the other ({}); keep the row that holds for "
+                            "the job that you plan",
+                            place, plans.back().index, first->second.second));
+        }
+    };
+    const auto start = [&](const std::vector<std::string>& columns_of_file) {
+        refuse_unknown_columns(columns_of_file, path);
+        header = columns_of_file;
+    };
+    read_table(read_text(path), path, {.start = start, .line = take});
     if (plans.empty()) {
         throw InputError(fmt::format("{} has no measured plans; the columns are {}", path, columns_text));
     }
+    std::stable_sort(plans.begin(), plans.end(), [](const MeasuredPlan& a, const MeasuredPlan& b) {
+        return std::tie(a.index, a.step_s, a.memory_bytes) < std::tie(b.index, b.step_s, b.memory_bytes);
+    });
     return plans;
 }
 
@@ -171,30 +233,39 @@ Json measured_json(const PlanPosterior& plans)
 {
     Json list = Json::array();
     for (const MeasuredAndPredicted& plan : plans.measured()) {
-        list.push_back({{"point", plan.measured.index},
-                        {"measured_s", plan.measured.step_s > 0.0 ? Json(plan.measured.step_s) : Json()},
-                        {"predicted_s", plan.measured.step_s > 0.0 ? Json(plan.predicted_s) : Json()},
-                        {"out_of_memory", plan.measured.out_of_memory},
-                        {"measured_memory_bytes", plan.measured.memory_bytes > 0.0 ? Json(plan.measured.memory_bytes) : Json()},
-                        {"predicted_memory_share", plan.memory_share},
-                        {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)}});
+        list.push_back(
+            {{"point", plan.measured.index},
+             {"measured_s", plan.measured.step_s > 0.0 ? Json(plan.measured.step_s) : Json()},
+             {"predicted_s", plan.measured.step_s > 0.0 ? Json(plan.predicted_s) : Json()},
+             {"out_of_memory", plan.measured.out_of_memory},
+             {"measured_memory_bytes", plan.measured.memory_bytes > 0.0 ? Json(plan.measured.memory_bytes) : Json()},
+             {"predicted_memory_share", plan.memory_share},
+             {"memory_ratio", plan.measured.memory_bytes > 0.0 ? Json(plan.measured_memory_share / plan.memory_share) : Json()},
+             {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)},
+             {"memory_surprise_sigma", std::isnan(plan.memory_surprise) ? Json() : Json(plan.memory_surprise)},
+             {"left_out", plan.left_out}});
     }
     return list;
 }
 
-/// Fitted constants that the measurements moved, and the error that all plans of a network share.
+/// Fitted constants of the measured plans that the measurements moved, and the error that all plans of a network share.
 Json constants_json(const PlanPosterior& plans)
 {
     Json json{{"all_plans", Json::array()}, {"moved", Json::array()}};
-    for (const LearnedFactor& time : plans.learned().times) {
+    const Learned learned = plans.learned();
+    std::set<std::string> used;
+    for (const LearnedFactor& constant : learned.constants) {
+        used.insert(constant.name);
+    }
+    for (const LearnedFactor& time : learned.times) {
         json["all_plans"].push_back({{"network", time.name}, {"factor", time.factor}, {"deviation", time.after}});
     }
     const std::vector<NormalMarginal> after = plans.steps().constants();
     const std::vector<NormalMarginal> prior = StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
     for (std::size_t k = 0; k < plans.fitted().constants.size(); ++k) {
         const double before = prior[k].deviation;
-        if (std::abs(after[k].mean) > 0.5 * before) {
-            const FittedConstant& constant = plans.fitted().constants[k];
+        const FittedConstant& constant = plans.fitted().constants[k];
+        if (used.contains(name_of(constant)) && std::abs(after[k].mean) > 0.5 * before) {
             json["moved"].push_back({{"constant", constant.key},
                                      {"entries", constant.entries},
                                      {"factor", std::exp(after[k].mean)},
@@ -205,24 +276,38 @@ Json constants_json(const PlanPosterior& plans)
     return json;
 }
 
+std::string surprise_text(const Json& sigma, const char* why)
+{
+    return sigma.is_null()
+               ? ""
+               : fmt::format("{:+.1f} sigma{}", sigma.get<double>(), std::abs(sigma.get<double>()) <= surprising ? "" : why);
+}
+
 std::string measured_text(const Json& json)
 {
     const bool several = json["measured"].size() > 1;
-    std::vector<std::vector<std::string>> rows{{"point", "measured, s", "predicted, s", "measured / predicted", "surprise"}};
+    std::vector<std::vector<std::string>> rows{
+        {"point", "measured, s", "predicted, s", "measured / predicted", "surprise", "memory measured / predicted", "surprise"}};
+    std::string left_out;
     for (const Json& plan : json["measured"]) {
-        const bool ran = !plan["measured_s"].is_null();
-        rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()),
-                        ran ? fmt::format("{:.4g}", plan["measured_s"].get<double>()) : "out of memory",
-                        ran ? fmt::format("{:.4g}", plan["predicted_s"].get<double>())
-                            : fmt::format("{:.0f} % of the memory", 100.0 * plan["predicted_memory_share"].get<double>()),
-                        ran ? fmt::format("{:.3f}", plan["measured_s"].get<double>() / plan["predicted_s"].get<double>()) : "",
-                        ran ? fmt::format("{:+.1f} sigma{}", plan["surprise_sigma"].get<double>(),
-                                          std::abs(plan["surprise_sigma"].get<double>()) <= surprising ? ""
-                                          : several ? " (fits none of the others)"
-                                                    : " (not as predicted)")
-                            : ""});
+        const std::string point = std::to_string(plan["point"].get<std::uint64_t>());
+        const bool ran = !plan["out_of_memory"].get<bool>();
+        const auto number = [&](const char* key) { return plan[key].get<double>(); };
+        rows.push_back({point, ran ? fmt::format("{:.4g}", number("measured_s")) : "out of memory",
+                        ran ? fmt::format("{:.4g}", number("predicted_s")) : "",
+                        ran ? fmt::format("{:.3f}", number("measured_s") / number("predicted_s")) : "",
+                        surprise_text(plan["surprise_sigma"], several ? " (fits none of the others)" : " (not as predicted)"),
+                        plan["memory_ratio"].is_null()
+                            ? fmt::format("predicted: {:.0f} % of the capacity", 100.0 * number("predicted_memory_share"))
+                            : fmt::format("{:.3f}", number("memory_ratio")),
+                        surprise_text(plan["memory_surprise_sigma"], " (not as predicted)")});
+        left_out += plan["left_out"].get<bool>() ? (left_out.empty() ? "" : ", ") + point : "";
     }
     std::string text = aligned(rows, 0);
+    if (!left_out.empty()) {
+        text += fmt::format("Left out, because more than 4 sigma from what the other measurements say: {}. Measure again.\n",
+                            left_out);
+    }
     for (const Json& all : json["constants"]["all_plans"]) {
         text +=
             fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants say (+- {:.1f} %).\n",
@@ -241,13 +326,13 @@ std::string measured_text(const Json& json)
 std::string overlay_of(const PlanPosterior& plans, const Results& results, const std::string& file, const std::string& measured)
 {
     Learned learned = plans.learned();
-    learned.program = release();
-    learned.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    learned.study = results.study.scenario_name;
-    learned.results = file;
-    learned.measured = measured;
-    learned.measured_digest = digest_of(read_text(measured));
-    learned.rows = static_cast<int>(plans.measured().size());
+    learned.origins.push_back({.program = release(),
+                               .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+                               .study = results.study.scenario_name,
+                               .results = file,
+                               .measured = measured,
+                               .measured_digest = digest_of(read_text(measured)),
+                               .rows = static_cast<int>(plans.measured().size())});
     return learned_text(learned);
 }
 

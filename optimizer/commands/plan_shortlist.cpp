@@ -4,6 +4,7 @@
 #include "io/report/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
+#include "search/near_bounds.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,8 +43,12 @@ std::size_t objective_of(const po::variables_map& values, const Results& results
                                     results.objectives.begin());
 }
 
-/// Steps whose mean is known to `precision` (95 %), if they vary as the plan's steps on one set of GPUs do.
-std::size_t steps_to_measure(StoredStudy& study, const Point& point, double precision)
+/// The plan's mean step, and the number of steps whose mean is known to `precision` (95 %) if they vary as on one set of GPUs.
+struct StepsToMeasure {
+    double mean_s = 0.0;
+    std::size_t count = 0;
+};
+StepsToMeasure steps_to_measure(StoredStudy& study, const Point& point, double precision)
 {
     constexpr int fleets = block_fleets;
     constexpr int steps = 16;
@@ -60,7 +65,8 @@ std::size_t steps_to_measure(StoredStudy& study, const Point& point, double prec
             variance += (*step - own) * (*step - own) / (fleets * (steps - 1));
         }
     }
-    return static_cast<std::size_t>(std::max(2.0, std::ceil(std::pow(two_sided_95 / precision, 2.0) * variance / (mean * mean))));
+    const double count = std::ceil(std::pow(two_sided_95 / precision, 2.0) * variance / (mean * mean));
+    return {mean, static_cast<std::size_t>(std::max(2.0, count))};
 }
 
 struct Listed {
@@ -68,14 +74,18 @@ struct Listed {
     std::vector<std::size_t> members;
     std::vector<Chance> chances;
     Shortlist list;
+    std::vector<Central90> intervals;  // of the listed plans
 };
 
 Listed listed(const PlanPosterior& plans, int gpus, const ShortlistRequest& asked)
 {
-    Listed result{gpus, plans.near(gpus, asked.objective), {}, {}};
+    Listed result{gpus, plans.near(gpus, asked.objective), {}, {}, {}};
     const JointDraws draws = plans.draws(result.members, asked.objective, {});
     result.chances = chances(draws);
     result.list = asked.most > 0 ? least_regret(draws, asked.most) : covering(draws, asked.cover);
+    for (const std::size_t member : result.list.points) {
+        result.intervals.push_back(central_90(draws, member));
+    }
     return result;
 }
 
@@ -90,16 +100,22 @@ Json json_of(const Listed& of, const PlanPosterior& plans, const ShortlistReques
         FrontPoint named;
         named.point = point;
         named.prediction.gpus = of.gpus;
+        const Central90& given = of.intervals[i];
+        const StepsToMeasure steps = steps_to_measure(study, point, asked.precision);
         json["plans"].push_back({{"point", contender.index},
                                  {"plan", plan_words(results, named)},
                                  {"value", contender.values[asked.objective]},
+                                 {"median", given.median},
+                                 {"low", given.low},
+                                 {"high", given.high},
                                  {"drawn", contender.drawn},
                                  {"chance_best", of.chances[m].best},
                                  {"chance_fits", of.chances[m].possible},
                                  {"expected_regret", of.chances[m].regret},
                                  {"cover", of.list.cover[i]},
                                  {"regret_after_measuring", of.list.regret[i]},
-                                 {"steps_to_measure", steps_to_measure(study, point, asked.precision)}});
+                                 {"step_s", steps.mean_s},
+                                 {"steps_to_measure", steps.count}});
     }
     return json;
 }
@@ -111,22 +127,27 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
         largest = std::max(largest, plan["value"].get<double>());
     }
     const ReadingUnit unit = reading_unit(objective.units, largest);
-    std::vector<std::vector<std::string>> rows{
-        {"point", "plan", unit.name, "best %", "cover %", "regret %", "after %", "fits %", "steps"}};
+    std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %", "cover %", "regret %",
+                                                "after %", "fits %", "step, s", "steps"}};
     const auto percent = [](const Json& share) { return fmt::format("{:.1f}", 100.0 * share.get<double>()); };
     for (const Json& plan : json["plans"]) {
         rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()), plan["plan"].get<std::string>(),
                         fmt::format("{}{:.4g}", plan["drawn"].get<bool>() ? "" : "~", plan["value"].get<double>() / unit.size),
+                        fmt::format("{:.4g} ({:.4g} to {:.4g})", plan["median"].get<double>() / unit.size,
+                                    plan["low"].get<double>() / unit.size, plan["high"].get<double>() / unit.size),
                         percent(plan["chance_best"]), percent(plan["cover"]), percent(plan["expected_regret"]),
                         percent(plan["regret_after_measuring"]), percent(plan["chance_fits"]),
+                        fmt::format("{:.4g}", plan["step_s"].get<double>()),
                         std::to_string(plan["steps_to_measure"].get<std::size_t>())});
     }
+    const std::size_t listed = json["plans"].size();
     const std::string why =
         asked.most > 0
-            ? fmt::format("the {} plans with the lowest expected regret after measuring them", json["plans"].size())
+            ? listed == 1 ? "the plan with the lowest expected regret"
+                          : fmt::format("the {} plans with the lowest expected regret after measuring them", listed)
             : fmt::format("the smallest set that contains the best plan with probability {:.0f} %", 100.0 * asked.cover);
-    return fmt::format("\n{} GPUs: {}; plans within 15 % of the best: {}\n{}", json["gpus"].get<int>(), why,
-                       json["contenders"].get<std::size_t>(), aligned(rows, 1));
+    return fmt::format("\n{} GPUs: {}; plans within {:.0f} % of the best: {}\n{}", json["gpus"].get<int>(), why,
+                       100.0 * near_best, json["contenders"].get<std::size_t>(), aligned(rows, 1));
 }
 
 }  // namespace
@@ -210,12 +231,16 @@ std::string shortlist_text(const Json& json, const Results& results, const Short
     for (const Json& list : json["shortlists"]) {
         text += list_text(list, objective, asked);
     }
-    return text + fmt::format(
-                      "\nbest: probability of being the best. cover: probability that the best plan is this one or one above it. "
-                      "regret: expected\nexcess over the best plan. after: expected regret after measuring this plan and those "
-                      "above and using the fastest. fits:\nprobability of fitting into memory. steps: number of steps to measure "
-                      "for a mean accurate to {:.2g} %. ~: estimated from\nthe plan's bound, not drawn.\n",
-                      100.0 * asked.precision);
+    return text +
+           fmt::format(
+               "\nwith model error: median and 90 % interval, for a network that no constant was fitted to, given the "
+               "measurements.\n"
+               "best: probability of being the best. cover: probability that the best plan is this one or one above it.\n"
+               "regret: expected excess over the best plan. after: expected regret after measuring this plan and those above,\n"
+               "and using the fastest. fits: probability of fitting into memory. step: predicted mean. steps: number of steps "
+               "to\n"
+               "measure for a mean accurate to {:.2g} %. ~: estimated from the plan's bound, not drawn.\n",
+               100.0 * asked.precision);
 }
 
 }  // namespace prismopt

@@ -66,6 +66,7 @@ nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
         json["miss_probability_low"] = run.miss_probability.low;
         json["miss_probability_high"] = run.miss_probability.high;
         if (const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high)) {
+            json["miss_probability_with_model_error"] = risk->mean;
             json["miss_probability_model_low"] = risk->low;
             json["miss_probability_model_high"] = risk->high;
         }

@@ -254,7 +254,9 @@ int run(int argc, char** argv)
         }
         const double repeat = repeat_deviation_of(groups);
         Discrepancy discrepancy = fit_discrepancy(all, repeat);
-        discrepancy.memory = memory_deviation(checked.runs);
+        const MemoryDeviations memory = memory_deviations(checked.runs);
+        discrepancy.memory = memory.common;
+        discrepancy.memory_of_plan = memory.of_plan;
         fmt::print("\n{}", discrepancy_text(discrepancy, today()));
         if (shortlists) {
             replace_file(values["shortlists"].as<std::string>(),

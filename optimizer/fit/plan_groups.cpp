@@ -249,21 +249,29 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups)
     return repeat_deviation(repeats);
 }
 
-double memory_deviation(const std::vector<CheckedRun>& runs)
+MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
 {
-    std::map<std::string, std::pair<double, double>> sources;  // sum of squares, rows
+    std::map<std::string, std::vector<double>> sources;
     for (const CheckedRun& checked : runs) {
         if (checked.run.memory_bytes > 0.0) {
-            auto& [squares, rows] = sources[checked.run.source];
-            squares += std::pow(std::log(checked.run.memory_bytes / checked.memory_bytes), 2.0);
-            rows += 1.0;
+            sources[checked.run.source].push_back(std::log(checked.run.memory_bytes / checked.memory_bytes));
         }
     }
-    double sum = 0.0;
-    for (const auto& [source, of] : sources) {
-        sum += of.first / of.second / static_cast<double>(sources.size());
+    double squares = 0.0;  // mean over sources
+    double within = 0.0;   // mean over sources with several rows
+    double several = 0.0;
+    for (const auto& [source, ratios] : sources) {
+        const auto rows = static_cast<double>(ratios.size());
+        const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
+        const double of_squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
+        squares += of_squares / rows / static_cast<double>(sources.size());
+        if (ratios.size() > 1) {
+            within += (of_squares - sum * sum / rows) / (rows - 1.0);
+            several += 1.0;
+        }
     }
-    return std::sqrt(sum);
+    within /= std::max(1.0, several);
+    return {std::sqrt(std::max(0.0, squares - within)), std::sqrt(within)};
 }
 
 std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat)

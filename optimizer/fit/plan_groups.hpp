@@ -28,8 +28,13 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std
 /// Of measurements of the same plan (repeat_deviation()).
 double repeat_deviation_of(const std::vector<PlanGroup>& groups);
 
-/// Deviation of the logarithm of measured over predicted peak memory, sources weighing the same; zero without such rows.
-double memory_deviation(const std::vector<CheckedRun>& runs);
+/// Deviations of the logarithm of measured over predicted peak memory, sources weighing the same: its part that the rows of a source have
+/// in common, and the part that differs between them (one-way random effects). Zero without such rows.
+struct MemoryDeviations {
+    double common = 0.0;
+    double of_plan = 0.0;
+};
+MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs);
 
 /// What measuring the plans of a shortlist would have brought.
 struct ShortlistAccuracy {

@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// A plan within 15 % of the best of its number of GPUs in some objective.
+/// A plan near (near_best) the best of its number of GPUs in some objective.
 struct Contender {
     std::uint64_t index = 0;
     int gpus = 0;
@@ -21,7 +21,7 @@ struct Contender {
     int global_batch = 0;        // of the phase that [learning] is about, in sequences; 0: there is no such section
 };
 
-/// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans within 15 % of the best, in index
+/// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans near the best, in index
 /// order. What was not drawn is judged by its bound from the whole noise-free step, times how far the drawn plans are above
 /// theirs. `pause` is called for each plan; its exceptions pass through.
 std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const Pause& pause);

@@ -13,13 +13,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace prismopt {
@@ -27,82 +25,6 @@ namespace prismopt {
 namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
-
-/// Gradients on the hardware variants of a study.
-class VariantGradients {
-public:
-    VariantGradients(const StudyModel& model, const FittedModel& fitted)
-        : model_(model), fitted_(fitted), bench_(model.scenario, model.problem)
-    {
-    }
-
-    StepGradients& of(std::size_t variant)
-    {
-        auto& gradients = variants_[variant];
-        if (!gradients) {
-            problems_.push_back(bench_.problem(variant));
-            const Problem& problem = problems_.back();
-            gradients = std::make_unique<StepGradients>(Setting{problem.workload, problem.phases.front(), problem.cluster,
-                                                                problem.noise, problem.memory_headroom, problem.orders},
-                                                        fitted_);
-        }
-        return *gradients;
-    }
-
-    HardwareBench& bench() { return bench_; }
-    const Phase& phase(std::size_t variant) { return bench_.problem(variant).phases.front(); }
-
-private:
-    const StudyModel& model_;
-    const FittedModel& fitted_;
-    HardwareBench bench_;
-    std::deque<Problem> problems_;
-    std::map<std::size_t, std::unique_ptr<StepGradients>> variants_;
-};
-
-constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
-
-/// Position of a name, which is added if it is new.
-int position_of(const std::string& name, std::vector<std::string>& names)
-{
-    const auto found = std::find(names.begin(), names.end(), name);
-    const auto position = static_cast<int>(found - names.begin());
-    if (found == names.end()) {
-        names.push_back(name);
-    }
-    return position;
-}
-
-/// `jobs`: names of networks.
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)
-{
-    const std::size_t variant = model.designs.hardware(point);
-    const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
-    return {traits_of(first), gradients.of(variant).of(first),
-            position_of(gradients.bench().problem(variant).workload.name, jobs)};
-}
-
-/// What may be written of a measured step.
-LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known,
-                    const FittedModel& fitted)
-{
-    const std::size_t variant = model.designs.hardware(point);
-    LearnedStep step;
-    step.network = gradients.bench().problem(variant).workload.name;
-    step.plan = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
-    step.design = design_text(step.plan);
-    for (std::size_t k = 0; k < known.gradient.size(); ++k) {
-        if (known.gradient[k] != 0.0) {
-            step.gradient.emplace_back(name_of(fitted.constants[k]), known.gradient[k]);
-        }
-    }
-    return step;
-}
-
-bool same_measurement(const LearnedStep& a, const LearnedStep& b)
-{
-    return a.network == b.network && a.design == b.design && a.measured_s == b.measured_s;
-}
 
 std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant>& constants)
 {
@@ -113,45 +35,20 @@ std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant
     return positions;
 }
 
-/// As the problem of a study, for plans that ran although their predicted memory is too large.
-Problem without_memory_limit(Problem problem)
+/// Which rows of measured steps are of one plan of a network, in the order of the names of both.
+std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedStep>& steps, const std::vector<char>& left_out)
 {
-    problem.memory_headroom = no_memory_limit;
-    return problem;
-}
-
-/// The first of two benches on which the plan fits into memory.
-HardwareBench& bench_with_memory(const StudyModel& model, const Point& point, HardwareBench& limited, HardwareBench& unlimited)
-{
-    const auto bound = limited.of(model.designs.hardware(point)).bound(model.designs.plan(point));
-    const auto* refusal = std::get_if<Infeasible>(&bound);
-    return refusal != nullptr && refusal->reason == Reason::out_of_memory ? unlimited : limited;
-}
-
-/// Of the accelerator's memory, by the fullest GPU.
-double share_of_memory(const StudyModel& model, const Point& point, HardwareBench& bench)
-{
-    const std::size_t variant = model.designs.hardware(point);
-    const auto bound = bench.of(variant).bound(model.designs.plan(point));
-    const auto* plan = std::get_if<NoiseFree>(&bound);
-    return plan == nullptr ? std::numeric_limits<double>::infinity()
-                           : plan->memory_bytes / bench.problem(variant).cluster.accelerator.memory.si;
-}
-
-/// Predicted mean of the first phase's steps, in seconds.
-double mean_step(const StudyModel& model, const Point& point, HardwareBench& bench)
-{
-    constexpr DrawRange range{0, 64, 4};
-    const std::size_t variant = model.designs.hardware(point);
-    const ParallelPlan plan = model.designs.plan(point);
-    const auto bound = bench.of(variant).bound(plan);
-    if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-        throw InputError(
-            fmt::format("point {} was measured, but is infeasible for this study: {}; correct the scenario, and search again",
-                        model.designs.space().index(point), refusal->text()));
+    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_plan;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (left_out[i] == 0) {
+            by_plan[{steps[i].network, steps[i].design}].push_back(i);
+        }
     }
-    const std::vector<double> steps = bench.of(variant).sample(plan, range, model.sampler({})).front();
-    return std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+    std::vector<std::vector<std::size_t>> result;
+    for (auto& [plan, rows] : by_plan) {
+        result.push_back(std::move(rows));
+    }
+    return result;
 }
 
 }  // namespace
@@ -170,63 +67,24 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     for (const LearnedFactor& constant : before.constants) {
         learned_constants_[positions.at(constant.name)] = std::log(constant.factor);
     }
-    learned_ = before.steps;
-    for (const LearnedStep& step : learned_) {
-        position_of(step.network, networks_);
+    measured_.steps = before.steps;
+    measured_.memory = before.memory;
+    if (before.empty()) {
+        measured_.memory.deviation = steps_.discrepancy().memory;
+        measured_.memory.own = steps_.discrepancy().memory_of_plan;
     }
-    memory_ = before.empty() ? MemoryError{.deviation = steps_.discrepancy().memory} : before.memory;
     VariantGradients gradients(model, fitted_);
     for (const Contender& contender : contenders_) {
         pause();
         const Point point = model.designs.space().point(contender.index);
         plans_.push_back(known_of(model, point, gradients, networks_));
     }
-    std::vector<std::size_t> observed;  // [row that was measured]: position in learned_
-    const Problem any_memory = without_memory_limit(model.problem);
-    HardwareBench unlimited(model.scenario, any_memory);
-    for (const MeasuredPlan& plan : measured) {
-        const Point point = model.designs.space().point(plan.index);
-        HardwareBench& bench = bench_with_memory(model, point, gradients.bench(), unlimited);
-        MeasuredAndPredicted both{plan, absent, share_of_memory(model, point, bench), absent};
-        bool known_before = false;
-        if (plan.step_s > 0.0) {
-            both.predicted_s = mean_step(model, point, bench);
-            const PlanOfPosterior known = known_of(model, point, gradients, networks_);
-            LearnedStep step = step_of(model, point, gradients, known, fitted_);
-            step.measured_s = plan.step_s;
-            step.log_ratio = std::log(plan.step_s / both.predicted_s) + shift_of(known);
-            step.deviation = std::hypot(plan.deviation, steps_.discrepancy().repeat);
-            const auto found = std::find_if(learned_.begin(), learned_.end(),
-                                            [&step](const LearnedStep& other) { return same_measurement(step, other); });
-            known_before = found != learned_.end() && found < learned_.begin() + static_cast<std::ptrdiff_t>(before.steps.size());
-            observed.push_back(known_before ? static_cast<std::size_t>(found - learned_.begin()) : learned_.size());
-            if (!known_before) {
-                learned_.push_back(std::move(step));
-            }
-        }
-        const double capacity = gradients.bench().problem(model.designs.hardware(point)).cluster.accelerator.memory.si;
-        const double fits_below = -std::log(both.memory_share);
-        ran_[plan.index] = !plan.out_of_memory;
-        if (plan.out_of_memory) {
-            memory_.low = std::max(memory_.low, fits_below);
-        } else if (!(plan.memory_bytes > 0.0)) {
-            memory_.high = std::min(memory_.high, fits_below);
-        } else if (!known_before) {
-            memory_ = after(memory_, std::log(plan.memory_bytes / (both.memory_share * capacity)), memory_noise);
-        }
-        measured_.push_back(both);
-    }
-    if (!learned_.empty()) {
-        steps_ = StepPosterior(steps_.covariance(), steps_.discrepancy(), observations());
-        const std::vector<double> surprises = steps_.surprises();
-        auto next = observed.begin();
-        for (MeasuredAndPredicted& both : measured_) {
-            both.surprise = both.measured.step_s > 0.0 ? surprises[*next++] : absent;
-        }
-    }
+    add_measured(measured_, measured, model, gradients, networks_, steps_.discrepancy().repeat,
+                 [this](const PlanOfPosterior& plan) { return shift_of(plan); });
+    learn_steps();
     log_ratios_ = drawn({}, pause);
     without_delta_ = drawn({.delta = false}, pause);
-    log_memory_ = draw(memory_, posterior_draws, model_.scenario.seed);
+    draw_memory();
     if (model.scenario.learning) {
         for (const Contender& contender : contenders_) {
             if (!longer_.contains(contender.global_batch)) {
@@ -236,18 +94,95 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     }
 }
 
-std::vector<StepObservation> PlanPosterior::observations() const
+StepObservation PlanPosterior::observation_of(const std::vector<std::size_t>& rows) const
 {
     const std::map<std::string, std::size_t> positions = positions_of(fitted_.constants);
-    std::vector<StepObservation> list;
-    for (const LearnedStep& step : learned_) {
-        PlanOfPosterior plan{traits_of(step.plan), std::vector<double>(fitted_.constants.size(), 0.0), job_of(step.network)};
-        for (const auto& [name, slope] : step.gradient) {
-            plan.gradient[positions.at(name)] = slope;
-        }
-        list.push_back({std::move(plan), step.log_ratio, step.deviation});
+    const LearnedStep& first = measured_.steps[rows.front()];
+    PlanOfPosterior plan{traits_of(first.plan), std::vector<double>(fitted_.constants.size(), 0.0), job_of(first.network)};
+    for (const auto& [name, slope] : first.gradient) {
+        plan.gradient[positions.at(name)] = slope;
     }
-    return list;
+    double precision = 0.0;
+    double sum = 0.0;
+    for (const std::size_t row : rows) {
+        const LearnedStep& step = measured_.steps[row];
+        precision += 1.0 / (step.deviation * step.deviation);
+        sum += step.log_ratio / (step.deviation * step.deviation);
+    }
+    return {std::move(plan), sum / precision, 1.0 / std::sqrt(precision)};
+}
+
+void PlanPosterior::learn_steps()
+{
+    if (measured_.steps.empty()) {
+        return;
+    }
+    constexpr std::size_t fewest = 3;    // of two that contradict each other, neither is known to be wrong
+    constexpr double contradicts = 4.0;  // standard deviations
+    std::vector<double> surprises(measured_.steps.size(), absent);
+    std::vector<char> left_out(measured_.steps.size(), 0);
+    for (bool settled = false; !settled;) {
+        const std::vector<std::vector<std::size_t>> plans = rows_of_plans(measured_.steps, left_out);
+        std::vector<StepObservation> observations;
+        for (const std::vector<std::size_t>& rows : plans) {
+            observations.push_back(observation_of(rows));
+        }
+        steps_ = StepPosterior(steps_.covariance(), steps_.discrepancy(), std::move(observations));
+        const std::vector<double> found = steps_.surprises();
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            for (const std::size_t row : plans[i]) {
+                surprises[row] = found[i];
+            }
+        }
+        const auto worst =
+            std::max_element(found.begin(), found.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+        settled = plans.size() < fewest || std::abs(*worst) <= contradicts;
+        for (const std::size_t row :
+             settled ? std::vector<std::size_t>{} : plans[static_cast<std::size_t>(worst - found.begin())]) {
+            left_out[row] = 1;
+        }
+    }
+    for (std::size_t i = 0; i < measured_.rows.size(); ++i) {
+        if (const std::size_t step = measured_.step_of_row[i]; step != Measurements::no_step) {
+            measured_.rows[i].surprise = surprises[step];
+            measured_.rows[i].left_out = left_out[step] != 0;
+        }
+    }
+    std::vector<LearnedStep> kept;
+    for (std::size_t i = 0; i < left_out.size(); ++i) {
+        if (left_out[i] == 0) {
+            kept.push_back(std::move(measured_.steps[i]));
+        }
+    }
+    measured_.steps = std::move(kept);
+}
+
+void PlanPosterior::draw_memory()
+{
+    // Plans that need the same memory are mostly one plan in different words, so their own errors are equal.
+    std::vector<double> shares;
+    for (const Contender& contender : contenders_) {
+        shares.push_back(contender.memory_share);
+    }
+    std::sort(shares.begin(), shares.end());
+    shares.erase(std::unique(shares.begin(), shares.end()), shares.end());
+    const std::uint64_t seed = model_.scenario.seed;
+    const std::vector<double> common = draw(measured_.memory, posterior_draws, seed);
+    std::vector<double> own(shares.size());
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        for (std::size_t k = 0; k < shares.size(); ++k) {
+            own[k] = draw_own(measured_.memory, k, d, seed);
+        }
+        for (const Contender& contender : contenders_) {
+            const auto share = std::lower_bound(shares.begin(), shares.end(), contender.memory_share);
+            const auto tried = measured_.ran.find(contender.index);
+            fits_.push_back(tried != measured_.ran.end()
+                                ? tried->second
+                                : contender.memory_share *
+                                          std::exp(common[d] + own[static_cast<std::size_t>(share - shares.begin())]) <=
+                                      1.0);
+        }
+    }
 }
 
 double PlanPosterior::shift_of(const PlanOfPosterior& plan) const
@@ -276,17 +211,18 @@ int PlanPosterior::job_of(const std::string& network) const
 Learned PlanPosterior::learned() const
 {
     Learned result;
+    result.origins = model_.scenario.learned.origins;
     const Cluster& cluster = model_.scenario.cluster;
     result.accelerator = cluster.accelerator.name;
     result.stack = cluster.stack.name;
     result.domain = cluster.gpus_per_node();
     result.fit = fit_digest();
-    result.steps = learned_;
-    result.memory = memory_;
+    result.steps = measured_.steps;
+    result.memory = measured_.memory;
     const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
     std::set<std::string> used;
     std::set<std::string> jobs;
-    for (const LearnedStep& step : learned_) {
+    for (const LearnedStep& step : measured_.steps) {
         if (jobs.insert(step.network).second) {
             const NormalMarginal time = steps_.constants(job_of(step.network)).back();
             result.times.push_back({step.network, std::exp(time.mean), steps_.discrepancy().source, time.deviation});
@@ -338,13 +274,11 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
     const bool of_training = moves && !objectives_[objective].name.starts_with("step_time");
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {
-        const double memory = std::exp(log_memory_[d]);
         for (const std::size_t i : members) {
             const Contender& contender = contenders_[i];
             const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
                                   (of_training && !longer_.empty() ? longer_.at(contender.global_batch)[d] : 1.0);
-            const auto tried = ran_.find(contender.index);
-            const bool fits = tried != ran_.end() ? tried->second : contender.memory_share * memory <= 1.0;
+            const bool fits = fits_[d * contenders_.size() + i] != 0;
             result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
         }
     }
@@ -432,24 +366,6 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
     return kept;
 }
 
-/// The 5 % and 95 % quantiles of a plan's possible values.
-std::pair<double, double> central_90(const JointDraws& draws, std::size_t member)
-{
-    std::vector<double> values;
-    for (std::size_t d = 0; d < draws.draws(); ++d) {
-        if (std::isfinite(draws.at(d, member))) {
-            values.push_back(draws.at(d, member));
-        }
-    }
-    if (values.empty()) {
-        return {absent, absent};
-    }
-    std::sort(values.begin(), values.end());
-    const auto last = static_cast<double>(values.size() - 1);
-    return {values[static_cast<std::size_t>(std::lround(0.05 * last))],
-            values[static_cast<std::size_t>(std::lround(0.95 * last))]};
-}
-
 }  // namespace
 
 void add_posterior(const StudyModel& model, Results& results, const Pause& pause)
@@ -473,7 +389,9 @@ void add_posterior(const StudyModel& model, Results& results, const Pause& pause
                 PlanChance row{contender.index, gpus,         static_cast<int>(k), contender.values[k],
                                contender.drawn, with[m].best, without[m].best,     with[m].regret,
                                with[m].possible};
-                std::tie(row.low, row.high) = central_90(draws, m);
+                const Central90 interval = central_90(draws, m);
+                row.low = interval.low;
+                row.high = interval.high;
                 const auto chosen = std::find(shortlist.points.begin(), shortlist.points.end(), m);
                 if (chosen != shortlist.points.end()) {
                     row.shortlist = 1 + static_cast<int>(chosen - shortlist.points.begin());

@@ -8,6 +8,7 @@
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/contenders.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/measured_plans.hpp"
 #include "search/shortlist.hpp"
 
 #include <cstdint>
@@ -18,24 +19,7 @@
 namespace prismopt {
 
 /// Draws of the posterior of a study.
-inline constexpr std::size_t posterior_draws = 256;
-
-/// What was measured of a plan of a study.
-struct MeasuredPlan {
-    std::uint64_t index = 0;
-    double step_s = 0.0;        // mean; 0: not measured
-    double deviation = 0.0;     // relative, of that mean; at least that of repeated runs counts
-    double memory_bytes = 0.0;  // peak of a GPU; 0: not measured
-    bool out_of_memory = false;
-};
-
-/// A measured plan beside its prediction.
-struct MeasuredAndPredicted {
-    MeasuredPlan measured;
-    double predicted_s = 0.0;   // mean step
-    double memory_share = 0.0;  // predicted, of the accelerator's
-    double surprise = 0.0;      // of the step, in standard deviations, to all the other measurements; NaN if not measured
-};
+inline constexpr std::size_t posterior_draws = 1024;
 
 /// Joint posterior of the contenders of a study.
 class PlanPosterior {
@@ -47,7 +31,7 @@ public:
         const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured = {},
         const Pause& pause = [] {});
 
-    const std::vector<MeasuredAndPredicted>& measured() const { return measured_; }
+    const std::vector<MeasuredAndPredicted>& measured() const { return measured_.rows; }
     const FittedModel& fitted() const { return fitted_; }
 
     const std::vector<Contender>& contenders() const { return contenders_; }
@@ -55,14 +39,14 @@ public:
     const StepPosterior& steps() const { return steps_; }
     /// The job of a network in these steps.
     int job_of(const std::string& network) const;
-    /// What was learned by now: factors, and all measured steps. Its provenance is the caller's.
+    /// What was learned by now: factors, and all measured steps. The origin of the new ones is the caller's to add.
     Learned learned() const;
     /// What the posterior knows of a contender.
     const PlanOfPosterior& known(std::size_t contender) const { return plans_[contender]; }
 
     /// Numbers of GPUs of the contenders, increasing.
     std::vector<int> sizes() const;
-    /// Positions of the contenders of a number of GPUs within 15 % of its best in this objective.
+    /// Positions of the contenders of a number of GPUs near its best (near_best) in this objective.
     std::vector<std::size_t> near(int gpus, std::size_t objective) const;
 
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
@@ -74,7 +58,11 @@ public:
     double linearisation_error(const Results& results) const;
 
 private:
-    std::vector<StepObservation> observations() const;
+    /// Several measurements of one plan as one, by their positions.
+    StepObservation observation_of(const std::vector<std::size_t>& rows) const;
+    /// Takes measured steps into the posterior, without those that contradict the others.
+    void learn_steps();
+    void draw_memory();
     /// How the scenario's predictions differ from the catalog's, as a logarithm.
     double shift_of(const PlanOfPosterior& plan) const;
     /// Draws of log(actual / predicted) of the contenders, by the scenario's predictions.
@@ -86,15 +74,12 @@ private:
     std::vector<double> learned_constants_;  // [constant]: logarithm of the factor that the scenario's predictions have
     std::vector<Contender> contenders_;
     std::vector<PlanOfPosterior> plans_;
-    std::vector<MeasuredAndPredicted> measured_;
+    Measurements measured_;
     std::vector<std::string> networks_;  // [job]
-    std::vector<LearnedStep> learned_;   // of the scenario and measured since
-    MemoryError memory_;
-    std::map<std::uint64_t, bool> ran_;  // whether a measured plan fitted into memory
     StepPosterior steps_;
     std::vector<double> log_ratios_;             // [draw * contenders + contender]
     std::vector<double> without_delta_;          // the same without the discrepancy of plans
-    std::vector<double> log_memory_;             // [draw]
+    std::vector<char> fits_;                     // into memory, [draw * contenders + contender]
     std::map<int, std::vector<double>> longer_;  // runs, by global batch [draw]; empty: the scenario has no [learning]
 };
 

@@ -304,7 +304,8 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.scenario_path = scenario.path;
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
-    info.learned = scenario.learned.empty() ? "" : fmt::format("{}, {}", scenario.learned.study, scenario.learned.date);
+    const std::vector<LearnedOrigin>& learned = scenario.learned.origins;
+    info.learned = learned.empty() ? "" : fmt::format("{}, {}", learned.back().study, learned.back().date);
     info.learned_digest = scenario.learned.digest;
     info.nodes_known = scenario.cluster.nodes_known();
     info.seed = scenario.seed;

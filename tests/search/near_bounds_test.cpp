@@ -41,7 +41,7 @@ std::vector<std::uint64_t> by_brute_force(const std::vector<NearBound>& points)
         std::sort(members.begin(), members.end());
         members.resize(std::min(members.size(), most_near));
         for (const auto& [value, index] : members) {
-            if (value <= 1.15 * members.front().first) held.push_back(index);
+            if (value <= (1.0 + near_best) * members.front().first) held.push_back(index);
         }
     }
     std::sort(held.begin(), held.end());
@@ -76,11 +76,11 @@ TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
 TEST(NearBounds, AdmitsWhatIsNearAKnownBest)
 {
     NearBounds near(0, std::vector<RegionBest>{{7, 100.0}});
-    EXPECT_TRUE(near.admits(7, 114.9));
-    EXPECT_FALSE(near.admits(7, 115.1));
+    EXPECT_TRUE(near.admits(7, 129.9));
+    EXPECT_FALSE(near.admits(7, 130.1));
     EXPECT_TRUE(near.admits(8, 1e9)) << "nothing is known of this region";
     near.add({7, {1, {90.0}}});
-    EXPECT_FALSE(near.admits(7, 110.0));
+    EXPECT_FALSE(near.admits(7, 118.0));
 }
 
 TEST(NearBounds, AnArchiveListsThemOnceBesideOtherBounds)

@@ -69,7 +69,7 @@ function startBestPlans() {
             place.append(contestTable(contest), element("div", { class: "chart contest", id, style: `height: ${height}px` }),
                 element("p", { class: "note" },
                     `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${percent(contest.cover)}; ` +
-                    `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 15 % of the best.`));
+                    `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 30 % of the best.`));
             makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
                 () => contestOption(contest));
         }

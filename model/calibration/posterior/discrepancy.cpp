@@ -69,7 +69,9 @@ PlanTraits traits_of(const ParallelPlan& plan)
     for (std::size_t k = 0; k < degrees.size(); ++k) {
         traits.degrees[k] = std::log2(degrees[k]);
     }
-    traits.kinds = {static_cast<int>(plan.schedule), static_cast<int>(plan.recompute), static_cast<int>(plan.sharding)};
+    const Schedule schedule =
+        plan.pp == 1 ? Schedule::one_f_one_b : plan.schedule;  // with one stage, schedules do not differ in time
+    traits.kinds = {static_cast<int>(schedule), static_cast<int>(plan.recompute), static_cast<int>(plan.sharding)};
     return traits;
 }
 

@@ -39,7 +39,8 @@ struct Discrepancy {
     double deviation = 0.0;  // of delta
     double source = 0.0;
     double repeat = 0.0;
-    double memory = 0.0;                              // of measured over predicted peak memory
+    double memory = 0.0;                              // of measured over predicted peak memory: common to the plans of a source
+    double memory_of_plan = 0.0;                      // the part that differs between plans
     std::array<double, PlanTraits::count> lengths{};  // of the degrees, in octaves, then of the kinds
     int groups = 0;                                   // of measured plans that it was fitted to
 };

@@ -1,14 +1,12 @@
 #include "model/calibration/posterior/step_posterior.hpp"
 
-#include "model/base/random.hpp"
+#include "model/calibration/posterior/posterior_draws.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -20,24 +18,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// What the normal numbers of a draw are of.
-enum class Kind : std::uint32_t { constant, source, delta, repeat, memory };
-
-double normal(std::uint64_t seed, std::size_t draw, Kind kind, std::size_t component)
-{
-    const Counter counter{static_cast<std::uint32_t>(draw), 0, static_cast<std::uint32_t>(component),
-                          use(Stream::posterior, Purpose::search, static_cast<std::uint32_t>(kind))};
-    const double uniform = (philox(seed, counter)[0] + 0.5) / 4294967296.0;  // 2^32
-    return quantile(boost::math::normal(), uniform);
-}
-
 /// [component][draw]
-MatrixXd normals(std::uint64_t seed, std::size_t draws, Kind kind, std::size_t components)
+MatrixXd normals(std::uint64_t seed, std::size_t draws, PosteriorKind kind, std::size_t components)
 {
     MatrixXd result(static_cast<Index>(components), static_cast<Index>(draws));
     for (std::size_t d = 0; d < draws; ++d) {
         for (std::size_t k = 0; k < components; ++k) {
-            result(static_cast<Index>(k), static_cast<Index>(d)) = normal(seed, d, kind, k);
+            result(static_cast<Index>(k), static_cast<Index>(d)) = posterior_normal(seed, d, kind, k);
         }
     }
     return result;
@@ -235,7 +222,7 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     constexpr double rounding = 1e-9;
     of_traits.diagonal().array() += rounding * square(discrepancy_.deviation);
     const auto constants = static_cast<std::size_t>(known.constants.rows());
-    const MatrixXd of_constants = root_of(known.constants) * normals(seed, draws, Kind::constant, constants);
+    const MatrixXd of_constants = root_of(known.constants) * normals(seed, draws, PosteriorKind::constant, constants);
     int jobs = 1;
     for (const PlanOfPosterior& plan : plans) {
         jobs = std::max(jobs, plan.job + 1);
@@ -243,9 +230,9 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     for (const StepObservation& observation : observations_) {
         jobs = std::max(jobs, observation.plan.job + 1);
     }
-    const MatrixXd source = discrepancy_.source * normals(seed, draws, Kind::source, static_cast<std::size_t>(jobs));
+    const MatrixXd source = discrepancy_.source * normals(seed, draws, PosteriorKind::source, static_cast<std::size_t>(jobs));
     const MatrixXd delta =
-        product(lower_root(std::move(of_traits), pause), normals(seed, draws, Kind::delta, distinct.size()), pause);
+        product(lower_root(std::move(of_traits), pause), normals(seed, draws, PosteriorKind::delta, distinct.size()), pause);
     const auto value = [&](const auto& of, bool with_delta) {  // [plan][draw]
         MatrixXd result = gradients(of, constants).transpose() * of_constants;
         for (Index i = 0; i < result.rows(); ++i) {
@@ -259,7 +246,7 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
     };
     MatrixXd result = value(plans, components.delta);
     if (!observations_.empty()) {
-        const MatrixXd noise = known.noise.asDiagonal() * normals(seed, draws, Kind::repeat, observations_.size());
+        const MatrixXd noise = known.noise.asDiagonal() * normals(seed, draws, PosteriorKind::repeat, observations_.size());
         const MatrixXd missing = -((value(observations_, true) + noise).colwise() - known.ratios);
         MatrixXd with = known.with(plans, *this);
         if (!components.delta) {
@@ -268,49 +255,6 @@ std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, 
         result += with * known.factor.solve(missing);
     }
     return {result.data(), result.data() + result.size()};  // column by column: [draw][plan]
-}
-
-MemoryError after(const MemoryError& before, double log_ratio, double noise)
-{
-    const double weight = square(before.deviation) / (square(before.deviation) + square(noise));
-    MemoryError result = before;
-    result.mean += weight * (log_ratio - before.mean);
-    result.deviation *= std::sqrt(1.0 - weight);
-    return result;
-}
-
-namespace {
-
-/// The value of a standard normal variable between low and high below which this share of its probability there lies; from the nearer
-/// tail, where small probabilities are exact.
-double between(double low, double high, double share)
-{
-    if (low > 0.0) {
-        return -between(-high, -low, 1.0 - share);
-    }
-    constexpr double farthest = -37.0;  // below, probabilities are less than the smallest normal number
-    if (high < farthest) {
-        return high;
-    }
-    const boost::math::normal standard;
-    const double below = cdf(standard, low);
-    return std::clamp(quantile(standard, below + share * (cdf(standard, high) - below)), low, high);
-}
-
-}  // namespace
-
-std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint64_t seed)
-{
-    const bool contradictory = error.low >= error.high;
-    constexpr double none = std::numeric_limits<double>::infinity();
-    const double low = contradictory ? -none : (error.low - error.mean) / error.deviation;
-    const double high = contradictory ? none : (error.high - error.mean) / error.deviation;
-    std::vector<double> result;
-    for (std::size_t d = 0; d < draws; ++d) {
-        const double share = cdf(boost::math::normal(), normal(seed, d, Kind::memory, 0));
-        result.push_back(error.mean + error.deviation * between(low, high, share));
-    }
-    return result;
 }
 
 }  // namespace prismopt

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,18 +30,6 @@ struct NormalMarginal {
     double mean = 0.0;
     double deviation = 0.0;
 };
-
-/// What is known of log(actual / predicted peak memory), one error for all plans of a study: normal, between two limits.
-struct MemoryError {
-    double mean = 0.0;
-    double deviation = 0.0;
-    double low = -std::numeric_limits<double>::infinity();  // plans that ran out of memory are above
-    double high = std::numeric_limits<double>::infinity();  // plans that ran are below
-};
-/// After a measured peak: as for two normal numbers. `noise`: deviation of a measurement.
-MemoryError after(const MemoryError& before, double log_ratio, double noise);
-/// Draws, each from its own (seed, draw). Contradictory limits count as none.
-std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint64_t seed);
 
 /// Logarithms of measured over predicted step times are jointly normal, before and after observations.
 class StepPosterior {

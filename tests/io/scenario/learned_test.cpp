@@ -1,6 +1,7 @@
 #include "io/scenario/learned.hpp"
 
 #include "io/scenario/scenario.hpp"
+#include "model/calibration/posterior/discrepancy.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/temporary_folder.hpp"
 
@@ -22,13 +23,8 @@ constexpr const char* network = "a \"network\"";
 Learned learned_of(const Cluster& cluster)
 {
     Learned learned;
-    learned.program = "0.9";
-    learned.date = "2026-01-02T03:04:05Z";
-    learned.study = "first";
-    learned.results = "first.h5";
-    learned.measured = "measured.csv";
-    learned.measured_digest = digest_of("measured");
-    learned.rows = 2;
+    learned.origins = {{"0.9", "2026-01-02T03:04:05Z", "first", "first.h5", "measured.csv", digest_of("measured"), 2},
+                       {"0.9", "2026-02-03T04:05:06Z", "second", "second.h5", "more.csv", digest_of("more"), 1}};
     learned.accelerator = cluster.accelerator.name;
     learned.stack = cluster.stack.name;
     learned.domain = cluster.gpus_per_node();
@@ -40,7 +36,7 @@ Learned learned_of(const Cluster& cluster)
     step.plan.chunks = 2;
     step.plan.schedule = Schedule::interleaved;
     learned.steps = {step};
-    learned.memory = {.mean = 0.01, .deviation = 0.02, .low = -0.1};
+    learned.memory = {.mean = 0.01, .deviation = 0.02, .own = 0.05, .ran = {0.1, 0.2}, .failed = {}};
     return learned;
 }
 
@@ -74,8 +70,10 @@ TEST(Learned, ItsTextIsReadBack)
     EXPECT_EQ(read.digest, digest_of(text));
     EXPECT_EQ(traits_of(read.steps.front().plan), traits_of(written.steps.front().plan));
     EXPECT_EQ(read.steps.front().gradient, written.steps.front().gradient);
-    EXPECT_DOUBLE_EQ(read.memory.low, -0.1);
-    EXPECT_TRUE(std::isinf(read.memory.high));
+    EXPECT_EQ(read.memory.ran, written.memory.ran);
+    EXPECT_TRUE(read.memory.failed.empty());
+    ASSERT_EQ(read.origins.size(), 2U);
+    EXPECT_EQ(read.origins.back().study, "second");
     EXPECT_DOUBLE_EQ(read.time_of(network), 1.25);
     EXPECT_DOUBLE_EQ(read.time_of("another"), 1.0);
 }
@@ -123,7 +121,7 @@ TEST(Learned, IsRefusedOnAnotherCluster)
     EXPECT_THAT(message([](Learned& l) { l.constants.front().factor = -1.0; }), HasSubstr("own.toml:"));
     const Learned learned = learned_of(cluster);
     EXPECT_THAT(refusal([&] { scenario_with(folder, learned, "learned = \"missing.toml\""); }), HasSubstr("does not exist"));
-    EXPECT_THAT(refusal([&] { parse_learned("version = 2\n", "own.toml"); }), HasSubstr("own.toml:1"));
+    EXPECT_THAT(refusal([&] { parse_learned("version = 1\n", "own.toml"); }), HasSubstr("own.toml:1"));
 }
 
 }  // namespace

@@ -52,6 +52,17 @@ TEST(Discrepancy, FallsWithTheDistanceOfPlans)
     EXPECT_DOUBLE_EQ(covariance(discrepancy, first, traits_of(plan)), 0.01 * std::exp(-(3.0 + 1.0) / 3.0));
 }
 
+TEST(Discrepancy, ScheduleMattersOnlyToPipelines)
+{
+    ParallelPlan gpipe;
+    gpipe.schedule = Schedule::gpipe;
+    ParallelPlan other;
+    other.schedule = Schedule::one_f_one_b;
+    EXPECT_EQ(traits_of(gpipe), traits_of(other));
+    gpipe.pp = other.pp = 2;
+    EXPECT_NE(traits_of(gpipe), traits_of(other));
+}
+
 TEST(RepeatDeviation, IsTheMeanOverSources)
 {
     // Pooled variances of two sources: (0.02 + 0.005) / (1 + 1) and 0.08 / 1; plans that are not repeated say nothing.
@@ -220,50 +231,6 @@ TEST(StepPosterior, DrawsOfPlansWithEqualTraitsDifferByTheirConstantsOnly)
         EXPECT_DOUBLE_EQ(draws[3 * d], draws[3 * d + 1]);
         EXPECT_NE(draws[3 * d], draws[3 * d + 2]);
         EXPECT_DOUBLE_EQ(without[3 * d], without[3 * d + 2]);
-    }
-}
-
-TEST(MemoryError, MovesWithAMeasuredPeakAsTwoNormalsDo)
-{
-    const MemoryError moved = after({.deviation = 0.1}, 0.06, 0.05);
-    EXPECT_DOUBLE_EQ(moved.mean, 0.06 * 0.01 / (0.01 + 0.0025));
-    EXPECT_NEAR(moved.deviation, std::sqrt(0.01 * 0.0025 / (0.01 + 0.0025)), 1e-15);
-}
-
-TEST(MemoryError, IsDrawnBetweenItsLimits)
-{
-    constexpr std::size_t count = 20000;
-    double mean = 0.0;
-    for (const double value : draw({.mean = 0.02, .deviation = 0.1, .low = 0.05, .high = 0.2}, count, 4)) {
-        EXPECT_GE(value, 0.05);
-        EXPECT_LE(value, 0.2);
-        mean += value / count;
-    }
-    // Of a truncated normal distribution: mean + deviation (phi(a) - phi(b)) / (Phi(b) - Phi(a)), a = 0.3, b = 1.8 deviations.
-    const double expected = 0.02 + 0.1 * (0.381388 - 0.078950) / (0.964070 - 0.617911);
-    EXPECT_NEAR(mean, expected, 5.0 * 0.05 / std::sqrt(count));
-    for (const double value : draw({.deviation = 0.1, .low = 0.2, .high = -0.2}, 100, 4)) {
-        EXPECT_TRUE(std::isfinite(value));  // contradictory limits count as none
-    }
-}
-
-/// A plan that needs 60 % of the memory by its prediction ran out of memory: surprising, but known.
-TEST(MemoryError, FollowsLimitsFarFromWhatWasExpected)
-{
-    constexpr double none = std::numeric_limits<double>::infinity();
-    for (const double limit : {0.3, 0.7, 3.0, 30.0}) {
-        double mean = 0.0;
-        constexpr std::size_t count = 20000;
-        for (const double value : draw({.deviation = 0.09, .low = limit, .high = none}, count, 4)) {
-            EXPECT_GE(value, limit);
-            mean += value / count;
-        }
-        // Beyond a deviations, the mean is phi(a) / Q(a) = a + 1/a - 2/a^3 + ...
-        const double a = limit / 0.09;
-        EXPECT_NEAR(mean / 0.09, a > 37.0 ? a : a + 1.0 / a - 2.0 / std::pow(a, 3), 0.03);
-        for (const double value : draw({.deviation = 0.09, .low = -none, .high = -limit}, 100, 4)) {
-            EXPECT_LE(value, -limit);
-        }
     }
 }
 

@@ -1,0 +1,215 @@
+#include "optimizer/study/measured_plans.hpp"
+
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
+/// Measured over predicted, or the inverse: what is beyond is no error of the model, which is below 60 % also on accelerators that no
+/// constant was fitted to (results/model-accuracy.md).
+constexpr double largest_ratio = 5.0;
+
+int position_of(const std::string& name, std::vector<std::string>& names)
+{
+    const auto found = std::find(names.begin(), names.end(), name);
+    const auto position = static_cast<int>(found - names.begin());
+    if (found == names.end()) {
+        names.push_back(name);
+    }
+    return position;
+}
+
+/// What may be written of a measured step.
+LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known)
+{
+    const std::size_t variant = model.designs.hardware(point);
+    LearnedStep step;
+    step.network = gradients.bench().problem(variant).workload.name;
+    step.plan = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
+    step.design = design_text(step.plan);
+    for (std::size_t k = 0; k < known.gradient.size(); ++k) {
+        if (known.gradient[k] != 0.0) {
+            step.gradient.emplace_back(name_of(gradients.fitted().constants[k]), known.gradient[k]);
+        }
+    }
+    return step;
+}
+
+bool same_measurement(const LearnedStep& a, const LearnedStep& b)
+{
+    return a.network == b.network && a.design == b.design && a.measured_s == b.measured_s;
+}
+
+/// As the problem of a study, for plans that ran although their predicted memory is too large.
+Problem without_memory_limit(Problem problem)
+{
+    problem.memory_headroom = no_memory_limit;
+    return problem;
+}
+
+/// Predictions of measured plans, by index.
+class Predictions {
+public:
+    Predictions(const StudyModel& model, HardwareBench& limited)
+        : model_(model), limited_(limited), any_memory_(without_memory_limit(model.problem)),
+          unlimited_(model.scenario, any_memory_)
+    {
+    }
+
+    /// The predicted peak of the fullest GPU, as a share of the accelerator's memory.
+    double memory_share(std::uint64_t index)
+    {
+        const Point point = model_.designs.space().point(index);
+        const auto found = bound(point);
+        const auto* plan = std::get_if<NoiseFree>(&found);
+        return plan == nullptr ? std::numeric_limits<double>::infinity() : plan->memory_bytes / capacity(point);
+    }
+
+    double capacity(const Point& point) { return limited_.problem(model_.designs.hardware(point)).cluster.accelerator.memory.si; }
+
+    /// The mean of the first phase's steps, in seconds.
+    double mean_step(std::uint64_t index)
+    {
+        const auto known = means_.find(index);
+        if (known != means_.end()) {
+            return known->second;
+        }
+        constexpr DrawRange range{0, 64, 4};
+        const Point point = model_.designs.space().point(index);
+        const auto found = bound(point);
+        if (const auto* refusal = std::get_if<Infeasible>(&found)) {
+            throw InputError(
+                fmt::format("point {} was measured, but is infeasible for this study: {}; correct the scenario, and search again",
+                            index, refusal->text()));
+        }
+        const std::vector<double> steps =
+            bench(point).of(model_.designs.hardware(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
+        return means_[index] = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+    }
+
+private:
+    /// The one on which the plan fits into memory.
+    HardwareBench& bench(const Point& point)
+    {
+        const auto found = limited_.of(model_.designs.hardware(point)).bound(model_.designs.plan(point));
+        const auto* refusal = std::get_if<Infeasible>(&found);
+        return refusal != nullptr && refusal->reason == Reason::out_of_memory ? unlimited_ : limited_;
+    }
+    std::variant<NoiseFree, Infeasible> bound(const Point& point)
+    {
+        return bench(point).of(model_.designs.hardware(point)).bound(model_.designs.plan(point));
+    }
+
+    const StudyModel& model_;
+    HardwareBench& limited_;
+    Problem any_memory_;
+    HardwareBench unlimited_;
+    std::map<std::uint64_t, double> means_;
+};
+
+void refuse_mistakes(const MeasuredPlan& plan, double predicted_s, double capacity)
+{
+    if (plan.step_s > 0.0 && std::abs(std::log(plan.step_s / predicted_s)) > std::log(largest_ratio)) {
+        throw InputError(fmt::format(
+            "point {}: the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of the "
+            "whole job, or check that the scenario describes what ran",
+            plan.index, plan.step_s, plan.step_s / predicted_s, predicted_s));
+    }
+    if (plan.memory_bytes > capacity) {
+        constexpr double gigabyte = 1e9;
+        throw InputError(
+            fmt::format("point {}: a peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give the peak of one GPU",
+                        plan.index, plan.memory_bytes / gigabyte, capacity / gigabyte));
+    }
+}
+
+/// Adds what a plan says about memory, and returns how surprising its peak was.
+double add_memory(Measurements& known, const MeasuredPlan& plan, double share, double capacity, bool known_before)
+{
+    const double fits_below = -std::log(share);
+    known.ran[plan.index] = !plan.out_of_memory;
+    if (known_before || !std::isfinite(fits_below)) {
+        return absent;
+    }
+    if (plan.out_of_memory) {
+        known.memory.failed.push_back(fits_below);
+    } else if (plan.memory_bytes > 0.0) {
+        const double log_ratio = std::log(plan.memory_bytes / (share * capacity));
+        const double surprising = surprise(known.memory, log_ratio, memory_noise);
+        known.memory = after(std::move(known.memory), log_ratio, memory_noise);
+        return surprising;
+    } else {
+        known.memory.ran.push_back(fits_below);
+    }
+    return absent;
+}
+
+}  // namespace
+
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)
+{
+    const std::size_t variant = model.designs.hardware(point);
+    const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
+    return {traits_of(first), gradients.of(variant).of(first),
+            position_of(gradients.bench().problem(variant).workload.name, jobs)};
+}
+
+void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
+                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat,
+                  const std::function<double(const PlanOfPosterior&)>& shift)
+{
+    const auto earlier = static_cast<std::ptrdiff_t>(known.steps.size());
+    for (const LearnedStep& step : known.steps) {
+        position_of(step.network, jobs);
+    }
+    Predictions predictions(model, gradients.bench());
+    std::map<std::uint64_t, std::pair<PlanOfPosterior, LearnedStep>> plans;  // by index
+    for (const MeasuredPlan& plan : measured) {
+        const Point point = model.designs.space().point(plan.index);
+        const double capacity = predictions.capacity(point);
+        MeasuredAndPredicted row{.measured = plan,
+                                 .predicted_s = absent,
+                                 .memory_share = predictions.memory_share(plan.index),
+                                 .measured_memory_share = plan.memory_bytes > 0.0 ? plan.memory_bytes / capacity : absent,
+                                 .surprise = absent};
+        bool known_before = false;
+        std::size_t position = Measurements::no_step;
+        row.predicted_s = plan.step_s > 0.0 ? predictions.mean_step(plan.index) : absent;
+        refuse_mistakes(plan, row.predicted_s, capacity);
+        if (plan.step_s > 0.0) {
+            if (!plans.contains(plan.index)) {
+                const PlanOfPosterior of = known_of(model, point, gradients, jobs);
+                plans.emplace(plan.index, std::pair{of, step_of(model, point, gradients, of)});
+            }
+            const auto& [of, plain] = plans.at(plan.index);
+            LearnedStep step = plain;
+            step.measured_s = plan.step_s;
+            step.log_ratio = std::log(plan.step_s / row.predicted_s) + shift(of);
+            step.deviation = std::hypot(plan.deviation, repeat);
+            const auto end = known.steps.begin() + earlier;
+            const auto found = std::find_if(known.steps.begin(), end,
+                                            [&step](const LearnedStep& other) { return same_measurement(step, other); });
+            known_before = found != end;
+            position = known_before ? static_cast<std::size_t>(found - known.steps.begin()) : known.steps.size();
+            if (!known_before) {
+                known.steps.push_back(std::move(step));
+            }
+        }
+        row.memory_surprise = add_memory(known, plan, row.memory_share, capacity, known_before);
+        known.rows.push_back(row);
+        known.step_of_row.push_back(position);
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,61 @@
+#pragma once
+
+/// Plans of a study that were run: what was measured beside what was predicted.
+
+#include "io/scenario/learned.hpp"
+#include "model/calibration/posterior/step_posterior.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/variant_gradients.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// What was measured of a plan of a study.
+struct MeasuredPlan {
+    std::uint64_t index = 0;
+    double step_s = 0.0;        // mean; 0: not measured
+    double deviation = 0.0;     // relative, of that mean; at least that of repeated runs counts
+    double memory_bytes = 0.0;  // peak of a GPU; 0: not measured
+    bool out_of_memory = false;
+};
+
+/// A measured plan beside its prediction.
+struct MeasuredAndPredicted {
+    MeasuredPlan measured;
+    double predicted_s = 0.0;            // mean step
+    double memory_share = 0.0;           // predicted, of the accelerator's
+    double measured_memory_share = 0.0;  // NaN if not measured
+    double surprise = 0.0;         // of the step, in standard deviations, to all the other measurements; NaN if not measured
+    double memory_surprise = 0.0;  // of the peak, in standard deviations, to what was known before; NaN if not measured
+    bool left_out = false;         // of the posterior, because it contradicts the other measurements
+};
+
+/// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients,
+                         std::vector<std::string>& jobs);
+
+/// Measurements of earlier studies and of this one.
+struct Measurements {
+    std::vector<LearnedStep> steps;
+    MemoryError memory;
+    std::vector<MeasuredAndPredicted> rows;  // of this study
+    std::vector<std::size_t> step_of_row;    // [row]: its position in steps; no_step: it has no step time
+    std::map<std::uint64_t, bool> ran;       // [point of a row]: whether it fitted into memory
+
+    static constexpr std::size_t no_step = ~std::size_t{0};
+};
+
+/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `shift`: how the predictions of the scenario
+/// for a plan differ from the catalog's, as a logarithm; `repeat`: relative deviation of repeated runs. Throws InputError where a measured
+/// plan is infeasible for a reason other than memory, or has a step time or a peak that can only be a mistake.
+void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
+                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat,
+                  const std::function<double(const PlanOfPosterior&)>& shift);
+
+}  // namespace prismopt

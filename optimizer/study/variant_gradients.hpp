@@ -1,0 +1,36 @@
+#pragma once
+
+/// How the step times of plans depend on the fitted constants, on the hardware variants of a study.
+
+#include "io/measured/fitted_model.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+
+namespace prismopt {
+
+/// The references given must outlive it.
+class VariantGradients {
+public:
+    VariantGradients(const StudyModel& model, const FittedModel& fitted) : fitted_(fitted), bench_(model.scenario, model.problem)
+    {
+    }
+
+    /// Of the first phase.
+    StepGradients& of(std::size_t variant);
+    HardwareBench& bench() { return bench_; }
+    const FittedModel& fitted() const { return fitted_; }
+    const Phase& phase(std::size_t variant) { return bench_.problem(variant).phases.front(); }
+
+private:
+    const FittedModel& fitted_;
+    HardwareBench bench_;
+    std::deque<Problem> problems_;
+    std::map<std::size_t, std::unique_ptr<StepGradients>> variants_;
+};
+
+}  // namespace prismopt
