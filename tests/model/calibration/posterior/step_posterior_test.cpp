@@ -45,6 +45,7 @@ TEST(Discrepancy, FallsWithTheDistanceOfPlans)
 {
     const Discrepancy discrepancy = usual();
     ParallelPlan plan;
+    plan.pp = 2;
     const PlanTraits first = traits_of(plan);
     plan.tp = 8;
     plan.schedule = Schedule::zb_h1;
