@@ -150,11 +150,9 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
     if (!steps.empty()) {
         const double n = static_cast<double>(steps.size());
         plan.step_s = std::accumulate(steps.begin(), steps.end(), 0.0) / n;
-        double squares = 0.0;
-        for (const double step : steps) {
-            squares += (step - plan.step_s) * (step - plan.step_s);
-        }
-        plan.deviation = n > 1.0 ? std::sqrt(squares / (n - 1.0) / n) / plan.step_s : 0.0;
+        plan.steps = static_cast<int>(steps.size());
+        plan.variation = variation_of(steps);
+        plan.deviation = plan.variation / std::sqrt(n);
     }
     const std::string memory = row.text("peak_memory_gb");
     plan.out_of_memory = boost::algorithm::iequals(memory, "oom");
@@ -243,6 +241,8 @@ Json measured_json(const PlanPosterior& plans)
              {"memory_ratio", plan.measured.memory_bytes > 0.0 ? Json(plan.measured_memory_share / plan.memory_share) : Json()},
              {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)},
              {"memory_surprise_sigma", std::isnan(plan.memory_surprise) ? Json() : Json(plan.memory_surprise)},
+             {"variation", plan.measured.variation},
+             {"predicted_variation", plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
              {"left_out", plan.left_out}});
     }
     return list;
@@ -289,6 +289,7 @@ std::string measured_text(const Json& json)
     std::vector<std::vector<std::string>> rows{
         {"point", "measured, s", "predicted, s", "measured / predicted", "surprise", "memory measured / predicted", "surprise"}};
     std::string left_out;
+    std::string unexplained;
     for (const Json& plan : json["measured"]) {
         const std::string point = std::to_string(plan["point"].get<std::uint64_t>());
         const bool ran = !plan["out_of_memory"].get<bool>();
@@ -301,9 +302,20 @@ std::string measured_text(const Json& json)
                             ? fmt::format("predicted: {:.0f} % of the capacity", 100.0 * number("predicted_memory_share"))
                             : fmt::format("{:.3f}", number("memory_ratio")),
                         surprise_text(plan["memory_surprise_sigma"], " (not as predicted)")});
+        if (!plan["predicted_variation"].is_null()) {
+            const double own = number("variation");
+            const auto [low, high] = plan["predicted_variation"].get<std::pair<double, double>>();
+            unexplained +=
+                own >= low && own <= high
+                    ? ""
+                    : fmt::format(
+                          "The steps of {} vary by {:.2f} % (coefficient of variation); the variability of the scenario "
+                          "gives {:.2f} to {:.2f} %.\n",
+                          point, 100.0 * own, 100.0 * low, 100.0 * high);
+        }
         left_out += plan["left_out"].get<bool>() ? (left_out.empty() ? "" : ", ") + point : "";
     }
-    std::string text = aligned(rows, 0);
+    std::string text = aligned(rows, 0) + unexplained;
     if (!left_out.empty()) {
         text += fmt::format("Left out, because more than 4 sigma from what the other measurements say: {}. Measure again.\n",
                             left_out);

@@ -16,11 +16,16 @@
 
 namespace prismopt {
 
+/// Coefficient of variation; 0 of fewer than two steps.
+double variation_of(const std::vector<double>& steps);
+
 /// What was measured of a plan of a study.
 struct MeasuredPlan {
     std::uint64_t index = 0;
     double step_s = 0.0;        // mean; 0: not measured
     double deviation = 0.0;     // relative, of that mean; at least that of repeated runs counts
+    double variation = 0.0;     // coefficient of variation of the steps; 0: not measured
+    int steps = 0;              // that were measured
     double memory_bytes = 0.0;  // peak of a GPU; 0: not measured
     bool out_of_memory = false;
 };
@@ -33,7 +38,10 @@ struct MeasuredAndPredicted {
     double measured_memory_share = 0.0;  // NaN if not measured
     double surprise = 0.0;         // of the step, in standard deviations, to all the other measurements; NaN if not measured
     double memory_surprise = 0.0;  // of the peak, in standard deviations, to what was known before; NaN if not measured
-    bool left_out = false;         // of the posterior, because it contradicts the other measurements
+    double variation_low =
+        0.0;  // range of the coefficient of variation of as many steps that the scenario's variability predicts
+    double variation_high = 0.0;
+    bool left_out = false;  // of the posterior, because it contradicts the other measurements
 };
 
 /// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.

@@ -133,6 +133,13 @@ class Shortlist(CliTest):
         self.write(f"point,log\n{plan},job.log\n", "logs.csv")
         found = json.loads(self.output("learn", "small.h5", "--measured", "logs.csv", "--json"))
         self.assertAlmostEqual(found["measured"][0]["measured_s"], step)  # without the warm-up
+        # Steps that do not vary at all are not what the variability of the scenario gives; steps that vary as predicted are.
+        self.assertIn(f"The steps of {plan} vary by 0.00 %", self.output("learn", "small.h5", "--measured", "logs.csv"))
+        low, high = found["measured"][0]["predicted_variation"]
+        spread = 0.5 * (low + high)
+        steps = " ".join(str(step * (1 + sign * spread)) for sign in [-1, 1] * 20)
+        self.write(f"point,step_time_s\n{plan},{steps}\n", "varying.csv")
+        self.assertNotIn("vary by", self.output("learn", "small.h5", "--measured", "varying.csv"))
         self.write(f"point,log,step_time_s\n{plan},job.log,{step}\n", "both.csv")
         self.refusal("learn", "small.h5", "--measured", "both.csv")
         self.write("nothing\n", "job.log")
