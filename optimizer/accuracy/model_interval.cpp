@@ -90,14 +90,7 @@ bool tiers_differ(const Cluster& cluster)
     return false;
 }
 
-/// Whether the accelerator's share for products is among the fitted constants: without it the fit says nothing of it.
-bool knows(const FittedModel& model, const Accelerator& accelerator)
-{
-    return std::any_of(model.constants.begin(), model.constants.end(), [&accelerator](const FittedConstant& constant) {
-        return is(constant.key, "gemm") &&
-               std::find(constant.entries.begin(), constant.entries.end(), accelerator.catalog_entry) != constant.entries.end();
-    });
-}
+bool knows(const FittedModel& model, const Accelerator& accelerator) { return rows_on(model, accelerator.catalog_entry) > 0; }
 
 /// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the step of
 /// a tier that is twice as slow.
@@ -143,7 +136,8 @@ void widen_by_measured(const Cluster& cluster, Precision precision, const Fitted
     for (const std::string& entry : catalog_accelerators()) {
         Cluster other = cluster;
         other.accelerator = under(catalog_accelerator(entry), cluster.stack);
-        if (knows(model, other.accelerator) && other.accelerator.peak(precision).si > 0.0) {
+        const bool has_figures = other.accelerator.peak(precision).si > 0.0 && other.accelerator.memory_bandwidth.si > 0.0;
+        if (knows(model, other.accelerator) && has_figures) {
             widen(other);
         }
     }

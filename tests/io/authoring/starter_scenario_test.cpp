@@ -112,8 +112,8 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
     EXPECT_EQ(first_tier("gaudi3", 8).topology, Topology::full_mesh);
     EXPECT_THROW(starter_scenario(choice("llama3-8b", "tpu-v5p", 48)), InputError);
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("placeholder"));
-    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("\naccelerator = \"tpu-v5p\"   # declared"));
-    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)), HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 1"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v4", 64)), HasSubstr("\naccelerator = \"tpu-v4\"   # declared"));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)), HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 2"));
 }
 
 TEST(StarterScenario, HasCommandsThatAShellTakes)

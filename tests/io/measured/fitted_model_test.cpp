@@ -21,7 +21,7 @@ TEST(FittedModel, NamesEntriesOfTheCatalog)
         known.insert(known.end(), more.begin(), more.end());
     }
     EXPECT_GE(model.constants.size(), 24U);
-    EXPECT_LE(model.constants.size(), 160U);
+    EXPECT_LE(model.constants.size(), 300U);
     for (const FittedConstant& constant : model.constants) {
         EXPECT_FALSE(constant.entries.empty());
         for (const std::string& entry : constant.entries) {
@@ -43,8 +43,8 @@ TEST(FittedModel, HasTheRowsOfEachAccelerator)
             if (line.starts_with('[')) {
                 accelerator = line.substr(1, line.find_first_of(".]") - 1);
             } else if (line.starts_with("gemm = ")) {
-                const auto rows = line.find("fitted 2");
-                const int written = rows == std::string::npos ? 0 : std::stoi(line.substr(line.find(" to ", rows) + 4));
+                const auto rows = line.find(" to ", line.find("fitted 2"));  // a mean of relatives is of none
+                const int written = rows == std::string::npos ? 0 : std::stoi(line.substr(rows + 4));
                 EXPECT_EQ(rows_on(model, accelerator), written) << accelerator;
                 (written > 0 ? fitted : declared) += 1;
             }

@@ -72,7 +72,7 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
     EXPECT_THAT(text_report(results),
                 HasSubstr("missed after 60 days with probability 2 % assuming the model is exact; including the "
-                          "model error, between less than 0.1 % and 49 %\n"));
+                          "model error, 5 % (less than 0.1 % to 49 % at the limits of its interval)\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
 }
 
@@ -87,7 +87,7 @@ TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
         alike += mixtures.accelerator == "h100-sxm" && mixtures.stack == "megatron-bridge" ? mixtures.rows : 0;
     }
     EXPECT_GT(alike, 0);
-    EXPECT_LT(all, model.rows / 10);  // most runs are dense
+    EXPECT_LT(all, model.rows / 5);  // most runs are dense
     Results mixture = sample_of("deepseek-v3-2048.toml");
     const std::string begin = std::to_string(all) + " of the " + std::to_string(model.rows) +
                               " runs in the fit train mixtures of experts, " + std::to_string(alike) +

@@ -27,7 +27,7 @@ FittedModel as_model(const Fit& fit)
 {
     FittedModel model;
     for (const FitConstant& constant : fit.constants) {
-        model.constants.push_back({constant.key, constant.sections});
+        model.constants.push_back({constant.key, constant.sections, 1});
     }
     model.covariance = fit.covariance;
     model.scatter = fit.scatter;
@@ -207,7 +207,7 @@ TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
     EXPECT_GT(std::log(twice.high), two_sided_95 * std::hypot(model.unmeasured, model.scatter[0]));
     const ModelInterval ten_times = interval_of_scenario(overridden("peak_bf16", 9894.0));
     EXPECT_NEAR(std::log(ten_times.high), std::log(twice.high), 0.3);
-    const ModelInterval never_measured = interval_of_scenario(scenario_with("accelerator = \"mi300x\""));
+    const ModelInterval never_measured = interval_of_scenario(scenario_with("accelerator = \"mi325x\""));
     EXPECT_FALSE(never_measured.fitted);
     EXPECT_GT(std::log(never_measured.high), two_sided_95 * std::hypot(model.unmeasured, model.scatter[0]));
     const ModelInterval declared = interval_of_scenario(overridden("model_error", 0.9));

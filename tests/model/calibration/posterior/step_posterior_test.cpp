@@ -247,6 +247,7 @@ TEST(FitDiscrepancy, FindsTheDiscrepancyOfSyntheticGroups)
         std::vector<PlanOfPosterior> plans;
         for (int k = 0; k < 6; ++k) {
             ParallelPlan plan;
+            plan.pp = 2;
             plan.tp = 1 << (random() % 5);
             plan.schedule = random() % 2 == 0 ? Schedule::one_f_one_b : Schedule::zb_h1;
             plans.push_back({traits_of(plan), {0.0, 0.0}});
