@@ -37,7 +37,9 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, con
     RemainingRun result;
     const ParallelPlan now = plan_in_phase(plan, problem.phases[phase_of_step(problem.phases, job.steps_done)]);
     result.expected_failures = failures_of(problem, now).rate() * job.trained_s;
-    result.rate_factor = (prior_failures + job.failures) / (prior_failures + result.expected_failures);
+    if (job.failures) {
+        result.rate_factor = (prior_failures + *job.failures) / (prior_failures + result.expected_failures);
+    }
 
     std::vector<RunSegment> parts;
     std::vector<double> part_s;

@@ -4,6 +4,7 @@
 
 #include "model/predictor.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace prismopt {
@@ -11,10 +12,10 @@ namespace prismopt {
 /// What is known of a running job.
 struct JobSoFar {
     double steps_done = 0.0;
-    double speed = 1.0;        // measured over predicted step time
-    double speed_error = 0.0;  // standard error of its logarithm
-    double trained_s = 0.0;    // time that the steps took, those done again included
-    double failures = 0.0;     // in that time
+    double speed = 1.0;                // measured over predicted step time
+    double speed_error = 0.0;          // standard error of its logarithm
+    double trained_s = 0.0;            // time that the steps took, those done again included
+    std::optional<double> failures{};  // in that time; nothing: not known, and the scenario's rate stays
 };
 
 struct RemainingRun {

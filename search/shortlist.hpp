@@ -36,7 +36,8 @@ Central90 central_90(const JointDraws& draws, std::size_t point);
 
 /// Groups of points that are possible in the same draws and differ by at most `difference` (relative) in each: by point, the first
 /// point of its group in the order of the mean logarithm of the values, which is the group's best.
-std::vector<std::size_t> equivalents(const JointDraws& draws, double difference = 0.005);
+inline constexpr double equivalent_difference = 0.005;
+std::vector<std::size_t> equivalents(const JointDraws& draws, double difference = equivalent_difference);
 
 /// Points to measure in order to know the best.
 struct Shortlist {

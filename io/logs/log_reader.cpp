@@ -431,6 +431,7 @@ double LogReader::seconds(StepQuantity kind, double quantity, std::int64_t line)
 
 void LogReader::add_step(std::optional<double> number, double seconds, bool mean, std::int64_t line)
 {
+    numbers_steps_ = numbers_steps_ || number.has_value();
     LoggedStep step{.number = number ? std::llround(*number) : last_ + 1, .seconds = seconds, .line = line};
     if (!steps_seen_) {
         steps_seen_ = true;

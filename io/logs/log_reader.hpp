@@ -54,6 +54,8 @@ public:
     double peak_memory() const { return peak_memory_; }
     /// Times the numbers of steps went back.
     int restarts() const { return restarts_; }
+    /// Whether the lines have numbers of steps, without which restarts do not show.
+    bool numbers_steps() const { return numbers_steps_; }
 
 private:
     struct Line {
@@ -91,6 +93,7 @@ private:
     bool steps_seen_ = false;
     double peak_memory_ = 0.0;
     int restarts_ = 0;
+    bool numbers_steps_ = false;
     std::vector<LoggedStep> steps_;
 };
 

@@ -44,6 +44,10 @@ public:
 
     void read(std::string_view bytes)
     {
+        if (!began_ && bytes.starts_with(byte_order_mark)) {
+            bytes.remove_prefix(byte_order_mark.size());
+        }
+        began_ = true;
         check(csv_parse(&parser_, bytes.data(), bytes.size(), on_field, on_end, this) == bytes.size());
     }
     void finish()
@@ -89,9 +93,6 @@ private:
     {
         if (reader_.start && (field.size() > longest_field || binary(field))) {
             refuse("is not text; give a table of comma-separated values, or a JSON trace");
-        }
-        if (columns_ == 0 && ends_.empty() && field.starts_with(byte_order_mark)) {
-            field.remove_prefix(byte_order_mark.size());
         }
         text_.append(field);
         ends_.push_back(text_.size());
@@ -148,6 +149,7 @@ private:
     std::vector<std::size_t> ends_;
     std::vector<std::string_view> fields_;
     std::size_t columns_ = 0;
+    bool began_ = false;
     std::uint32_t line_ = 0;
     char last_end_ = 0;
 };

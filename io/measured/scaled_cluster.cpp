@@ -128,4 +128,16 @@ Cluster with_learned(Cluster cluster, const std::vector<LearnedConstant>& consta
     return cluster;
 }
 
+Cluster without_learned(Cluster cluster)
+{
+    const std::vector<LearnedConstant> constants = std::move(cluster.learned);
+    cluster = slowed(std::move(cluster), 1.0 / cluster.learned_time);
+    for (const LearnedConstant& constant : constants) {
+        cluster = scaled(std::move(cluster), {constant.key, constant.entries}, 1.0 / constant.factor);
+    }
+    cluster.learned.clear();
+    cluster.learned_time = 1.0;
+    return cluster;
+}
+
 }  // namespace prismopt

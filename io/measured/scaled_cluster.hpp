@@ -22,5 +22,7 @@ Cluster slowed(Cluster cluster, double factor);
 
 /// The cluster with learned factors of its constants, and of all times.
 Cluster with_learned(Cluster cluster, const std::vector<LearnedConstant>& constants, double time);
+/// Its inverse: the cluster with the constants of the catalog.
+Cluster without_learned(Cluster cluster);
 
 }  // namespace prismopt

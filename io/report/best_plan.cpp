@@ -21,9 +21,14 @@ std::string line_of(const Contest& contest)
     for (const PlanChance* plan : contest.shortlist) {
         points.push_back(plan->index);
     }
-    const std::string list = points.size() < 2 ? ""
-                                               : fmt::format("; one of {} plans with probability {}: {}", points.size(),
-                                                             percent(contest.shortlist.back()->cover), fmt::join(points, ", "));
+    constexpr std::size_t most_named = 5;
+    const std::size_t named = std::min(points.size(), most_named);
+    const std::string list =
+        points.size() < 2
+            ? ""
+            : fmt::format("; one of {} plans with probability {}: {}{}", points.size(), percent(contest.shortlist.back()->cover),
+                          fmt::join(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                          named < points.size() ? fmt::format(" and {} more", points.size() - named) : "");
     return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {:.1f} %){}\n", contest.gpus, first.index,
                        percent(first.best), 100.0 * first.regret, list);
 }

@@ -59,8 +59,11 @@ std::string probability_text(double probability)
 
 std::string deadline_risk_text(const DeadlineRisk& risk)
 {
-    return fmt::format("including the model error, {} ({} to {} at the limits of its interval)", tabulated_text(risk.mean),
-                       tabulated_text(risk.low), tabulated_text(risk.high));
+    const std::string low = tabulated_text(risk.low);
+    const std::string high = tabulated_text(risk.high);
+    return low == high ? fmt::format("including the model error, {}", low)
+                       : fmt::format("including the model error, {} ({} to {} at the limits of its interval)",
+                                     tabulated_text(risk.mean), low, high);
 }
 
 }  // namespace prismopt

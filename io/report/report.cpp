@@ -176,6 +176,14 @@ std::string when_text(const FrontPoint& point, const StudyNotes& notes)
     return text;
 }
 
+/// " (2027-03-20 to 2027-04-15)": the end of a run of this time at the limits of the model error; empty without a start.
+std::string dates_text(double seconds, const FrontPoint& point, const StudyNotes& notes)
+{
+    return notes.start ? fmt::format(" ({} to {})", end_date(*notes.start, seconds * point.model_low),
+                                     end_date(*notes.start, seconds * point.model_high))
+                       : "";
+}
+
 std::string energy_text(const Prediction& prediction)
 {
     const double joules = prediction.run.energy_j.value;
@@ -212,8 +220,11 @@ std::string answer(const Results& results, const StudyNotes& notes)
     text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
                         interval(low, high, places), unit.name);
     if (std::isfinite(point.model_low)) {
-        text += fmt::format("  model error     p99 {} {} ({})\n",
+        const double dollars = p.cost_usd.value / cost.size;
+        text += fmt::format("  model error     p99 {} {}{}, cost {} {} ({})\n",
                             interval(time * point.model_low, time * point.model_high, decimals(time, 3)), unit.name,
+                            dates_text(p.training.p99.value, point, notes),
+                            interval(dollars * point.model_low, dollars * point.model_high, decimals(dollars, 3)), cost.name,
                             model_error_source(point.model_fitted > 0.0));
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
     } else {

@@ -92,7 +92,10 @@ LearnedStep read_step(Table row)
     step.plan.sharding = choice_of<Sharding>(row, "sharding");
     step.measured_s = number_of(row, "measured_s", seconds_range);
     step.log_ratio = number_of(row, "log_ratio", log_range);
-    step.deviation = number_of(row, "deviation", deviation_range);
+    step.deviation = number_of(row, "deviation", spread_range);
+    if (const auto apart = row.find("apart")) {
+        step.apart = apart->boolean();
+    }
     Table gradient = row.at("gradient", "gradient = { \"h100-sxm.gemm\" = -0.5 }").table("{ \"h100-sxm.gemm\" = -0.5 }");
     for (const std::string& name : gradient.keys()) {
         step.gradient.emplace_back(name, gradient.at(name, "").number(gradient_range));
@@ -115,15 +118,17 @@ LearnedOrigin read_origin(Table table)
     return origin;
 }
 
-std::vector<double> logs_of(Table& table, const char* key)
+LearnedTrial read_trial(Table table)
 {
-    std::vector<double> logs;
-    if (const auto list = table.find(key)) {
-        for (const Value& value : list->list("[0.12, 0.05]")) {
-            logs.push_back(value.number(log_range));
-        }
+    LearnedTrial trial;
+    trial.network = text_of(table, "network");
+    trial.design = text_of(table, "plan");
+    trial.ran = table.at("ran", "ran = true").boolean();
+    if (const auto limit = table.find("limit")) {
+        trial.limit = limit->number(log_range);
     }
-    return logs;
+    table.refuse_unknown_keys();
+    return trial;
 }
 
 MemoryError read_memory(Table table)
@@ -131,8 +136,8 @@ MemoryError read_memory(Table table)
     MemoryError memory{.mean = number_of(table, "mean", log_range),
                        .deviation = number_of(table, "deviation", spread_range),
                        .own = number_of(table, "own", spread_range),
-                       .ran = logs_of(table, "ran"),
-                       .failed = logs_of(table, "failed")};
+                       .ran = {},
+                       .failed = {}};
     table.refuse_unknown_keys();
     return memory;
 }
@@ -155,8 +160,8 @@ std::string step_text(const LearnedStep& step)
     }
     text += fmt::format("schedule = \"{}\"\nrecompute = \"{}\"\nsharding = \"{}\"\n", name(step.plan.schedule),
                         name(step.plan.recompute), name(step.plan.sharding));
-    text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\ngradient = {{", step.measured_s, step.log_ratio,
-                        step.deviation);
+    text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s, step.log_ratio,
+                        step.deviation, step.apart ? "apart = true\n" : "");
     for (std::size_t k = 0; k < step.gradient.size(); ++k) {
         text += fmt::format("{} {} = {}", k == 0 ? "" : ",", quoted(step.gradient[k].first), step.gradient[k].second);
     }
@@ -174,11 +179,13 @@ std::string origin_text(const LearnedOrigin& origin)
 
 std::string memory_text(const MemoryError& memory)
 {
-    const auto list = [](const char* key, const std::vector<double>& values) {
-        return values.empty() ? "" : fmt::format("{} = [{}]\n", key, fmt::join(values, ", "));
-    };
-    return fmt::format("\n[memory]\nmean = {}\ndeviation = {}\nown = {}\n", memory.mean, memory.deviation, memory.own) +
-           list("ran", memory.ran) + list("failed", memory.failed);
+    return fmt::format("\n[memory]\nmean = {}\ndeviation = {}\nown = {}\n", memory.mean, memory.deviation, memory.own);
+}
+
+std::string trial_text(const LearnedTrial& trial)
+{
+    return fmt::format("\n[[trial]]\nnetwork = {}\nplan = {}\nran = {}\n{}", quoted(trial.network), quoted(trial.design),
+                       trial.ran, std::isnan(trial.limit) ? "" : fmt::format("limit = {}\n", trial.limit));
 }
 
 /// Constants of the catalog's fit by name.
@@ -242,6 +249,9 @@ std::string learned_text(const Learned& learned)
         text += origin_text(origin);
     }
     text += memory_text(learned.memory);
+    for (const LearnedTrial& trial : learned.trials) {
+        text += trial_text(trial);
+    }
     text += factors_text("time", learned.times);
     text += factors_text("constant", learned.constants);
     for (const LearnedStep& step : learned.steps) {
@@ -276,6 +286,15 @@ Learned parse_learned(const std::string& text, const std::string& path)
     if (const auto steps = top.find("step")) {
         for (const Value& value : steps->list("[[step]]")) {
             learned.steps.push_back(read_step(value.table("[[step]]")));
+        }
+    }
+    if (const auto trials = top.find("trial")) {
+        for (const Value& value : trials->list("[[trial]]")) {
+            learned.trials.push_back(read_trial(value.table("[[trial]]")));
+            const LearnedTrial& trial = learned.trials.back();
+            if (!std::isnan(trial.limit)) {
+                (trial.ran ? learned.memory.ran : learned.memory.failed).push_back(trial.limit);
+            }
         }
     }
     top.refuse_unknown_keys();

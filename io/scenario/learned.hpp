@@ -8,6 +8,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/plan/plan.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct LearnedStep {
     double measured_s = 0.0;                               // mean
     double log_ratio = 0.0;                                // of measured over predicted time, by the catalog's constants
     double deviation = 0.0;                                // of its noise
+    bool apart = false;                                    // contradicts other plans, and says nothing of them
     std::vector<std::pair<std::string, double>> gradient;  // of log(step time), by the logarithm of a constant, where not zero
 };
 
@@ -44,6 +46,14 @@ struct LearnedOrigin {
     int rows = 0;  // of measured
 };
 
+/// Whether a plan fitted into memory.
+struct LearnedTrial {
+    std::string network;
+    std::string design;  // of the whole plan, in words
+    bool ran = false;
+    double limit = std::numeric_limits<double>::quiet_NaN();  // log(capacity / predicted peak); NaN: the peak was measured
+};
+
 struct Learned {
     std::vector<LearnedOrigin> origins;  // from the first to the last, each going on from those before it
 
@@ -56,6 +66,7 @@ struct Learned {
     std::vector<LearnedFactor> constants;  // that the cluster uses
     std::vector<LearnedFactor> times;      // of all plans of a network
     std::vector<LearnedStep> steps;
+    std::vector<LearnedTrial> trials;
     MemoryError memory;
 
     std::string digest;  // of its text

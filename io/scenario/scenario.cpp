@@ -47,7 +47,10 @@ Learned read_learned(Table cluster_table, const Cluster& cluster)
     }
     Learned learned = parse_learned(text, "[cluster] learned");
     if (const std::string why = not_of(learned, cluster); !why.empty()) {
-        value->fail({"is of another cluster", why, "give what was learned on this cluster, or remove the key"});
+        throw InputError(
+            fmt::format("[cluster] learned is of another cluster: {}; give what was learned on this cluster, or remove the "
+                        "key",
+                        why));
     }
     return learned;
 }

@@ -180,6 +180,9 @@ constexpr std::array<std::string_view, 5> columns{"point", "plan", "step_time_s"
 void refuse_unknown_columns(const std::vector<std::string>& header, const std::string& path)
 {
     for (const std::string& name : header) {
+        if (std::count(header.begin(), header.end(), name) > 1) {
+            throw InputError(fmt::format("{}:1: column '{}' occurs more than once; keep one", path, printable(name)));
+        }
         if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
             throw InputError(fmt::format("{}:1: column '{}' is not known; separate the columns by commas, and name them {}", path,
                                          printable(name), fmt::join(columns, ", ")));
@@ -243,7 +246,8 @@ Json measured_json(const PlanPosterior& plans)
              {"memory_surprise_sigma", std::isnan(plan.memory_surprise) ? Json() : Json(plan.memory_surprise)},
              {"variation", plan.measured.variation},
              {"predicted_variation", plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
-             {"left_out", plan.left_out}});
+             {"left_out", plan.left_out},
+             {"believed_of_itself_alone", plan.apart}});
     }
     return list;
 }
@@ -283,42 +287,100 @@ std::string surprise_text(const Json& sigma, const char* why)
                : fmt::format("{:+.1f} sigma{}", sigma.get<double>(), std::abs(sigma.get<double>()) <= surprising ? "" : why);
 }
 
-std::string measured_text(const Json& json)
+/// Plans whose rows differ by more than repeated runs do.
+std::string disagreeing_text(const Json& json)
 {
+    std::map<std::uint64_t, std::pair<double, double>> ranges;  // by point: shortest and longest step
+    for (const Json& plan : json["measured"]) {
+        if (const Json& step = plan["measured_s"]; !step.is_null()) {
+            const auto own = step.get<double>();
+            auto& range = ranges.try_emplace(plan["point"].get<std::uint64_t>(), std::pair{own, own}).first->second;
+            range = {std::min(range.first, own), std::max(range.second, own)};
+        }
+    }
+    const auto repeat = json["repeat_deviation"].get<double>();
+    const double largest = std::exp(4.0 * std::sqrt(2.0) * repeat);  // four standard deviations of a difference
+    std::string text;
+    for (const auto& [point, range] : ranges) {
+        if (range.second > largest * range.first) {
+            text += fmt::format(
+                "The rows of {} differ by {:.0f} %, but repeated runs by {:.1f} % (standard deviation). Check them.\n", point,
+                100.0 * (range.second / range.first - 1.0), 100.0 * repeat);
+        }
+    }
+    return text;
+}
+
+/// Steps that vary in another way than the scenario's variability says.
+std::string unexplained_text(const Json& json)
+{
+    std::string text;
+    for (const Json& plan : json["measured"]) {
+        if (plan["predicted_variation"].is_null()) {
+            continue;
+        }
+        const auto own = plan["variation"].get<double>();
+        const auto [low, high] = plan["predicted_variation"].get<std::pair<double, double>>();
+        if (own < low || own > high) {
+            text += fmt::format(
+                "The steps of {} vary by {:.2f} % (coefficient of variation); the variability of the scenario gives {:.2f} to "
+                "{:.2f} %.\n",
+                plan["point"].get<std::uint64_t>(), 100.0 * own, 100.0 * low, 100.0 * high);
+        }
+    }
+    return text;
+}
+
+/// The points of the rows of which a key is true.
+std::string points_where(const Json& json, const char* key)
+{
+    std::set<std::uint64_t> points;
+    for (const Json& plan : json["measured"]) {
+        if (plan[key].get<bool>()) {
+            points.insert(plan["point"].get<std::uint64_t>());
+        }
+    }
+    return fmt::format("{}", fmt::join(points, ", "));
+}
+
+std::string table_text(const Json& json)
+{
+    constexpr std::size_t most_rows = 50;
     const bool several = json["measured"].size() > 1;
     std::vector<std::vector<std::string>> rows{
         {"point", "measured, s", "predicted, s", "measured / predicted", "surprise", "memory measured / predicted", "surprise"}};
-    std::string left_out;
-    std::string unexplained;
     for (const Json& plan : json["measured"]) {
-        const std::string point = std::to_string(plan["point"].get<std::uint64_t>());
+        if (rows.size() > most_rows) {
+            break;
+        }
         const bool ran = !plan["out_of_memory"].get<bool>();
         const auto number = [&](const char* key) { return plan[key].get<double>(); };
-        rows.push_back({point, ran ? fmt::format("{:.4g}", number("measured_s")) : "out of memory",
+        rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()),
+                        ran ? fmt::format("{:.4g}", number("measured_s")) : "out of memory",
                         ran ? fmt::format("{:.4g}", number("predicted_s")) : "",
                         ran ? fmt::format("{:.3f}", number("measured_s") / number("predicted_s")) : "",
-                        surprise_text(plan["surprise_sigma"], several ? " (fits none of the others)" : " (not as predicted)"),
+                        surprise_text(plan["surprise_sigma"], several ? " (unlike the others)" : " (not as predicted)"),
                         plan["memory_ratio"].is_null()
                             ? fmt::format("predicted: {:.0f} % of the capacity", 100.0 * number("predicted_memory_share"))
                             : fmt::format("{:.3f}", number("memory_ratio")),
                         surprise_text(plan["memory_surprise_sigma"], " (not as predicted)")});
-        if (!plan["predicted_variation"].is_null()) {
-            const double own = number("variation");
-            const auto [low, high] = plan["predicted_variation"].get<std::pair<double, double>>();
-            unexplained +=
-                own >= low && own <= high
-                    ? ""
-                    : fmt::format(
-                          "The steps of {} vary by {:.2f} % (coefficient of variation); the variability of the scenario "
-                          "gives {:.2f} to {:.2f} %.\n",
-                          point, 100.0 * own, 100.0 * low, 100.0 * high);
-        }
-        left_out += plan["left_out"].get<bool>() ? (left_out.empty() ? "" : ", ") + point : "";
     }
-    std::string text = aligned(rows, 0) + unexplained;
-    if (!left_out.empty()) {
-        text += fmt::format("Left out, because more than 4 sigma from what the other measurements say: {}. Measure again.\n",
-                            left_out);
+    const std::size_t more = json["measured"].size() + 1 - rows.size();
+    return aligned(rows, 0) + (more > 0 ? fmt::format("and {} more (--json lists them)\n", more) : "");
+}
+
+std::string measured_text(const Json& json)
+{
+    std::string text = table_text(json) + unexplained_text(json) + disagreeing_text(json);
+    if (const std::string points = points_where(json, "left_out"); !points.empty()) {
+        text += fmt::format(
+            "Left out, because more than 4 sigma from what the other measurements say: {}. Measure again: a second row is "
+            "believed.\n",
+            points);
+    }
+    if (const std::string points = points_where(json, "believed_of_itself_alone"); !points.empty()) {
+        text +=
+            fmt::format("More than 4 sigma from what the others say, but measured again, so believed of itself: {}\n", points);
     }
     for (const Json& all : json["constants"]["all_plans"]) {
         text +=
@@ -374,6 +436,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     const ShortlistRequest asked = shortlist_request(*values, results, plans);
     Json json = shortlist_json(results, plans, asked, study);
     json["measured"] = measured_json(plans);
+    json["repeat_deviation"] = plans.steps().discrepancy().repeat;
     json["constants"] = constants_json(plans);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", json.dump(1));

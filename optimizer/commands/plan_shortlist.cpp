@@ -71,20 +71,26 @@ StepsToMeasure steps_to_measure(StoredStudy& study, const Point& point, double p
 
 struct Listed {
     int gpus = 0;
-    std::vector<std::size_t> members;
+    std::vector<PlansAlike> groups;
+    std::vector<std::size_t> members;  // the plans by which they are named
     std::vector<Chance> chances;
+    std::vector<Chance> by_constants;  // without errors of the plans' own
     Shortlist list;
     std::vector<Central90> intervals;  // of the listed plans
 };
 
 Listed listed(const PlanPosterior& plans, int gpus, const ShortlistRequest& asked)
 {
-    Listed result{gpus, plans.near(gpus, asked.objective), {}, {}, {}};
+    Listed result;
+    result.gpus = gpus;
+    result.groups = plans.near(gpus, asked.objective);
+    result.members = named(result.groups);
     const JointDraws draws = plans.draws(result.members, asked.objective, {});
     result.chances = chances(draws);
+    result.by_constants = chances(plans.draws(result.members, asked.objective, {.delta = false}));
     result.list = asked.most > 0 ? least_regret(draws, asked.most) : covering(draws, asked.cover);
     for (const std::size_t member : result.list.points) {
-        result.intervals.push_back(central_90(draws, member));
+        result.intervals.push_back(plans.interval(result.members[member], asked.objective));
     }
     return result;
 }
@@ -92,7 +98,11 @@ Listed listed(const PlanPosterior& plans, int gpus, const ShortlistRequest& aske
 Json json_of(const Listed& of, const PlanPosterior& plans, const ShortlistRequest& asked, const Results& results,
              StoredStudy& study)
 {
-    Json json{{"gpus", of.gpus}, {"contenders", of.members.size()}, {"plans", Json::array()}};
+    std::size_t contenders = 0;
+    for (const PlansAlike& alike : of.groups) {
+        contenders += 1 + alike.others.size();
+    }
+    Json json{{"gpus", of.gpus}, {"contenders", contenders}, {"plans", Json::array()}};
     for (std::size_t i = 0; i < of.list.points.size(); ++i) {
         const std::size_t m = of.list.points[i];
         const Contender& contender = plans.contenders()[of.members[m]];
@@ -109,13 +119,18 @@ Json json_of(const Listed& of, const PlanPosterior& plans, const ShortlistReques
                                  {"low", given.low},
                                  {"high", given.high},
                                  {"drawn", contender.drawn},
+                                 {"equivalents", Json::array()},
                                  {"chance_best", of.chances[m].best},
+                                 {"chance_best_by_constants", of.by_constants[m].best},
                                  {"chance_fits", of.chances[m].possible},
                                  {"expected_regret", of.chances[m].regret},
                                  {"cover", of.list.cover[i]},
                                  {"regret_after_measuring", of.list.regret[i]},
                                  {"step_s", steps.mean_s},
                                  {"steps_to_measure", steps.count}});
+        for (const std::size_t other : of.groups[m].others) {
+            json["plans"].back()["equivalents"].push_back(plans.contenders()[other].index);
+        }
     }
     return json;
 }
@@ -127,16 +142,18 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
         largest = std::max(largest, plan["value"].get<double>());
     }
     const ReadingUnit unit = reading_unit(objective.units, largest);
-    std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %", "cover %", "regret %",
-                                                "after %", "fits %", "step, s", "steps"}};
+    std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %", "constants %",
+                                                "cover %", "regret %", "after %", "fits %", "step, s", "steps"}};
     const auto percent = [](const Json& share) { return fmt::format("{:.1f}", 100.0 * share.get<double>()); };
     for (const Json& plan : json["plans"]) {
-        rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()), plan["plan"].get<std::string>(),
+        const std::size_t alike = plan["equivalents"].size();
+        rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()),
+                        plan["plan"].get<std::string>() + (alike > 0 ? fmt::format(" (and {} alike)", alike) : ""),
                         fmt::format("{}{:.4g}", plan["drawn"].get<bool>() ? "" : "~", plan["value"].get<double>() / unit.size),
                         fmt::format("{:.4g} ({:.4g} to {:.4g})", plan["median"].get<double>() / unit.size,
                                     plan["low"].get<double>() / unit.size, plan["high"].get<double>() / unit.size),
-                        percent(plan["chance_best"]), percent(plan["cover"]), percent(plan["expected_regret"]),
-                        percent(plan["regret_after_measuring"]), percent(plan["chance_fits"]),
+                        percent(plan["chance_best"]), percent(plan["chance_best_by_constants"]), percent(plan["cover"]),
+                        percent(plan["expected_regret"]), percent(plan["regret_after_measuring"]), percent(plan["chance_fits"]),
                         fmt::format("{:.4g}", plan["step_s"].get<double>()),
                         std::to_string(plan["steps_to_measure"].get<std::size_t>())});
     }
@@ -231,16 +248,19 @@ std::string shortlist_text(const Json& json, const Results& results, const Short
     for (const Json& list : json["shortlists"]) {
         text += list_text(list, objective, asked);
     }
-    return text +
-           fmt::format(
-               "\nwith model error: median and 90 % interval, for a network that no constant was fitted to, given the "
-               "measurements.\n"
-               "best: probability of being the best. cover: probability that the best plan is this one or one above it.\n"
-               "regret: expected excess over the best plan. after: expected regret after measuring this plan and those above,\n"
-               "and using the fastest. fits: probability of fitting into memory. step: predicted mean. steps: number of steps "
-               "to\n"
-               "measure for a mean accurate to {:.2g} %. ~: estimated from the plan's bound, not drawn.\n",
-               100.0 * asked.precision);
+    return text + fmt::format(
+                      "\nwith model error: median and 90 % interval, without the error that all plans share until one is "
+                      "measured. alike:\n"
+                      "plans within {:.1f} % of this one in every draw, which count as one with it. best: probability of being "
+                      "the best;\n"
+                      "constants: the same by the error of the fitted constants alone. cover: probability that the best plan is "
+                      "this one\n"
+                      "or one above it. regret: expected excess over the best plan. after: expected regret after measuring this "
+                      "plan and\n"
+                      "those above, and using the fastest. fits: probability of fitting into memory. step: predicted mean. "
+                      "steps: number\n"
+                      "of steps to measure for a mean accurate to {:.2g} %. ~: estimated from the plan's bound, not drawn.\n",
+                      100.0 * equivalent_difference, 100.0 * asked.precision);
 }
 
 }  // namespace prismopt

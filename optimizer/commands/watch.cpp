@@ -186,7 +186,10 @@ public:
         WatchedJob job = job_;
         job.trainer = reader_.trainer();
         job.restarts = reader_.restarts();
-        job.failures = failures_.value_or(reader_.restarts());
+        job.failures = failures_;
+        if (!failures_ && reader_.numbers_steps()) {
+            job.failures = reader_.restarts();
+        }
         job.peak_memory = reader_.peak_memory();
         job.needed = detector_.needed();
         job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();

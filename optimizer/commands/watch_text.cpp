@@ -68,8 +68,11 @@ std::string remaining_text(const WatchedJob& job)
 {
     const RemainingRun& remaining = *job.remaining;
     std::string text =
-        fmt::format("failures so far: {:.0f} ({:.2f} expected); the forecast multiplies the failure rate by {:.2f}\n",
-                    job.failures, remaining.expected_failures, remaining.rate_factor);
+        job.failures
+            ? fmt::format("failures so far: {:.0f} ({:.2f} expected); the forecast multiplies the failure rate by {:.2f}\n",
+                          *job.failures, remaining.expected_failures, remaining.rate_factor)
+            : fmt::format("failures so far: not in this log ({:.2f} expected); give them with --failures\n",
+                          remaining.expected_failures);
     if (remaining.seconds.empty()) {
         return text + "completion: never, as failures occur faster than checkpoints and restarts\n";
     }
@@ -164,7 +167,7 @@ nlohmann::json watch_json(const WatchedJob& job)
                         {"first_step", job.first_step},
                         {"last_step", job.last_step},
                         {"restarts", job.restarts},
-                        {"failures", job.failures},
+                        {"failures", job.failures ? nlohmann::json(*job.failures) : nlohmann::json()},
                         {"baseline", nullptr},
                         {"level", nullptr},
                         {"changes", nlohmann::json::array()},

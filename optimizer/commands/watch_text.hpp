@@ -39,7 +39,7 @@ struct WatchedJob {
     double level_s = 0.0;       // now
     double level_change = 0.0;  // against the baseline, relative
     double level_error = 0.0;
-    double failures = 0.0;
+    std::optional<double> failures;  // nothing: the log cannot show them
     std::optional<RemainingRun> remaining;
     std::chrono::system_clock::time_point now;
     std::string stopped;  // by a signal; empty: the log ended

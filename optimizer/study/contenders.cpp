@@ -103,6 +103,7 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
         all[i].drawn = !point.objectives.empty();
         all[i].values.resize(results.objectives.size(), std::numeric_limits<double>::quiet_NaN());
         const auto front = confirmed.find(point.index);
+        all[i].on_front = front != confirmed.end();
         for (std::size_t k = 0; all[i].drawn && k < all[i].values.size(); ++k) {
             all[i].values[k] = (front != confirmed.end() ? front->second->objectives : point.objectives)[k].value;
         }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -151,25 +152,30 @@ void refuse_mistakes(const MeasuredPlan& plan, double predicted_s, double capaci
     }
 }
 
-/// Adds what a plan says about memory, and returns how surprising its peak was.
-double add_memory(Measurements& known, const MeasuredPlan& plan, double share, double capacity, bool known_before)
+/// Adds what a plan says about memory, and returns how surprising that was.
+double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial trial, double share, double capacity)
 {
+    trial.ran = !plan.out_of_memory;
+    const bool known_before = std::any_of(known.trials.begin(), known.trials.end(), [&trial](const LearnedTrial& other) {
+        return other.network == trial.network && other.design == trial.design && other.ran == trial.ran;
+    });
     const double fits_below = -std::log(share);
-    known.ran[plan.index] = !plan.out_of_memory;
     if (known_before || !std::isfinite(fits_below)) {
         return absent;
     }
-    if (plan.out_of_memory) {
-        known.memory.failed.push_back(fits_below);
-    } else if (plan.memory_bytes > 0.0) {
+    const double limit = surprise(known.memory, fits_below, 0.0);
+    if (plan.memory_bytes > 0.0) {
         const double log_ratio = std::log(plan.memory_bytes / (share * capacity));
         const double surprising = surprise(known.memory, log_ratio, memory_noise);
         known.memory = after(std::move(known.memory), log_ratio, memory_noise);
+        known.trials.push_back(std::move(trial));
         return surprising;
-    } else {
-        known.memory.ran.push_back(fits_below);
     }
-    return absent;
+    trial.limit = fits_below;
+    (trial.ran ? known.memory.ran : known.memory.failed).push_back(fits_below);
+    known.trials.push_back(std::move(trial));
+    const bool expected = plan.out_of_memory == (limit < 0.0);  // it needed what was predicted
+    return expected ? absent : limit;
 }
 
 }  // namespace
@@ -192,52 +198,51 @@ PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGra
 }
 
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
-                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat,
-                  const std::function<double(const PlanOfPosterior&)>& shift)
+                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat)
 {
+    constexpr int fewest_steps = 10;
+    constexpr int most_steps = 64;
     const auto earlier = static_cast<std::ptrdiff_t>(known.steps.size());
     for (const LearnedStep& step : known.steps) {
         position_of(step.network, jobs);
     }
     Predictions predictions(model, gradients.bench());
-    std::map<std::uint64_t, std::pair<PlanOfPosterior, LearnedStep>> plans;  // by index
+    std::map<std::uint64_t, LearnedStep> plans;  // by index, without what was measured
     for (const MeasuredPlan& plan : measured) {
         const Point point = model.designs.space().point(plan.index);
+        const std::size_t variant = model.designs.hardware(point);
         const double capacity = predictions.capacity(point);
-        MeasuredAndPredicted row{.measured = plan,
-                                 .predicted_s = absent,
-                                 .memory_share = predictions.memory_share(plan.index),
-                                 .measured_memory_share = plan.memory_bytes > 0.0 ? plan.memory_bytes / capacity : absent,
-                                 .surprise = absent};
-        bool known_before = false;
-        std::size_t position = Measurements::no_step;
+        MeasuredAndPredicted row;
+        row.measured = plan;
         row.predicted_s = plan.step_s > 0.0 ? predictions.mean_step(plan.index) : absent;
-        constexpr int fewest_steps = 10;
-        constexpr int most_steps = 64;
+        row.memory_share = predictions.memory_share(plan.index);
+        row.measured_memory_share = plan.memory_bytes > 0.0 ? plan.memory_bytes / capacity : absent;
+        row.surprise = absent;
+        refuse_mistakes(plan, row.predicted_s, capacity);
         if (plan.steps >= fewest_steps) {
             std::tie(row.variation_low, row.variation_high) = predictions.variation(plan.index, std::min(plan.steps, most_steps));
         }
-        refuse_mistakes(plan, row.predicted_s, capacity);
+        LearnedTrial trial;
+        trial.network = gradients.bench().problem(variant).workload.name;
+        trial.design = design_text(model.designs.plan(point));
+        row.memory_surprise = add_memory(known, plan, std::move(trial), row.memory_share, capacity);
+        std::size_t position = Measurements::no_step;
         if (plan.step_s > 0.0) {
             if (!plans.contains(plan.index)) {
-                const PlanOfPosterior of = known_of(model, point, gradients, jobs);
-                plans.emplace(plan.index, std::pair{of, step_of(model, point, gradients, of)});
+                plans.emplace(plan.index, step_of(model, point, gradients, known_of(model, point, gradients, jobs)));
             }
-            const auto& [of, plain] = plans.at(plan.index);
-            LearnedStep step = plain;
+            LearnedStep step = plans.at(plan.index);
             step.measured_s = plan.step_s;
-            step.log_ratio = std::log(plan.step_s / row.predicted_s) + shift(of);
+            step.log_ratio = std::log(plan.step_s / row.predicted_s) + gradients.shift(variant, step.plan);
             step.deviation = std::hypot(plan.deviation, repeat);
             const auto end = known.steps.begin() + earlier;
             const auto found = std::find_if(known.steps.begin(), end,
                                             [&step](const LearnedStep& other) { return same_measurement(step, other); });
-            known_before = found != end;
-            position = known_before ? static_cast<std::size_t>(found - known.steps.begin()) : known.steps.size();
-            if (!known_before) {
+            position = found == end ? known.steps.size() : static_cast<std::size_t>(found - known.steps.begin());
+            if (found == end) {
                 known.steps.push_back(std::move(step));
             }
         }
-        row.memory_surprise = add_memory(known, plan, row.memory_share, capacity, known_before);
         known.rows.push_back(row);
         known.step_of_row.push_back(position);
     }

@@ -9,8 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -36,12 +34,14 @@ struct MeasuredAndPredicted {
     double predicted_s = 0.0;            // mean step
     double memory_share = 0.0;           // predicted, of the accelerator's
     double measured_memory_share = 0.0;  // NaN if not measured
-    double surprise = 0.0;         // of the step, in standard deviations, to all the other measurements; NaN if not measured
-    double memory_surprise = 0.0;  // of the peak, in standard deviations, to what was known before; NaN if not measured
+    double surprise = 0.0;  // of the step, in standard deviations, to all the other measurements; NaN if not measured
+    double memory_surprise =
+        0.0;  // of the peak or of running out of memory, in standard deviations, to what was known before; else NaN
     double variation_low =
         0.0;  // range of the coefficient of variation of as many steps that the scenario's variability predicts
     double variation_high = 0.0;
     bool left_out = false;  // of the posterior, because it contradicts the other measurements
+    bool apart = false;     // it contradicts them, but was measured again: believed of its own plan alone
 };
 
 /// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.
@@ -51,19 +51,18 @@ PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGra
 /// Measurements of earlier studies and of this one.
 struct Measurements {
     std::vector<LearnedStep> steps;
+    std::vector<LearnedTrial> trials;
     MemoryError memory;
     std::vector<MeasuredAndPredicted> rows;  // of this study
     std::vector<std::size_t> step_of_row;    // [row]: its position in steps; no_step: it has no step time
-    std::map<std::uint64_t, bool> ran;       // [point of a row]: whether it fitted into memory
 
     static constexpr std::size_t no_step = ~std::size_t{0};
 };
 
-/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `shift`: how the predictions of the scenario
-/// for a plan differ from the catalog's, as a logarithm; `repeat`: relative deviation of repeated runs. Throws InputError where a measured
-/// plan is infeasible for a reason other than memory, or has a step time or a peak that can only be a mistake.
+/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `repeat`: relative deviation of repeated
+/// runs. Throws InputError where a measured plan is infeasible for a reason other than memory, or has a step time or a peak that can only
+/// be a mistake.
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
-                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat,
-                  const std::function<double(const PlanOfPosterior&)>& shift);
+                  VariantGradients& gradients, std::vector<std::string>& jobs, double repeat);
 
 }  // namespace prismopt

@@ -2,7 +2,7 @@
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/measured/scaled_cluster.hpp"
-#include "model/base/median.hpp"
+#include "model/calibration/posterior/posterior_draws.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/hardware_bench.hpp"
@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -36,11 +37,11 @@ std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant
 }
 
 /// Which rows of measured steps are of one plan of a network, in the order of the names of both.
-std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedStep>& steps, const std::vector<char>& left_out)
+std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedStep>& steps, const std::vector<char>& excluded)
 {
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_plan;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (left_out[i] == 0) {
+        if (excluded[i] == 0) {
             by_plan[{steps[i].network, steps[i].design}].push_back(i);
         }
     }
@@ -55,19 +56,15 @@ std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedSte
 
 PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured,
                              const Pause& pause)
-    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), learned_constants_(fitted_.constants.size(), 0.0),
-      contenders_(contenders_of(model, results, pause)),
+    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results, pause)),
       steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
 {
     for (const Workload* network : networks(model.scenario)) {
         networks_.push_back(network->name);
     }
     const Learned& before = model.scenario.learned;
-    const std::map<std::string, std::size_t> positions = positions_of(fitted_.constants);
-    for (const LearnedFactor& constant : before.constants) {
-        learned_constants_[positions.at(constant.name)] = std::log(constant.factor);
-    }
     measured_.steps = before.steps;
+    measured_.trials = before.trials;
     measured_.memory = before.memory;
     if (before.empty()) {
         measured_.memory.deviation = steps_.discrepancy().memory;
@@ -77,10 +74,14 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     for (const Contender& contender : contenders_) {
         pause();
         const Point point = model.designs.space().point(contender.index);
+        const std::size_t variant = model.designs.hardware(point);
+        const ParallelPlan plan = model.designs.plan(point);
+        const ParallelPlan first = plan_in_phase(plan, gradients.phase(variant));
         plans_.push_back(known_of(model, point, gradients, networks_));
+        shifts_.push_back(gradients.shift(variant, first));
+        names_.push_back({design_text(plan), design_text(first)});
     }
-    add_measured(measured_, measured, model, gradients, networks_, steps_.discrepancy().repeat,
-                 [this](const PlanOfPosterior& plan) { return shift_of(plan); });
+    add_measured(measured_, measured, model, gradients, networks_, steps_.discrepancy().repeat);
     learn_steps();
     log_ratios_ = drawn({}, pause);
     without_delta_ = drawn({.delta = false}, pause);
@@ -109,7 +110,14 @@ StepObservation PlanPosterior::observation_of(const std::vector<std::size_t>& ro
         precision += 1.0 / (step.deviation * step.deviation);
         sum += step.log_ratio / (step.deviation * step.deviation);
     }
-    return {std::move(plan), sum / precision, 1.0 / std::sqrt(precision)};
+    // Rows that differ by more than their deviations explain are worth what their scatter says.
+    const double mean = sum / precision;
+    double squares = 0.0;
+    for (const std::size_t row : rows) {
+        squares += std::pow((measured_.steps[row].log_ratio - mean) / measured_.steps[row].deviation, 2.0);
+    }
+    const double excess = rows.size() > 1 ? squares / static_cast<double>(rows.size() - 1) : 0.0;
+    return {std::move(plan), mean, std::sqrt(std::max(1.0, excess) / precision)};
 }
 
 void PlanPosterior::learn_steps()
@@ -121,13 +129,20 @@ void PlanPosterior::learn_steps()
     constexpr double contradicts = 4.0;  // standard deviations
     std::vector<double> surprises(measured_.steps.size(), absent);
     std::vector<char> left_out(measured_.steps.size(), 0);
+    std::vector<char> excluded;
+    for (const LearnedStep& step : measured_.steps) {
+        excluded.push_back(step.apart ? 1 : 0);
+    }
     for (bool settled = false; !settled;) {
-        const std::vector<std::vector<std::size_t>> plans = rows_of_plans(measured_.steps, left_out);
+        const std::vector<std::vector<std::size_t>> plans = rows_of_plans(measured_.steps, excluded);
         std::vector<StepObservation> observations;
         for (const std::vector<std::size_t>& rows : plans) {
             observations.push_back(observation_of(rows));
         }
         steps_ = StepPosterior(steps_.covariance(), steps_.discrepancy(), std::move(observations));
+        if (plans.empty()) {
+            break;
+        }
         const std::vector<double> found = steps_.surprises();
         for (std::size_t i = 0; i < plans.size(); ++i) {
             for (const std::size_t row : plans[i]) {
@@ -137,67 +152,76 @@ void PlanPosterior::learn_steps()
         const auto worst =
             std::max_element(found.begin(), found.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
         settled = plans.size() < fewest || std::abs(*worst) <= contradicts;
-        for (const std::size_t row :
-             settled ? std::vector<std::size_t>{} : plans[static_cast<std::size_t>(worst - found.begin())]) {
-            left_out[row] = 1;
+        const std::vector<std::size_t>& rows = plans[static_cast<std::size_t>(worst - found.begin())];
+        for (const std::size_t row : settled ? std::vector<std::size_t>{} : rows) {
+            excluded[row] = 1;
+            // Measured again, it is so; it says nothing of other plans all the same.
+            (rows.size() > 1 ? measured_.steps[row].apart = true : left_out[row] = 1);
         }
     }
     for (std::size_t i = 0; i < measured_.rows.size(); ++i) {
         if (const std::size_t step = measured_.step_of_row[i]; step != Measurements::no_step) {
             measured_.rows[i].surprise = surprises[step];
             measured_.rows[i].left_out = left_out[step] != 0;
+            measured_.rows[i].apart = measured_.steps[step].apart;
         }
     }
-    std::vector<LearnedStep> kept;
-    for (std::size_t i = 0; i < left_out.size(); ++i) {
-        if (left_out[i] == 0) {
-            kept.push_back(std::move(measured_.steps[i]));
-        }
-    }
-    measured_.steps = std::move(kept);
 }
 
 void PlanPosterior::draw_memory()
 {
-    // Plans that need the same memory are mostly one plan in different words, so their own errors are equal.
-    std::vector<double> shares;
+    // Plans that need the same memory are mostly one plan in different words, so their own errors, and what was seen of them, are equal.
+    std::map<double, std::optional<bool>> seen;  // by share of the memory: whether such a plan ran
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        std::optional<bool>& ran = seen[contenders_[i].memory_share];
+        for (const LearnedTrial& trial : measured_.trials) {
+            if (trial.design == names_[i].whole && trial.network == networks_[static_cast<std::size_t>(plans_[i].job)]) {
+                ran = trial.ran;
+            }
+        }
+    }
+    std::vector<std::size_t> group;  // [contender]: position of its share
     for (const Contender& contender : contenders_) {
-        shares.push_back(contender.memory_share);
+        group.push_back(static_cast<std::size_t>(std::distance(seen.begin(), seen.find(contender.memory_share))));
     }
-    std::sort(shares.begin(), shares.end());
-    shares.erase(std::unique(shares.begin(), shares.end()), shares.end());
-    const std::uint64_t seed = model_.scenario.seed;
-    const std::vector<double> common = draw(measured_.memory, posterior_draws, seed);
-    std::vector<double> own(shares.size());
+    const std::vector<double> common = draw(measured_.memory, posterior_draws, model_.scenario.seed);
+    std::vector<char> fits(seen.size());
     for (std::size_t d = 0; d < posterior_draws; ++d) {
-        for (std::size_t k = 0; k < shares.size(); ++k) {
-            own[k] = draw_own(measured_.memory, k, d, seed);
+        std::size_t k = 0;
+        for (const auto& [share, ran] : seen) {
+            const double error = common[d] + draw_own(measured_.memory, k, d, model_.scenario.seed);
+            fits[k++] = ran ? *ran : share * std::exp(error) <= 1.0;
         }
-        for (const Contender& contender : contenders_) {
-            const auto share = std::lower_bound(shares.begin(), shares.end(), contender.memory_share);
-            const auto tried = measured_.ran.find(contender.index);
-            fits_.push_back(tried != measured_.ran.end()
-                                ? tried->second
-                                : contender.memory_share *
-                                          std::exp(common[d] + own[static_cast<std::size_t>(share - shares.begin())]) <=
-                                      1.0);
+        for (const std::size_t k_of : group) {
+            fits_.push_back(fits[k_of]);
         }
     }
-}
-
-double PlanPosterior::shift_of(const PlanOfPosterior& plan) const
-{
-    return std::inner_product(plan.gradient.begin(), plan.gradient.end(), learned_constants_.begin(),
-                              std::log(model_.scenario.cluster.learned_time));
 }
 
 std::vector<double> PlanPosterior::drawn(StepPosterior::Components components, const Pause& pause) const
 {
-    std::vector<double> ratios = steps_.draw(plans_, posterior_draws, model_.scenario.seed, components, pause);
-    for (std::size_t i = 0; i < plans_.size(); ++i) {
-        const double shift = shift_of(plans_[i]);
+    const std::size_t n = plans_.size();
+    const std::uint64_t seed = model_.scenario.seed;
+    std::vector<double> ratios = steps_.draw(plans_, posterior_draws, seed, components, pause);
+    std::vector<char> apart;  // plans that were measured and say nothing of others
+    for (const LearnedStep& step : measured_.steps) {
+        apart.push_back(step.apart ? 0 : 1);
+    }
+    for (const std::vector<std::size_t>& rows : rows_of_plans(measured_.steps, apart)) {
+        const StepObservation known = observation_of(rows);
+        const LearnedStep& step = measured_.steps[rows.front()];
+        constexpr std::size_t after_observations = std::size_t{1} << 20;
+        for (std::size_t i = 0; i < n; ++i) {
+            const bool is_it = names_[i].first == step.design && plans_[i].job == known.plan.job;
+            for (std::size_t d = 0; is_it && d < posterior_draws; ++d) {
+                ratios[d * n + i] = known.log_ratio + known.deviation * posterior_normal(seed, d, PosteriorKind::repeat,
+                                                                                         after_observations + rows.front());
+            }
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t d = 0; d < posterior_draws; ++d) {
-            ratios[d * plans_.size() + i] -= shift;
+            ratios[d * n + i] -= shifts_[i];
         }
     }
     return ratios;
@@ -218,6 +242,7 @@ Learned PlanPosterior::learned() const
     result.domain = cluster.gpus_per_node();
     result.fit = fit_digest();
     result.steps = measured_.steps;
+    result.trials = measured_.trials;
     result.memory = measured_.memory;
     const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
     std::set<std::string> used;
@@ -250,7 +275,7 @@ std::vector<int> PlanPosterior::sizes() const
     return {sizes.begin(), sizes.end()};
 }
 
-std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) const
+std::vector<PlansAlike> PlanPosterior::near(int gpus, std::size_t objective) const
 {
     double best = std::numeric_limits<double>::infinity();
     const auto counts = [&](const Contender& c) { return c.gpus == gpus && !std::isnan(c.values[objective]); };
@@ -263,7 +288,32 @@ std::vector<std::size_t> PlanPosterior::near(int gpus, std::size_t objective) co
             members.push_back(i);
         }
     }
-    return members;
+    const std::vector<std::size_t> group = equivalents(draws(members, objective, {}));
+    std::map<std::size_t, PlansAlike> found;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        const auto [of, is_new] = found.try_emplace(group[m], PlansAlike{members[group[m]], {}});
+        (of->second.others).push_back(members[m]);
+        // Named by a plan of the front, else by one that was drawn.
+        const auto rank = [this](std::size_t i) { return std::pair(contenders_[i].on_front, contenders_[i].drawn); };
+        if (rank(members[m]) > rank(of->second.plan)) {
+            of->second.plan = members[m];
+        }
+    }
+    std::vector<PlansAlike> result;
+    for (auto& [first, alike] : found) {
+        std::erase(alike.others, alike.plan);
+        result.push_back(std::move(alike));
+    }
+    return result;
+}
+
+std::vector<std::size_t> named(const std::vector<PlansAlike>& groups)
+{
+    std::vector<std::size_t> plans;
+    for (const PlansAlike& alike : groups) {
+        plans.push_back(alike.plan);
+    }
+    return plans;
 }
 
 JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_t objective,
@@ -285,6 +335,18 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
     return result;
 }
 
+Central90 PlanPosterior::interval(std::size_t contender, std::size_t objective) const
+{
+    JointDraws own = draws(std::span(&contender, 1), objective, {});
+    if (measured_.steps.empty() && follows_step(objectives_[objective].units)) {
+        const std::vector<double> shared = steps_.source_draws(plans_[contender].job, posterior_draws, model_.scenario.seed);
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            own.values[d] *= std::exp(-shared[d]);
+        }
+    }
+    return central_90(own, 0);
+}
+
 double PlanPosterior::linearisation_error(const Results& results) const
 {
     constexpr std::size_t most_draws = 8;
@@ -303,11 +365,12 @@ double PlanPosterior::linearisation_error(const Results& results) const
         const std::vector<double> gradient = gradients.of(variant).of(plan);
         const auto base = gradients.of(variant).log_step(plan);
         const Problem& problem = gradients.bench().problem(variant);
+        const Cluster catalog = without_learned(problem.cluster);
         for (std::size_t d = 0; base && d < most_draws; ++d) {
-            Cluster cluster = problem.cluster;
+            Cluster cluster = catalog;
             double expected = *base;
             for (std::size_t k = 0; k < n; ++k) {
-                const double moved = drawn[d * (n + 1) + k] - drawn[d * (n + 1) + n] - learned_constants_[k];
+                const double moved = drawn[d * (n + 1) + k] - drawn[d * (n + 1) + n];
                 cluster = scaled(std::move(cluster), fitted_.constants[k], std::exp(moved));
                 expected += gradient[k] * moved;
             }
@@ -341,7 +404,7 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
             if (!(x <= y)) {
                 return false;
             }
-            better = better || x < y;
+            better = better || (1.0 + equivalent_difference) * x < y;
         }
         return better;
     };
@@ -379,7 +442,7 @@ void add_posterior(const StudyModel& model, Results& results, const Pause& pause
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         for (const int gpus : follows_step(results.objectives[k].units) ? plans.sizes() : std::vector<int>{}) {
             pause();
-            const std::vector<std::size_t> members = plans.near(gpus, k);
+            const std::vector<std::size_t> members = named(plans.near(gpus, k));
             const JointDraws draws = plans.draws(members, k, {});
             const std::vector<Chance> with = chances(draws);
             const std::vector<Chance> without = chances(plans.draws(members, k, {.delta = false}));
@@ -389,7 +452,7 @@ void add_posterior(const StudyModel& model, Results& results, const Pause& pause
                 PlanChance row{contender.index, gpus,         static_cast<int>(k), contender.values[k],
                                contender.drawn, with[m].best, without[m].best,     with[m].regret,
                                with[m].possible};
-                const Central90 interval = central_90(draws, m);
+                const Central90 interval = plans.interval(members[m], k);
                 row.low = interval.low;
                 row.high = interval.high;
                 const auto chosen = std::find(shortlist.points.begin(), shortlist.points.end(), m);

@@ -21,6 +21,13 @@ namespace prismopt {
 /// Draws of the posterior of a study.
 inline constexpr std::size_t posterior_draws = 1024;
 
+/// Plans that no draw tells apart (equivalents()): positions of contenders.
+struct PlansAlike {
+    std::size_t plan = 0;  // by which they are named
+    std::vector<std::size_t> others;
+};
+std::vector<std::size_t> named(const std::vector<PlansAlike>& groups);
+
 /// Joint posterior of the contenders of a study.
 class PlanPosterior {
 public:
@@ -46,12 +53,15 @@ public:
 
     /// Numbers of GPUs of the contenders, increasing.
     std::vector<int> sizes() const;
-    /// Positions of the contenders of a number of GPUs near its best (near_best) in this objective.
-    std::vector<std::size_t> near(int gpus, std::size_t objective) const;
+    /// The contenders of a number of GPUs near its best (near_best) in this objective, grouped by equivalence.
+    std::vector<PlansAlike> near(int gpus, std::size_t objective) const;
 
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
     /// Infinite: the plan does not fit into memory.
     JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Components components) const;
+    /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does not
+    /// make one better than another, and model intervals have it.
+    Central90 interval(std::size_t contender, std::size_t objective) const;
 
     /// Largest difference, relative, between step times at drawn constants and those extrapolated by their gradients, over the
     /// front and eight draws.
@@ -63,17 +73,20 @@ private:
     /// Takes measured steps into the posterior, without those that contradict the others.
     void learn_steps();
     void draw_memory();
-    /// How the scenario's predictions differ from the catalog's, as a logarithm.
-    double shift_of(const PlanOfPosterior& plan) const;
     /// Draws of log(actual / predicted) of the contenders, by the scenario's predictions.
     std::vector<double> drawn(StepPosterior::Components components, const Pause& pause) const;
 
     const StudyModel& model_;
     std::vector<ObjectiveInfo> objectives_;
     FittedModel fitted_;
-    std::vector<double> learned_constants_;  // [constant]: logarithm of the factor that the scenario's predictions have
     std::vector<Contender> contenders_;
-    std::vector<PlanOfPosterior> plans_;
+    std::vector<PlanOfPosterior> plans_;  // [contender]
+    struct Names {
+        std::string whole;
+        std::string first;  // of the plan in the first phase
+    };
+    std::vector<Names> names_;    // [contender]
+    std::vector<double> shifts_;  // [contender]: logarithm of the scenario's prediction over the catalog's
     Measurements measured_;
     std::vector<std::string> networks_;  // [job]
     StepPosterior steps_;

@@ -1,18 +1,39 @@
 #include "optimizer/study/variant_gradients.hpp"
 
+#include "io/measured/scaled_cluster.hpp"
+
 namespace prismopt {
+
+namespace {
+
+Setting setting_of(const Problem& problem)
+{
+    return {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders};
+}
+
+}  // namespace
 
 StepGradients& VariantGradients::of(std::size_t variant)
 {
     auto& gradients = variants_[variant];
     if (!gradients) {
         problems_.push_back(bench_.problem(variant));
-        const Problem& problem = problems_.back();
-        gradients = std::make_unique<StepGradients>(Setting{problem.workload, problem.phases.front(), problem.cluster,
-                                                            problem.noise, problem.memory_headroom, problem.orders},
-                                                    fitted_);
+        Problem& problem = problems_.back();
+        problem.cluster = without_learned(std::move(problem.cluster));
+        gradients = std::make_unique<StepGradients>(setting_of(problem), fitted_);
     }
     return *gradients;
+}
+
+double VariantGradients::shift(std::size_t variant, const ParallelPlan& plan)
+{
+    const Problem& problem = bench_.problem(variant);
+    if (problem.cluster.learned.empty() && problem.cluster.learned_time == 1.0) {
+        return 0.0;
+    }
+    const auto here = log_noise_free_step(setting_of(problem), plan);
+    const auto there = of(variant).log_step(plan);
+    return here && there ? *here - *there : 0.0;
 }
 
 }  // namespace prismopt

@@ -13,7 +13,7 @@
 
 namespace prismopt {
 
-/// The references given must outlive it.
+/// By the constants of the catalog, also where the scenario has learned others. The references given must outlive it.
 class VariantGradients {
 public:
     VariantGradients(const StudyModel& model, const FittedModel& fitted) : fitted_(fitted), bench_(model.scenario, model.problem)
@@ -22,6 +22,8 @@ public:
 
     /// Of the first phase.
     StepGradients& of(std::size_t variant);
+    /// How the scenario's prediction of a plan differs from the catalog's, as a logarithm.
+    double shift(std::size_t variant, const ParallelPlan& plan);
     HardwareBench& bench() { return bench_; }
     const FittedModel& fitted() const { return fitted_; }
     const Phase& phase(std::size_t variant) { return bench_.problem(variant).phases.front(); }

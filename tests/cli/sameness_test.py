@@ -13,7 +13,7 @@ class Sameness(CliTest):
     def setUp(self):
         super().setUp()
         # Sequences of uneven length: plans differ enough in their noise for some to drop out between the rungs.
-        uneven = 'profile = "hpc-2024"\nmicrobatch = { family = "lognormal", cv = 0.30, source = "test" }'
+        uneven = 'profile = "hpc-2024"\nmicrobatch = { family = "lognormal", cv = 0.50, source = "test" }'
         text = pathlib.Path(support.SMALL).read_text()
         self.assertIn('profile = "hpc-2024"', text)
         self.scenario = self.folder / "uneven.toml"

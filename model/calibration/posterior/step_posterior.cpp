@@ -200,6 +200,15 @@ std::vector<double> StepPosterior::surprises() const
     return result;
 }
 
+std::vector<double> StepPosterior::source_draws(int job, std::size_t draws, std::uint64_t seed) const
+{
+    std::vector<double> result;
+    for (std::size_t d = 0; d < draws; ++d) {
+        result.push_back(discrepancy_.source * posterior_normal(seed, d, PosteriorKind::source, static_cast<std::size_t>(job)));
+    }
+    return result;
+}
+
 std::vector<double> StepPosterior::draw(std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed,
                                         Components components, const std::function<void()>& pause) const
 {

@@ -62,6 +62,9 @@ public:
         std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed, Components components,
         const std::function<void()>& pause = [] {}) const;
 
+    /// The source effect of a job in each of these draws, before observations.
+    std::vector<double> source_draws(int job, std::size_t draws, std::uint64_t seed) const;
+
 private:
     struct Latent;
 

@@ -31,12 +31,16 @@ Learned learned_of(const Cluster& cluster)
     learned.fit = fit_digest();
     learned.times = {{network, 1.25, 0.18, 0.03}};
     learned.constants = {{"a100-sxm-80gb.gemm", 0.5, 0.1, 0.05}};
-    LearnedStep step{network, "tp=8", {}, 6.5, 0.125, 0.03, {{"a100-sxm-80gb.gemm", -0.5}, {"a100-sxm-80gb.memory", -0.25}}};
+    LearnedStep step{network, "tp=8", {},    6.5,
+                     0.125,   0.03,   false, {{"a100-sxm-80gb.gemm", -0.5}, {"a100-sxm-80gb.memory", -0.25}}};
     step.plan.tp = 8;
     step.plan.chunks = 2;
     step.plan.schedule = Schedule::interleaved;
     learned.steps = {step};
-    learned.memory = {.mean = 0.01, .deviation = 0.02, .own = 0.05, .ran = {0.1, 0.2}, .failed = {}};
+    learned.memory = {.mean = 0.01, .deviation = 0.02, .own = 0.05, .ran = {}, .failed = {}};
+    learned.trials = {{network, "tp=8", true, 0.1},
+                      {network, "tp=4", false, 0.2},
+                      {network, "tp=2", true, std::numeric_limits<double>::quiet_NaN()}};
     return learned;
 }
 
@@ -70,8 +74,11 @@ TEST(Learned, ItsTextIsReadBack)
     EXPECT_EQ(read.digest, digest_of(text));
     EXPECT_EQ(traits_of(read.steps.front().plan), traits_of(written.steps.front().plan));
     EXPECT_EQ(read.steps.front().gradient, written.steps.front().gradient);
-    EXPECT_EQ(read.memory.ran, written.memory.ran);
-    EXPECT_TRUE(read.memory.failed.empty());
+    EXPECT_EQ(read.memory.ran, std::vector<double>{0.1});
+    EXPECT_EQ(read.memory.failed, std::vector<double>{0.2});
+    ASSERT_EQ(read.trials.size(), 3U);
+    EXPECT_EQ(read.trials[1].design, "tp=4");
+    EXPECT_TRUE(std::isnan(read.trials[2].limit));
     ASSERT_EQ(read.origins.size(), 2U);
     EXPECT_EQ(read.origins.back().study, "second");
     EXPECT_DOUBLE_EQ(read.time_of(network), 1.25);
