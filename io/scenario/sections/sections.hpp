@@ -60,8 +60,6 @@ Cluster read_cluster(Table table);
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.
 inline constexpr const char* usual_power = "us-hyperscale";
-/// Number of spare nodes, less than the number of nodes of the cluster.
-int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
