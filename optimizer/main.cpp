@@ -4,10 +4,10 @@
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
-#include "optimizer/commands/program.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/parallel/thread_waiting.hpp"
+#include "optimizer/program/log.hpp"
+#include "optimizer/program/program.hpp"
 
 #include <fmt/format.h>
 

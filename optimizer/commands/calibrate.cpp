@@ -3,8 +3,8 @@
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
 #include "optimizer/commands/output.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

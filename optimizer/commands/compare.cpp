@@ -4,8 +4,8 @@
 #include "io/html/report_page.hpp"
 #include "io/results/compare.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/commands/program.hpp"
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/program/program.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 #include "io/report/shell_word.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "search/archive.hpp"

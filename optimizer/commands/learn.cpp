@@ -1,7 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
-#include "optimizer/commands/program.hpp"
+#include "optimizer/program/program.hpp"
 
 #include "io/logs/log_reader.hpp"
 #include "io/measured/csv.hpp"

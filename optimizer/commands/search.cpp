@@ -1,9 +1,9 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/loop/study.hpp"
+#include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/affinity.hpp"
-#include "optimizer/space/dry_run.hpp"
-#include "optimizer/study/study.hpp"
-#include "optimizer/study/study_journal.hpp"
+#include "optimizer/preview/dry_run.hpp"
+#include "optimizer/program/log.hpp"
 
 #include "io/export/trainer.hpp"
 #include "io/report/report.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/parallel/work_scheduler.hpp"
 
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 

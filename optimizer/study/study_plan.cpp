@@ -4,7 +4,7 @@
 #include "io/report/study_notes.hpp"
 #include "io/scenario/batch_stability.hpp"
 #include "model/plan_rules.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>

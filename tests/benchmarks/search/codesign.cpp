@@ -3,7 +3,7 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/study/codesign.hpp"
+#include "optimizer/loop/codesign.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "search/ranking.hpp"
 #include "search/strategies/nlopt_search.hpp"

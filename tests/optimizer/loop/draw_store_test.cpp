@@ -1,4 +1,4 @@
-#include "optimizer/study/draw_store.hpp"
+#include "optimizer/loop/draw_store.hpp"
 
 #include "tests/io/temporary_folder.hpp"
 

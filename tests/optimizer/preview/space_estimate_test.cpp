@@ -1,6 +1,6 @@
-#include "optimizer/space/space_estimate.hpp"
+#include "optimizer/preview/space_estimate.hpp"
 
-#include "optimizer/space/dry_run.hpp"
+#include "optimizer/preview/dry_run.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

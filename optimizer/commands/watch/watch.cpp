@@ -5,7 +5,7 @@
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/watch_text.hpp"
+#include "optimizer/commands/watch/watch_text.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/stored_study.hpp"
 

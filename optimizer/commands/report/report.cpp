@@ -6,11 +6,11 @@
 #include "io/report/report_json.hpp"
 #include "io/results/journal.hpp"
 #include "io/scenario/scenario.hpp"
-#include "optimizer/commands/program.hpp"
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/loop/study.hpp"
+#include "optimizer/loop/study_journal.hpp"
+#include "optimizer/program/program.hpp"
 #include "optimizer/study/stored_study.hpp"
-#include "optimizer/study/study.hpp"
-#include "optimizer/study/study_journal.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
-#include "optimizer/study/codesign.hpp"
+#include "optimizer/loop/codesign.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
 #include "model/base/parallel.hpp"
-#include "optimizer/commands/log.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "search/archive.hpp"

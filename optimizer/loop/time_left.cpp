@@ -1,4 +1,4 @@
-#include "optimizer/study/time_left.hpp"
+#include "optimizer/loop/time_left.hpp"
 
 #include <fmt/format.h>
 

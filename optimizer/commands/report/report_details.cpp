@@ -1,4 +1,4 @@
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/commands/report/report_details.hpp"
 
 #include "io/report/named_points.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"

@@ -1,8 +1,8 @@
-#include "optimizer/study/draw_store.hpp"
+#include "optimizer/loop/draw_store.hpp"
 
 #include "io/scenario/scenario.hpp"
-#include "optimizer/commands/log.hpp"
 #include "optimizer/parallel/bytes.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 

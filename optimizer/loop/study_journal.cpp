@@ -1,12 +1,12 @@
-#include "optimizer/study/study_journal.hpp"
+#include "optimizer/loop/study_journal.hpp"
 
 #include "io/results/results_file.hpp"
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/commands/log.hpp"
-#include "optimizer/commands/program.hpp"
+#include "optimizer/loop/draw_store.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
-#include "optimizer/study/draw_store.hpp"
+#include "optimizer/program/log.hpp"
+#include "optimizer/program/program.hpp"
 #include "optimizer/study/study_front.hpp"
 
 #include <fmt/format.h>

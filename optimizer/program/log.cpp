@@ -1,4 +1,4 @@
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "optimizer/commands/prediction_text.hpp"
+#include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/report/deadline_risk.hpp"
 #include "io/report/report.hpp"

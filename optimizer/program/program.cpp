@@ -1,4 +1,4 @@
-#include "optimizer/commands/program.hpp"
+#include "optimizer/program/program.hpp"
 
 #include "io/results/hdf5_file.hpp"
 #include "optimizer/parallel/communicator.hpp"

@@ -4,7 +4,7 @@
 
 #include "io/results/results.hpp"
 #include "model/objective.hpp"
-#include "optimizer/study/time_left.hpp"
+#include "optimizer/loop/time_left.hpp"
 #include "search/archive.hpp"
 
 #include <chrono>

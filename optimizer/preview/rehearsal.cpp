@@ -1,4 +1,4 @@
-#include "optimizer/space/rehearsal.hpp"
+#include "optimizer/preview/rehearsal.hpp"
 
 #include "optimizer/accuracy/model_interval.hpp"
 #include "search/archive.hpp"

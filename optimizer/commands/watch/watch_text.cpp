@@ -1,4 +1,4 @@
-#include "optimizer/commands/watch_text.hpp"
+#include "optimizer/commands/watch/watch_text.hpp"
 
 #include "optimizer/commands/command.hpp"
 

@@ -1,8 +1,8 @@
-#include "optimizer/space/example_plan.hpp"
+#include "optimizer/preview/example_plan.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
+#include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/space/space_estimate.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/evaluator.hpp"
 

@@ -1,4 +1,4 @@
-#include "optimizer/space/space_estimate.hpp"
+#include "optimizer/preview/space_estimate.hpp"
 
 #include "search/archive.hpp"
 #include "search/branch_sampler.hpp"

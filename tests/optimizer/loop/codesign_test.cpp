@@ -1,4 +1,4 @@
-#include "optimizer/study/codesign.hpp"
+#include "optimizer/loop/codesign.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
 #include "optimizer/space/design_map.hpp"

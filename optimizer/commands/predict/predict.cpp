@@ -1,7 +1,7 @@
 #include "io/report/batch_rows.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
-#include "optimizer/commands/prediction_text.hpp"
+#include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/plots/timeline_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -13,9 +13,9 @@
 #include "model/plan_rules.hpp"
 #include "model/step/graph/searched_orders.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
-#include "optimizer/commands/log.hpp"
-#include "optimizer/commands/scale_curve.hpp"
-#include "optimizer/space/example_plan.hpp"
+#include "optimizer/commands/predict/scale_curve.hpp"
+#include "optimizer/preview/example_plan.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 

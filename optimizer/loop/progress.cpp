@@ -1,6 +1,6 @@
-#include "optimizer/study/progress.hpp"
+#include "optimizer/loop/progress.hpp"
 
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 

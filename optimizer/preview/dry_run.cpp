@@ -1,9 +1,9 @@
-#include "optimizer/space/dry_run.hpp"
+#include "optimizer/preview/dry_run.hpp"
 
 #include "io/report/space_counts.hpp"
-#include "optimizer/space/rehearsal.hpp"
-#include "optimizer/space/space_estimate.hpp"
-#include "optimizer/study/codesign.hpp"
+#include "optimizer/loop/codesign.hpp"
+#include "optimizer/preview/rehearsal.hpp"
+#include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 

@@ -1,4 +1,4 @@
-#include "optimizer/commands/scale_curve.hpp"
+#include "optimizer/commands/predict/scale_curve.hpp"
 
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
