@@ -1,10 +1,6 @@
 #include "optimizer/program/program.hpp"
 
-#include "io/results/hdf5_file.hpp"
-#include "optimizer/parallel/communicator.hpp"
 #include "optimizer/version.hpp"
-
-#include <fmt/format.h>
 
 namespace prismopt {
 
@@ -14,10 +10,6 @@ std::string commit() { return program_commit; }
 
 std::string program_name() { return "prismopt " + release() + " (" + commit() + ")"; }
 
-std::string version_text()
-{
-    return fmt::format("{}\ncompiler: {}\nMPI: {}\nHDF5: {}\n", program_name(), program_compiler, Communicator::library_version(),
-                       hdf5_version());
-}
+std::string compiler() { return program_compiler; }
 
 }  // namespace prismopt

@@ -4,14 +4,12 @@
 
 namespace prismopt {
 
-/// Release ("0.1.0") and commit of this build.
+/// Release ("0.1.0"), commit and compiler of this build.
 std::string release();
 std::string commit();
+std::string compiler();
 
 /// "prismopt 0.1.0 (commit)".
 std::string program_name();
-
-/// Program name, compiler and libraries, one per line.
-std::string version_text();
 
 }  // namespace prismopt
