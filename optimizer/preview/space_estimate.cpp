@@ -2,7 +2,7 @@
 
 #include "search/archive.hpp"
 #include "search/branch_sampler.hpp"
-#include "search/strategies/moves.hpp"
+#include "search/components/moves.hpp"
 
 #include <fmt/format.h>
 

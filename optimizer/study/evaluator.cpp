@@ -5,8 +5,8 @@
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "search/archive.hpp"
+#include "search/components/kept_bounds.hpp"
 #include "search/near_bounds.hpp"
-#include "search/strategies/kept_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 /// Exact search: bounds every feasible point, draws only those that its lower bound does not exclude, and states what that
 /// proves.
 
+#include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
-#include "search/strategies/bound_layers.hpp"
 #include "search/strategies/explorer.hpp"
 #include "search/strategy.hpp"
 

@@ -3,7 +3,7 @@
 /// Points with good lower bounds in a space of any size, found by local moves without a sweep.
 
 #include "search/branch_sampler.hpp"
-#include "search/strategies/moves.hpp"
+#include "search/components/moves.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "tests/benchmarks/search/table_problem.hpp"
 
-#include "search/strategies/race.hpp"
+#include "search/components/race.hpp"
 
 #include <fmt/format.h>
 

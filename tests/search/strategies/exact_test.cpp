@@ -1,7 +1,7 @@
 #include "search/strategies/exact.hpp"
 
 #include "search/archive.hpp"
-#include "search/strategies/kept_bounds.hpp"
+#include "search/components/kept_bounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

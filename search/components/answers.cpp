@@ -1,4 +1,4 @@
-#include "search/strategies/answers.hpp"
+#include "search/components/answers.hpp"
 
 #include <cmath>
 #include <limits>

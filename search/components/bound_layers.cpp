@@ -1,4 +1,4 @@
-#include "search/strategies/bound_layers.hpp"
+#include "search/components/bound_layers.hpp"
 
 #include "search/archive.hpp"
 

@@ -1,4 +1,4 @@
-#include "search/strategies/moves.hpp"
+#include "search/components/moves.hpp"
 
 #include <algorithm>
 #include <charconv>

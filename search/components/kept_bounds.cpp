@@ -1,7 +1,7 @@
-#include "search/strategies/kept_bounds.hpp"
+#include "search/components/kept_bounds.hpp"
 
 #include "search/archive.hpp"
-#include "search/strategies/bound_layers.hpp"
+#include "search/components/bound_layers.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "search/strategies/race.hpp"
+#include "search/components/race.hpp"
 
 #include "search/search_random.hpp"
 

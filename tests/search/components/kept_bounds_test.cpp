@@ -1,4 +1,4 @@
-#include "search/strategies/kept_bounds.hpp"
+#include "search/components/kept_bounds.hpp"
 
 #include "search/archive.hpp"
 
