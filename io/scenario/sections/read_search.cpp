@@ -2,7 +2,7 @@
 
 #include "io/export/trainer.hpp"
 #include "model/objective.hpp"
-#include "search/strategy.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "search/components/race.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 
 #include "search/search_random.hpp"
 #include "search/strategies/exact.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
