@@ -1,7 +1,7 @@
 #include "io/measured/csv.hpp"
 
 #include "io/measured/csv_stream.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "io/measured/csv_stream.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <csv.h>
 #include <fmt/format.h>
