@@ -2,7 +2,7 @@
 
 /// Measured training runs from a folder of CSV tables, to validate the model.
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/measured/published_runs.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/plan/phase.hpp"

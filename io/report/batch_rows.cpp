@@ -1,6 +1,6 @@
 #include "io/report/batch_rows.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/reading_units.hpp"

@@ -2,13 +2,13 @@
 
 #include "io/report/best_plan.hpp"
 
-#include "io/authoring/completion.hpp"
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front_ties.hpp"
 #include "io/report/plan_words.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/results/completion.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/plan/plan.hpp"

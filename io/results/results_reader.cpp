@@ -1,5 +1,5 @@
-#include "io/report/front_columns.hpp"
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
+#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"

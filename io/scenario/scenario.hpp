@@ -3,7 +3,7 @@
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
 #include "io/base/input_error.hpp"
-#include "io/scenario/learned.hpp"
+#include "io/scenario/constants/learned.hpp"
 #include "io/scenario/numerics.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"

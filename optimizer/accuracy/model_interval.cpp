@@ -4,7 +4,7 @@
 
 #include "model/plan/phase.hpp"
 
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/step/graph/mean_step.hpp"

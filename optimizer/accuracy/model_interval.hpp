@@ -2,7 +2,7 @@
 
 /// Error of the mean model, from its fit to measured runs.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/predictor.hpp"
 
 namespace prismopt {

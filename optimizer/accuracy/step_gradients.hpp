@@ -2,7 +2,7 @@
 
 /// How step times depend on the fitted constants.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 
 #include <deque>

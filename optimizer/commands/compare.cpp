@@ -1,8 +1,8 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/compare/compare.hpp"
 #include "io/html/report_page.hpp"
-#include "io/results/compare.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/report/report_details.hpp"
 #include "optimizer/program/program.hpp"

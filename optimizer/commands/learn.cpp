@@ -3,9 +3,9 @@
 #include "optimizer/commands/plan_shortlist.hpp"
 #include "optimizer/program/program.hpp"
 
+#include "io/base/aligned.hpp"
+#include "io/base/csv.hpp"
 #include "io/logs/log_reader.hpp"
-#include "io/measured/csv.hpp"
-#include "io/report/aligned.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "optimizer/space/design_text.hpp"
 

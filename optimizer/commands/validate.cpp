@@ -1,4 +1,4 @@
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/report/batch_rows.hpp"
 #include "io/scenario/batch_stability.hpp"
 #include "optimizer/commands/command.hpp"

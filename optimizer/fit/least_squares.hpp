@@ -2,7 +2,7 @@
 
 /// Nonlinear least-squares fit of the constants of the catalog to measured step times.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/distribution/noise_tables.hpp"
 #include "optimizer/fit/constants.hpp"
 

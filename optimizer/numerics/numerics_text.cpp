@@ -1,6 +1,6 @@
 #include "optimizer/numerics/numerics_text.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 
 #include <fmt/format.h>
 

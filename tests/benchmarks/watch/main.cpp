@@ -4,7 +4,7 @@
 
 #include "tests/benchmarks/watch/synthetic_job.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "model/run/change_detector.hpp"
 
 #include <fmt/format.h>

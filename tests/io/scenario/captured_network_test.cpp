@@ -1,6 +1,6 @@
 #include "io/scenario/captured_network.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/passes.hpp"
 #include "model/network/transformer.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/accuracy/model_interval.hpp"
 
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "optimizer/accuracy/check_model.hpp"

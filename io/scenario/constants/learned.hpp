@@ -3,7 +3,7 @@
 /// What was learned from steps measured on a cluster: an overlay of the catalog's constants, as `prismopt learn` writes it and
 /// `[cluster] learned` names it. docs/shortlist.md.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/plan/plan.hpp"

@@ -1,8 +1,8 @@
-#include "io/results/compare.hpp"
+#include "io/compare/compare.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
+#include "io/compare/compare_fronts.hpp"
 #include "io/report/report.hpp"
-#include "io/results/compare_fronts.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"

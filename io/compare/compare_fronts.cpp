@@ -1,6 +1,6 @@
-#include "io/results/compare_fronts.hpp"
+#include "io/compare/compare_fronts.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/report/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 
 #include "io/scenario/scenario.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/measured/csv_stream.hpp"
+#include "io/base/csv_stream.hpp"
 
 #include "io/base/input_error.hpp"
 

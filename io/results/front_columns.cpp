@@ -1,4 +1,4 @@
-#include "io/report/front_columns.hpp"
+#include "io/results/front_columns.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "io/scenario/learned.hpp"
+#include "io/scenario/constants/learned.hpp"
 
 #include "io/scenario/scenario.hpp"
 #include "tests/io/good_scenario.hpp"

@@ -1,4 +1,4 @@
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 
 #include <fmt/format.h>
 

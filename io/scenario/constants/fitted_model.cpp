@@ -1,4 +1,4 @@
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"

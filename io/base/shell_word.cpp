@@ -1,4 +1,4 @@
-#include "io/report/shell_word.hpp"
+#include "io/base/shell_word.hpp"
 
 #include <algorithm>
 #include <string_view>

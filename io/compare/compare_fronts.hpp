@@ -2,7 +2,7 @@
 
 /// Table rows that compare the fronts of several studies: gains over the first study, and dominated points.
 
-#include "io/results/compare.hpp"
+#include "io/compare/compare.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "io/results/compare.hpp"
+#include "io/compare/compare.hpp"
 
 #include "tests/io/sample_results.hpp"
 

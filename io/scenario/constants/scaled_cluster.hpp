@@ -2,7 +2,7 @@
 
 /// Clusters whose constants are multiplied by factors.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/hardware/hardware.hpp"
 
 #include <string>

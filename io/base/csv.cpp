@@ -1,6 +1,6 @@
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 
-#include "io/measured/csv_stream.hpp"
+#include "io/base/csv_stream.hpp"
 #include "io/base/input_error.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-#include "io/scenario/learned.hpp"
+#include "io/scenario/constants/learned.hpp"
 
-#include "io/measured/csv.hpp"
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/written_out.hpp"

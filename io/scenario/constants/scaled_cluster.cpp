@@ -1,4 +1,4 @@
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 
 #include "io/scenario/scenario.hpp"
 

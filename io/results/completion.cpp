@@ -1,4 +1,4 @@
-#include "io/authoring/completion.hpp"
+#include "io/results/completion.hpp"
 
 #include "io/toml/date.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
 
 #include <zlib.h>
 #include <algorithm>
