@@ -5,11 +5,11 @@
 #include "optimizer/preview/dry_run.hpp"
 #include "optimizer/program/log.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/report/report.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/trainers/trainer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "optimizer/space/design_map.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 #include "model/network/passes.hpp"
 #include "model/plan/layout.hpp"

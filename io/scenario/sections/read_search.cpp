@@ -1,6 +1,6 @@
 #include "io/scenario/sections/sections.hpp"
 
-#include "io/export/trainer.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/objective.hpp"
 #include "search/strategies/strategy_choice.hpp"
 

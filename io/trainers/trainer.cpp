@@ -1,4 +1,4 @@
-#include "io/export/trainer.hpp"
+#include "io/trainers/trainer.hpp"
 
 #include <algorithm>
 
