@@ -72,7 +72,8 @@ bool has_layout(const Case& c)
     return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.workload.layouts) != nullptr;
 }
 
-/// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core (`arguments.py`).
+/// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core
+/// (`arguments.py`).
 std::string overlap_problem(const Case& c)
 {
     const ParallelPlan& plan = c.plan;

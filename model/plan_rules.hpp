@@ -31,8 +31,8 @@ struct PlanRule {
         early_axis;  // with later axes at their defaults the rule already holds for every plan that can satisfy it; or last_axis
     bool (*holds)(const Case&);
     Infeasible (*problem)(const Case&);
-    /// Given for rules that a single value can break, whatever the other axes are: what to write instead. The rule holds for a plan
-    /// of defaults.
+    /// Given for rules that a single value can break, whatever the other axes are: what to write instead. The rule holds for a
+    /// plan of defaults.
     std::string (*remedy)(const Case&) = nullptr;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the reason;
-/// nothing is approximated.
+/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the
+/// reason; nothing is approximated.
 
 #include "io/trainers/trainer.hpp"
 #include "model/hardware/hardware.hpp"

@@ -24,8 +24,8 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
     return even(true) ? MegatronLayers{true, ""} : MegatronLayers{false, layout_text(chunks, predictions)};
 }
 
-// update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of all training runs; and
-// MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.
+// update_train_iters in megatron/training/training.py: train_iters = train_samples // global_batch_size, of all training runs;
+// and MegatronPretrainingSampler asserts that less than all samples are consumed, of which a checkpoint holds the number.
 std::optional<long> samples_to_the_end(const Launch& launch)
 {
     long consumed = 0;

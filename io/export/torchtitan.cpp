@@ -56,8 +56,8 @@ std::optional<StageLayers> stage_layers(const std::vector<Chunk>& chunks)
     return StageLayers{most, most - chunks.front().layers, most - chunks.back().layers};
 }
 
-/// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name of the projection to the
-/// vocabulary.
+/// [["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]], in TOML as in Python. `head`: the name of the projection to
+/// the vocabulary.
 std::string modules_of_parts(const std::vector<Chunk>& chunks, std::string_view head)
 {
     std::string parts;

@@ -16,8 +16,8 @@ struct DeadlineRisk {
     double high = 0.0;
 };
 
-/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated probability.
-/// Empty without a deadline, a model interval or a table.
+/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated
+/// probability. Empty without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
 

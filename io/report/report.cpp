@@ -222,8 +222,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
     return text + "\n";
 }
 
-/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of one member
-/// and those after it that tie with it and are in no group yet.
+/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of
+/// one member and those after it that tie with it and are in no group yet.
 std::string ties_text(const Results& results)
 {
     const std::vector<std::vector<std::uint64_t>> others = ties(results.front);

@@ -22,8 +22,8 @@ struct Allowed {
 /// Shares are sums, which rounding may push slightly out of [0, 1].
 inline constexpr Allowed allowed_share{-1e-9, 1.0 + 1e-9};
 
-/// Range of a quantity in these units, wider than that of any study which a scenario can describe. Confidence limits are in it too,
-/// unless they are infinite.
+/// Range of a quantity in these units, wider than that of any study which a scenario can describe. Confidence limits are in it
+/// too, unless they are infinite.
 Allowed allowed_in(std::string_view units);
 
 template <class T>

@@ -75,8 +75,8 @@ public:
         }
     }
 
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which have its
-    /// range too. Sampling may not support a limit, which is infinite then.
+    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which
+    /// have its range too. Sampling may not support a limit, which is infinite then.
     template <class Of>
     void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
     {
@@ -465,7 +465,8 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     }
 }
 
-/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own begin.
+/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own
+/// begin.
 bool begins_as_hdf5(const std::string& path)
 {
     constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};

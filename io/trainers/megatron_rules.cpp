@@ -12,7 +12,8 @@ namespace {
 
 bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
-/// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not given).
+/// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not
+/// given).
 int expert_replicas(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;

@@ -3,8 +3,8 @@
 /// Formats of tensors: an element format with its scale factors. docs/methods/numerics.md.
 ///
 /// Sources: OCP Microscaling Formats (MX) Specification 1.0 (blocks of 32, scale E8M0); NVIDIA, Transformer Engine
-/// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section 3.3.2
-/// (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor).
+/// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section
+/// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor).
 
 #include "model/numerics/element_format.hpp"
 #include "model/numerics/matrix.hpp"
@@ -55,8 +55,8 @@ const NumberFormat* number_format(std::string_view name);
 /// All names, separated by ", ".
 std::string number_format_names();
 
-/// Name of a tensor, or of one tile of it, in stochastic rounding: each element of each tensor has random numbers of its own, whoever
-/// rounds it.
+/// Name of a tensor, or of one tile of it, in stochastic rounding: each element of each tensor has random numbers of its own,
+/// whoever rounds it.
 struct TensorName {
     std::uint32_t tensor = 0;
     std::uint32_t tile = 0;

@@ -169,8 +169,8 @@ private:
         }
     }
 
-    /// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the continuous
-    /// hardware parameters only.
+    /// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the
+    /// continuous hardware parameters only.
     std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
     {
         std::vector<const GridDesign*> order;

@@ -54,7 +54,8 @@ struct Work {
     double front = 0.0;      // plans
 };
 
-/// Processor time of the whole job, which has taken `start_s` before its first plan. The search draws some plans together and others alone.
+/// Processor time of the whole job, which has taken `start_s` before its first plan. The search draws some plans together and
+/// others alone.
 std::string expected_text(const char* at_least, double start_s, const Estimated& looking_s, const Work& work,
                           const DrawCosts& costs)
 {
@@ -71,8 +72,8 @@ std::string expected_text(const char* at_least, double start_s, const Estimated&
                        costs.alone_s.size() + costs.together_s.size(), work.draws.low, work.draws.high);
 }
 
-/// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the shipped scenarios, where
-/// plans do not lie above their lower bounds as the plans of the sample do.
+/// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the shipped scenarios,
+/// where plans do not lie above their lower bounds as the plans of the sample do.
 constexpr double rehearsal_factor = 3.0;
 constexpr const char* not_known_text =
     "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a search may need a "

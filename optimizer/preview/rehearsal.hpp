@@ -37,8 +37,8 @@ struct Rehearsal {
 /// one plan of the sample, chosen by the index of the plan.
 Rehearsal rehearse(const StudyModel& model, StudyPlan plan, const DrawnSample& sample, const Pause& pause);
 
-/// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws, so the means are
-/// those over all draws.
+/// Processor times, measured on a sample of the plans of the rehearsal. Plans are picked in proportion to their draws, so the
+/// means are those over all draws.
 struct DrawCosts {
     std::vector<double> alone_s;     // per step draw of a plan that is drawn alone
     std::vector<double> together_s;  // per step draw of plans that are drawn together, if the rehearsal has any

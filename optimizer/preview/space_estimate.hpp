@@ -38,8 +38,8 @@ struct SpaceEstimate {
     double share_below() const;
 };
 
-/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws Stopped only before the
-/// first branch is checked.
+/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws Stopped only before
+/// the first branch is checked.
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
 
 /// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.

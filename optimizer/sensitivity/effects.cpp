@@ -177,8 +177,8 @@ bool overlap(const Effect& a, const Effect& b)
     return false;
 }
 
-/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those are
-/// sorted by kind only.
+/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those
+/// are sorted by kind only.
 template <class Belongs>
 void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs, std::vector<Pair>& pairs)
 {

@@ -12,8 +12,8 @@
 
 namespace prismopt {
 
-/// Points in order have a *place*, which stays theirs: by the lexicographic order of the bounds that were added together, after those
-/// ordered before.
+/// Points in order have a *place*, which stays theirs: by the lexicographic order of the bounds that were added together, after
+/// those ordered before.
 class BoundLayers {
 public:
     explicit BoundLayers(std::size_t objectives) : objectives_(objectives) {}
@@ -38,7 +38,8 @@ public:
     /// Lowers each objective to the least bound of the points that are neither taken nor excluded.
     void lower_to_least(std::vector<double>& least) const;
 
-    /// Replaces the bounds of remaining points by tighter ones, in index order. Those of `looked_at` (ascending) without one are excluded.
+    /// Replaces the bounds of remaining points by tighter ones, in index order. Those of `looked_at` (ascending) without one are
+    /// excluded.
     void tighten(std::span<const std::uint64_t> looked_at, std::span<const Bound> tighter);
 
     /// Number of points that the limits given to `take` and `exclude` excluded.

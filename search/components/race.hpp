@@ -22,8 +22,8 @@ struct RaceOptions {
 };
 
 /// Candidates share their draws, so most of the error of an estimate is common to all of them, and the intervals of single
-/// estimates overstate the error of comparisons. The error of a comparison is estimated from the race itself: from the changes of the
-/// values of advancing points between two rungs, beyond the change that they share.
+/// estimates overstate the error of comparisons. The error of a comparison is estimated from the race itself: from the changes of
+/// the values of advancing points between two rungs, beyond the change that they share.
 class Race {
 public:
     explicit Race(RaceOptions options) : options_(options) {}

@@ -202,8 +202,8 @@ void Exact::sweep()
     std::sort(known_.begin(), known_.end());
 }
 
-/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False: there
-/// are none.
+/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False:
+/// there are none.
 bool Exact::tighten()
 {
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
@@ -415,8 +415,8 @@ void Exact::ask_scouts()
     }
 }
 
-/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one with four
-/// times the draws for those with the lowest limits.
+/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one
+/// with four times the draws for those with the lowest limits.
 void Exact::open_further_round()
 {
     while (asked_.empty() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
@@ -451,8 +451,8 @@ void Exact::open_round(const std::vector<std::size_t>& places)
     next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
 }
 
-/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds and
-/// looks these sum to one.
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds
+/// and looks these sum to one.
 void Exact::ask_limits()
 {
     ++look_;

@@ -20,8 +20,8 @@ namespace {
 constexpr double most_feasible = 1e9;
 constexpr std::uint64_t most_to_sweep = 100'000'000'000;
 
-/// Feasible tuples from which an exact search looks for incumbents before it sweeps: their limits then spare most of the cost of a sweep,
-/// which is 100 to 200 us per feasible plan, while an exploration checks some 10^4 plans.
+/// Feasible tuples from which an exact search looks for incumbents before it sweeps: their limits then spare most of the cost of
+/// a sweep, which is 100 to 200 us per feasible plan, while an exploration checks some 10^4 plans.
 constexpr double most_swept_first = 3e5;
 
 /// Upper limit of the number of feasible tuples, from a sample: four standard deviations of a Poisson count (exceeded with a

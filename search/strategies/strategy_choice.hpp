@@ -16,8 +16,8 @@ struct ChosenStrategy {
     std::string why;  // empty: the user chose it
     std::unique_ptr<Strategy> strategy;
 };
-/// Names of strategies in scenarios: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as "auto" does;
-/// and those of the strategies.
+/// Names of strategies in scenarios: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as
+/// "auto" does; and those of the strategies.
 std::vector<std::string> strategy_names();
 /// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must outlive the
 /// strategy. Throws std::invalid_argument for an unknown name.

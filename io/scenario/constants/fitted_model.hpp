@@ -21,9 +21,9 @@ struct FittedConstant {
 enum class RunKind { dense, low_precision, mixture, hybrid, encoder, recommendation, torus };
 inline constexpr int run_kinds = 7;
 
-/// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are recommendation networks; those
-/// with convolutions of images or attention to later tokens are encoders (U-Nets, BERT, T5); those with state-space layers or
-/// windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in any precision; the other
+/// Runs on a torus are of one kind, whatever they train. Elsewhere networks with embedding tables are recommendation networks;
+/// those with convolutions of images or attention to later tokens are encoders (U-Nets, BERT, T5); those with state-space layers
+/// or windows of attention are hybrids, whatever else they have; mixtures of experts are mixtures in any precision; the other
 /// networks are dense, or dense in low precision.
 RunKind kind_of(const Workload& workload, const Cluster& cluster);
 const char* name(RunKind kind);
@@ -36,14 +36,16 @@ struct FittedMixtures {
     int rows = 0;
 };
 
-/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of the intervals.
+/// Mean absolute relative error of some rows, share of them inside their 95 % intervals, and the mean half-width of the
+/// intervals.
 struct FamilyErrors {
     double error = 0.0;
     double inside = 0.0;
     double half_width = 0.0;
 };
 
-/// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows, and of a fit without the family.
+/// Rows of one kind in a family (a line of models within a source): errors of the fit of all rows, and of a fit without the
+/// family.
 struct LeftOutErrors {
     std::string source;
     std::string line;

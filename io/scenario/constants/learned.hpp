@@ -78,8 +78,8 @@ std::string not_of(const Learned& learned, const Cluster& cluster);
 
 /// Whether the value of `[cluster] learned` is the overlay itself rather than the name of its file.
 bool is_learned_text(const std::string& value);
-/// Text of a scenario with the content of the file that `[cluster] learned` names inserted on one line, so that the stored and hashed
-/// text does not depend on other files. `path`: of the scenario; the file is relative to its folder.
+/// Text of a scenario with the content of the file that `[cluster] learned` names inserted on one line, so that the stored and
+/// hashed text does not depend on other files. `path`: of the scenario; the file is relative to its folder.
 std::string with_learned_file(const std::string& text, const std::string& path);
 
 }  // namespace prismopt

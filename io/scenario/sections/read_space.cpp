@@ -329,8 +329,8 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
     return workload;
 }
 
-/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware parameters' values
-/// are of hardware.
+/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware
+/// parameters' values are of hardware.
 void read_networks(Table& table, Scenario& scenario)
 {
     const std::vector<Workload> own = std::exchange(scenario.workloads, {});

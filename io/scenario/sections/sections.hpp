@@ -1,7 +1,7 @@
 #pragma once
 
-/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries serve both
-/// the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
+/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries
+/// serve both the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
 
 #include "io/scenario/scenario.hpp"
 #include "io/toml/fields.hpp"

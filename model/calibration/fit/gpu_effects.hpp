@@ -17,8 +17,8 @@ struct GpuEffects {
 };
 
 /// Estimates GPU effects. Each compute kernel's log duration is compared with the median GPU's mean of its kind and stage,
-/// weighted by the kind's duration; the effect that all GPUs share in one step is subtracted. Errors come from the spread of steps, or of
-/// eighths of the trace if it has few steps. Component: as spread_of_effects().
+/// weighted by the kind's duration; the effect that all GPUs share in one step is subtracted. Errors come from the spread of
+/// steps, or of eighths of the trace if it has few steps. Component: as spread_of_effects().
 GpuEffects gpu_effects(const Trace& trace);
 
 }  // namespace prismopt

@@ -66,8 +66,8 @@ std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuR
 /// A node's GPUs, by index.
 using Nodes = std::map<std::string, std::vector<std::size_t>>;
 
-/// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat. Assoc. 47 (1952) 583-621: on
-/// ranks, so that one broken GPU does not hide nodes, nor pass for one.
+/// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat. Assoc. 47 (1952)
+/// 583-621: on ranks, so that one broken GPU does not hide nodes, nor pass for one.
 double alike(const Nodes& nodes, const std::vector<double>& values)
 {
     std::vector<double> rising;

@@ -24,8 +24,8 @@ struct SometimesSlow {
     double excess = 0.0;  // mean of these relative to its other steps
 };
 
-/// Returns the GPUs that are sometimes slow. `logs`: [GPU][step], relative to the common effect of the step. Counts the steps of a
-/// GPU that are 5 % longer than its median step and longer than 99 of 100 steps of the others. The GPU is slow if there are
+/// Returns the GPUs that are sometimes slow. `logs`: [GPU][step], relative to the common effect of the step. Counts the steps of
+/// a GPU that are 5 % longer than its median step and longer than 99 of 100 steps of the others. The GPU is slow if there are
 /// significantly more of them than by chance (binomial, Holm's correction, 1 %). Needs four GPUs and 20 steps.
 std::vector<SometimesSlow> sometimes_slow(const std::vector<std::vector<double>>& logs);
 

@@ -1,5 +1,5 @@
-/// watch_study: measures false alarms, delays and change points of `watch` on synthetic jobs, and what it says of public series of step
-/// times; writes results/watch.md.
+/// watch_study: measures false alarms, delays and change points of `watch` on synthetic jobs, and what it says of public series
+/// of step times; writes results/watch.md.
 ///   watch_study SCENARIO RUNS FILE [FOLDER WITH PUBLIC SERIES]
 
 #include "tests/benchmarks/watch/synthetic_job.hpp"

@@ -81,7 +81,8 @@ TEST(NumberFormats, MxFactorsArePowersOfTwo)
     EXPECT_EQ(c[0], 7.0F);  // 505.6 in units of 2^-6 saturates at 448
 }
 
-/// x = e2m1 * block factor * tensor factor; tensor factor = 12 / (448 * 6), the block factors 12 / 6 and 3 / 6 over it are 448 and 112.
+/// x = e2m1 * block factor * tensor factor; tensor factor = 12 / (448 * 6), the block factors 12 / 6 and 3 / 6 over it are 448
+/// and 112.
 TEST(NumberFormats, Nvfp4HasFactorsOfBlocksAndOfTheTensor)
 {
     std::vector<float> values(32, 0.0F);

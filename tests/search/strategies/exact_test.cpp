@@ -565,7 +565,8 @@ TEST(Exact, AsksForSmallLayersTogether)
     EXPECT_EQ(std::get<PointRequest>(first->at(1)).index, 1U);
 }
 
-/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail sums to the error of the study.
+/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail sums to the error of the
+/// study.
 TEST(Exact, SpendsTheErrorOnceOverAllLimits)
 {
     Problem problem = zdt1(48);
