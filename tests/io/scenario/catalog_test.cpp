@@ -115,7 +115,8 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
     for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "published_runs.toml" || file.name == "batch_runs.toml" || file.name == "measured_tables.toml" ||
             file.name == "fit.toml" || file.name == "discrepancy.toml" || file.name == "numerics.toml") {
-            continue;  // each run and table has one source for all, which its reader requires; the others name the command that wrote them
+            // Each run and table has one source for all, which its reader requires; the others name the command that wrote them.
+            continue;
         }
         std::istringstream lines(file.text);
         int figures = 0;
