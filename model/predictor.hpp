@@ -75,7 +75,7 @@ public:
     /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
     /// The same, but tries looser bounds that cost less first and stops at one that suffices: of the plan with whatever sharding,
-    /// before it is known to be feasible (with `memory_bytes` zero, and only the step where it is known to suffice); from the longest
+    /// before it is known to be feasible (with `memory_bytes` zero, and only the step where that suffices); from the longest
     /// paths of a few stages; and the one above. The last one, if none suffices, is from the longest paths of all stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 

@@ -62,7 +62,7 @@ struct OptimizerSettings {
         return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + touched * parameter_bytes();
     }
     /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there, one after the
-    /// other, both in the type of the parameters (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
+    /// other, both in the parameters' type (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
     double offloaded_traffic() const { return 2.0 * parameter_bytes(); }
     /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default, for 16-bit parameters; gradients of
     /// 32-bit ones are sent as they are.
