@@ -800,7 +800,7 @@ TEST(Exact, RefusesAnswersToSomethingElse)
     chosen.sweep_ranges = 1;
     Exact exact(chosen);
     const auto tell = [&](const Answer& answer) { return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); }; };
-    const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("does not match the next request"));
+    const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("unexpected answer"));
     EXPECT_THAT(tell(problem.sweep({0, 16})), out_of_order);
     ASSERT_TRUE(exact.ask().has_value());
     EXPECT_THAT(tell(problem.sweep({0, 15})), out_of_order);
