@@ -2,9 +2,9 @@
 
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/outliers.hpp"
-#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/gpus/gpu_effects.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/trace/predicted_steps.hpp"
 #include "model/calibration/trace/step_effects.hpp"
 #include "model/calibration/trace/thin_trace.hpp"

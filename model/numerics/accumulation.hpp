@@ -3,8 +3,8 @@
 /// Products whose sums are kept in few bits.
 
 #include "model/numerics/deviation.hpp"
+#include "model/numerics/formats/number_format.hpp"
 #include "model/numerics/matrix.hpp"
-#include "model/numerics/number_format.hpp"
 
 #include <array>
 #include <cstdint>

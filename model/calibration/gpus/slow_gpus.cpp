@@ -1,4 +1,4 @@
-#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"

@@ -1,7 +1,7 @@
 #include "tests/support/number_codes.hpp"
 
 #include "model/base/random.hpp"
-#include "model/numerics/rounding.hpp"
+#include "model/numerics/formats/rounding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 /// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section
 /// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor).
 
-#include "model/numerics/element_format.hpp"
+#include "model/numerics/formats/element_format.hpp"
+#include "model/numerics/formats/rounding.hpp"
 #include "model/numerics/matrix.hpp"
-#include "model/numerics/rounding.hpp"
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 /// Rounding of numbers to an element format.
 
 #include "model/base/names.hpp"
-#include "model/numerics/element_format.hpp"
+#include "model/numerics/formats/element_format.hpp"
 
 #include <array>
 #include <bit>

@@ -3,7 +3,7 @@
 /// How an operation computes: exactly, or in an emulated format.
 
 #include "model/base/names.hpp"
-#include "model/numerics/number_format.hpp"
+#include "model/numerics/formats/number_format.hpp"
 
 #include <array>
 

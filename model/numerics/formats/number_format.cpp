@@ -1,4 +1,4 @@
-#include "model/numerics/number_format.hpp"
+#include "model/numerics/formats/number_format.hpp"
 
 #include "model/base/random.hpp"
 #include "model/base/registers.hpp"

@@ -2,7 +2,7 @@
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/outliers.hpp"
 #include "model/calibration/fit/samples.hpp"
-#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/complement.hpp>
