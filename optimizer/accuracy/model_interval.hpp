@@ -3,11 +3,10 @@
 /// Error of the mean model, from its fit to measured runs.
 
 #include "io/scenario/constants/fitted_model.hpp"
+#include "model/base/normal.hpp"
 #include "model/predictor.hpp"
 
 namespace prismopt {
-
-inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the normal distribution
 
 /// 95 % prediction interval of a measured mean, relative to the predicted one.
 ///

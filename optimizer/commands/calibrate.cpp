@@ -15,11 +15,13 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace po = boost::program_options;
 
 namespace {
 
-constexpr double day_s = 86'400.0;
+constexpr double day_s = (1_day).si;
 
 /// Warns of skipped rows, with their number.
 void tell_faults(const std::string& source, const std::vector<Fault>& faults, const std::string& rows = "line")

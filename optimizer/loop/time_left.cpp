@@ -1,5 +1,7 @@
 #include "optimizer/loop/time_left.hpp"
 
+#include "model/base/units.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +9,8 @@
 #include <vector>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -20,7 +24,7 @@ constexpr double furthest = 1000.0;  // times the past that counts: a pace says 
 std::string in_words(double seconds)
 {
     constexpr double minute = 60.0;
-    constexpr double hour = 3600.0;
+    constexpr double hour = (1_h).si;
     if (seconds < 2.0 * minute) {
         return fmt::format("{:.0f} s", seconds);
     }

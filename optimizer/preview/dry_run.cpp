@@ -1,6 +1,7 @@
 #include "optimizer/preview/dry_run.hpp"
 
 #include "io/report/space_counts.hpp"
+#include "model/base/normal.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"
@@ -16,13 +17,15 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
 constexpr std::uint64_t most_counted = 10'000'000;
 
 double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / 3600.0); }
+std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / (1_h).si); }
 
 std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 {
@@ -131,7 +134,7 @@ Estimated left_to_draw(const DrawnSample& sample, const SpaceEstimate& estimate,
     left.insert(left.end(), best.begin(), best.end());
     constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
     const auto known = static_cast<double>(best.size());
-    const double half = 1.96 * std::sqrt(squares);
+    const double half = two_sided_95 * std::sqrt(squares);
     return {std::max(known, sum), std::max(known, sum - half), std::max(known, sum + half) + none_seen * largest};
 }
 

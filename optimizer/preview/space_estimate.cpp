@@ -1,5 +1,6 @@
 #include "optimizer/preview/space_estimate.hpp"
 
+#include "model/base/normal.hpp"
 #include "search/archive.hpp"
 #include "search/branch_sampler.hpp"
 #include "search/components/moves.hpp"
@@ -38,7 +39,7 @@ public:
         const double mean = sum_ / count;
         const double variance = std::max(0.0, squares_ / count - mean * mean) / count;
         // On a logarithmic scale: counts are positive, and few branches have most of the weight.
-        const double half = mean > 0.0 ? 1.96 * std::sqrt(variance) / mean : 0.0;
+        const double half = mean > 0.0 ? two_sided_95 * std::sqrt(variance) / mean : 0.0;
         return {mean, mean * std::exp(-half), mean * std::exp(half)};
     }
     double effective() const { return squares_ > 0.0 ? sum_ * sum_ / squares_ : 0.0; }

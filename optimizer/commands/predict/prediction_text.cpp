@@ -14,7 +14,12 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
+
+constexpr double gpu_hour = (1_h).si;
+constexpr double gigabyte = (1_GB).si;
 
 /// JSON has no infinity: the limit of an interval that needs more draws is null.
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
@@ -49,7 +54,6 @@ nlohmann::json to_json(const MemoryUse& memory)
 nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
 {
     const RunOutlook& run = p.run;
-    constexpr double gpu_hour = 3600.0;
     nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
                         {"checkpoint_interval_s", number(run.interval_s)},
                         {"checkpoints_written", run.writes_checkpoints},
@@ -101,7 +105,6 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
 void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
 {
     const RunOutlook& run = p.run;
-    constexpr double gpu_hour = 3600.0;
     constexpr double megawatt_hour = 3.6e9;
     const auto time = [](double seconds) { return time_text(seconds, 3); };
     const std::string checkpoints =
@@ -138,7 +141,6 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
 
 void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSettings& space)
 {
-    constexpr double gigabyte = 1e9;
     for (std::size_t i = 0; i < phases.size(); ++i) {
         const PhasePrediction& p = phases[i];
         const auto [unit, size] = reading_unit("s", p.step.p99.value);
@@ -198,7 +200,6 @@ void print_stages(const std::vector<StageUse>& stages, const std::string& layout
     fmt::print("stages in the first phase: mean {} per microbatch, GB per GPU\n", unit_name);
     fmt::print("  {:>5}  {:<{}}  {:>9} {:>9} {:>9}  {:>10} {:>9} {:>9} {:>11} {:>9} {:>6}\n", "stage", "layers", width, "forward",
                "backward", "both", "parameters", "gradients", "optimizer", "activations", "workspace", "all");
-    constexpr double gigabyte = 1e9;
     for (const StageUse& stage : stages) {
         const MemoryUse& use = stage.memory;
         fmt::print("  {:>5}  {:<{}}  {:>9.4g} {:>9.4g} {:>9.4g}  {:>10.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>9.2f} {:>6.1f}\n",
@@ -319,7 +320,6 @@ nlohmann::json to_json(const PlanPrediction& of)
 void print_text(const PlanPrediction& of, StageTable table)
 {
     const Prediction& p = of.prediction;
-    constexpr double gigabyte = 1e9;
     fmt::print("{} dp={}\n", design_text(of.plan, of.space), of.plan.dp);
     if (!of.hardware.empty()) {
         fmt::print("variant {}\n", of.hardware);

@@ -18,11 +18,13 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace po = boost::program_options;
 
 namespace {
 
-constexpr double day_s = 86'400.0;
+constexpr double day_s = (1_day).si;
 
 std::string trainer_help()
 {

@@ -1,5 +1,6 @@
 #include "optimizer/commands/watch/watch_text.hpp"
 
+#include "model/base/normal.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include <fmt/chrono.h>
@@ -11,11 +12,12 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
-constexpr double day_s = 86'400.0;
+constexpr double day_s = (1_day).si;
 constexpr double gb = 1e9;
-constexpr double two_sided_95 = 1.959964;
 
 struct CompletionQuantile {
     const char* name;
