@@ -10,6 +10,7 @@
 #include "io/scenario/sections/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
