@@ -1,6 +1,7 @@
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"
+#include "model/plan_rules.hpp"
 #include "tests/io/good_scenario.hpp"
 
 #include <gmock/gmock.h>
@@ -131,6 +132,16 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
             EXPECT_TRUE(sourced) << file.name << ": " << line;
         }
         EXPECT_GE(figures, 8) << file.name;  // of the shortest: two power profiles of four figures
+    }
+}
+
+/// Rules that judge a single value judge it beside defaults, which must break none of them.
+TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
+{
+    const Scenario scenario = parse_scenario(std::string(good), "x.toml");
+    for (const std::string& name : catalog_workloads()) {
+        const auto problem = value_problem({}, catalog_workload(name), scenario.cluster);
+        EXPECT_FALSE(problem.has_value()) << name << ": " << problem->infeasible.text();
     }
 }
 
