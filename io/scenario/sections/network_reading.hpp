@@ -10,7 +10,7 @@
 
 namespace prismopt {
 
-/// What a file says of a network, in whichever way: by the keys of a decoder whose layers are alike, or by layers made of blocks.
+/// What a file says of a network: by the keys of a decoder whose layers are alike, or by layers made of blocks.
 struct NetworkReading {
     Workload workload;
     Transformer alike;      // the same by the older keys
@@ -44,7 +44,8 @@ const Fields<NetworkReading>& older_fields();
 bool is_older_key(std::string_view key);
 /// The first of them in the file, `but` one, or nothing. `now`: takes what to write in its place.
 std::optional<Value> older_key(Table& table, std::string_view but = "", std::string_view* now = nullptr);
-/// The network of these keys, or a catalog's network cut to `layers`. `based`: on a network of the catalog. `older`: keys are given.
+/// The network of these keys, or a catalog's network cut to `layers`. `based`: on a network of the catalog. `older`: some are
+/// given.
 Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool older);
 
 }  // namespace prismopt
