@@ -18,8 +18,8 @@ namespace prismopt {
 
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
-/// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained; global_batch, in
-/// sequences; precision, of the products of linear layers.
+/// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained;
+/// global_batch, in sequences; precision, of the products of linear layers.
 enum class HardwareTarget {
     bandwidth,
     latency,

@@ -1,5 +1,7 @@
 #include "model/level_check.hpp"
 
+#include "model/base/normal.hpp"
+
 #include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 namespace prismopt {
 
 namespace {
-
-constexpr double two_sided_95 = 1.959964;
 
 /// Probability that a measured mean is below exp(x): the mean over jobs of normal distributions of its logarithm.
 double below(double x, const std::vector<double>& logs, double centre, double deviation)

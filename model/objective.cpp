@@ -1,10 +1,14 @@
 #include "model/objective.hpp"
 
+#include "model/base/units.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -49,8 +53,8 @@ constexpr std::array<Objective, 20> rows{{
     {"expected_cost", "USD", "cost at the mean training time", [](const Prediction& p) { return p.expected_cost_usd; },
      [](const NoiseFree& b) { return b.cost_usd; }, 0.0, true},
     {"gpu_hours", "h", "GPU-hours at the mean training time",
-     [](const Prediction& p) { return p.gpus / 3600.0 * p.training.mean; },
-     [](const NoiseFree& b) { return b.gpus * b.training_s / 3600.0; }, 0.0, true},
+     [](const Prediction& p) { return p.gpus / (1_h).si * p.training.mean; },
+     [](const NoiseFree& b) { return b.gpus * b.training_s / (1_h).si; }, 0.0, true},
     {"memory", "B", "memory of the fullest GPU", [](const Prediction& p) { return Estimate::exact(p.memory.total().si); },
      [](const NoiseFree& b) { return b.memory_bytes; }},
     {"deviation", "1", "RMS deviation of operators in the precision, relative to the reference",

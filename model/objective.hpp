@@ -31,8 +31,8 @@ struct Objective {
     std::string_view long_name;
     Estimate (*value)(const Prediction&);
     double (*bound)(const NoiseFree&);  // nullptr: no lower bound
-    /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that are
-    /// not below the mean.
+    /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that
+    /// are not below the mean.
     double quantile = 0.0;
     bool of_mean = false;  // its confidence interval is that of a mean
 };

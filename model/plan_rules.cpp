@@ -72,7 +72,8 @@ bool has_layout(const Case& c)
     return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.workload.layouts) != nullptr;
 }
 
-/// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core (`arguments.py`).
+/// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core
+/// (`arguments.py`).
 std::string overlap_problem(const Case& c)
 {
     const ParallelPlan& plan = c.plan;
@@ -113,13 +114,45 @@ bool recomputes_modules(const Case& c)
 
 bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
 
+/// The nearest degrees that divide all blocks.
+std::string other_degrees(const Case& c)
+{
+    if (c.workload.captured) {
+        return "write 1: the file of a captured network does not say how operators split";
+    }
+    int below = std::min(c.plan.tp, c.cluster.gpus);
+    while (!c.workload.splits_by(below)) {
+        --below;
+    }
+    int above = c.plan.tp;
+    while (above <= c.cluster.gpus && !c.workload.splits_by(above)) {
+        ++above;
+    }
+    return "try " + std::to_string(below) + (above <= c.cluster.gpus ? " or " + std::to_string(above) : "");
+}
+
+/// What `etp` does not divide: "1408 columns of an expert of ..."; empty if it divides all experts.
+std::string undivided_columns(const Workload& workload, int etp)
+{
+    for (const LayerDescription& layer : workload.kinds) {
+        for (const BlockDescription& block : layer.blocks) {
+            const auto* experts = std::get_if<ExpertsBlock>(&block);
+            if (experts != nullptr && experts->inner % etp != 0) {
+                return std::to_string(experts->inner) + " columns of an expert of " + block_text(layer, block);
+            }
+        }
+    }
+    return "";
+}
+
 const std::array rules{
     PlanRule{
         Reason::tp_and_blocks, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
         [](const Case& c) { return c.workload.splits_by(c.plan.tp); },
         [](const Case& c) {
             return Infeasible{Reason::tp_and_blocks, pairs({{"tp", c.plan.tp}}) + ", " + c.workload.undivided_text(c.plan.tp)};
-        }},
+        },
+        other_degrees},
     PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
              [](const Case& c) { return fits_nodes(c.plan.tp, c.cluster); },
              [](const Case& c) {
@@ -169,22 +202,32 @@ const std::array rules{
                  return Infeasible{Reason::shards_and_replicas, "shard_gpus=" + std::to_string(c.plan.shard_gpus) +
                                                                     ", cp*dp = " + std::to_string(c.plan.gradient_gpus())};
              }},
+    PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::ep), place_of(&ParallelPlan::ep),
+             [](const Case& c) { return c.workload.experts_divide(c.plan.ep) || !c.workload.mixture(); },
+             [](const Case& c) {
+                 return Infeasible{Reason::experts_and_gpus,
+                                   pairs({{"ep", c.plan.ep}}) + ", " + c.workload.undivided_experts_text(c.plan.ep)};
+             },
+             [](const Case&) { return std::string("write a divisor of the number of experts"); }},
     PlanRule{Reason::no_experts, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
              [](const Case& c) { return c.workload.mixture() || (c.plan.ep == 1 && c.plan.etp == 1); },
              [](const Case& c) {
                  return Infeasible{Reason::no_experts, pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for a dense network"};
-             }},
-    PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-             [](const Case& c) {
-                 return !c.workload.mixture() || (c.workload.experts_divide(c.plan.ep) && expert_groups_divide(c.plan));
              },
+             [](const Case&) { return std::string("write 1, or remove the axis"); }},
+    PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+             [](const Case& c) { return undivided_columns(c.workload, c.plan.etp).empty(); },
              [](const Case& c) {
-                 const std::string undivided = c.workload.undivided_experts_text(c.plan.ep);
-                 const std::int64_t gpus = context_gpus(c.plan) * c.plan.dp;
+                 return Infeasible{Reason::experts_and_gpus,
+                                   pairs({{"etp", c.plan.etp}}) + ", " + undivided_columns(c.workload, c.plan.etp)};
+             },
+             [](const Case&) { return std::string("write a divisor of the number of columns"); }},
+    PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+             [](const Case& c) { return !c.workload.mixture() || expert_groups_divide(c.plan); },
+             [](const Case& c) {
                  return Infeasible{Reason::experts_and_gpus,
                                    pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) +
-                                       (undivided.empty() ? " on tp*cp*dp = " + std::to_string(gpus) + " GPUs per stage"
-                                                          : ", " + undivided)};
+                                       " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs per stage"};
              }},
     // Updates of rows are not exchanged between replicas of a table.
     PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
@@ -199,7 +242,8 @@ const std::array rules{
              }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *placement_problem(c.plan, c.cluster); }},
+             [](const Case& c) { return *placement_problem(c.plan, c.cluster); },
+             [](const Case&) { return std::string("remove the axis, or describe the buildings"); }},
     PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
              [](const Case& c) {
@@ -227,7 +271,8 @@ const std::array rules{
              [](const Case& c) {
                  return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
                                                                   std::to_string(c.workload.layers())};
-             }},
+             },
+             [](const Case&) { return std::string("write 0 for all layers, or a smaller number"); }},
     PlanRule{Reason::expert_overlap, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
              [](const Case& c) { return overlap_problem(c).empty(); },
              [](const Case& c) {
@@ -251,7 +296,8 @@ const std::array rules{
              [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },
              [](const Case& c) {
                  return Infeasible{Reason::no_host, c.cluster.accelerator.name + " has no host_link or no host_memory_bandwidth"};
-             }},
+             },
+             [](const Case&) { return std::string("give both in accelerator_override, or write [\"none\"]"); }},
     PlanRule{Reason::no_late_validation, place_of(&ParallelPlan::post_validation), place_of(&ParallelPlan::post_validation),
              [](const Case& c) { return c.plan.post_validation == PostValidation::off || can_validate_later(c.plan); },
              [](const Case& c) {
@@ -262,7 +308,13 @@ const std::array rules{
              }},
     PlanRule{Reason::spares_and_nodes, place_of(&ParallelPlan::spares), place_of(&ParallelPlan::spares),
              [](const Case& c) { return !node_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *node_problem(c.plan, c.cluster); }},
+             [](const Case& c) { return *node_problem(c.plan, c.cluster); },
+             [](const Case& c) {
+                 if (c.plan.spares <= 0) {
+                     return std::string("write slow_nodes = [{ node = 3, factor = 1.2 }], or remove the axis");
+                 }
+                 return c.cluster.nodes() > 1 ? "write " + std::to_string(c.cluster.nodes() - 1) + " or less" : "write 0";
+             }},
 };
 
 }  // namespace
@@ -281,6 +333,18 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std
                 refusal.phase = static_cast<int>(i) + 1;
                 return refusal;
             }
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Workload& workload, const Cluster& cluster)
+{
+    const Phase no_phase;
+    const Case alone{plan, no_phase, workload, cluster};
+    for (const PlanRule& rule : rules) {
+        if (rule.remedy != nullptr && !rule.holds(alone)) {
+            return ValueProblem{rule.problem(alone), rule.remedy(alone)};
         }
     }
     return std::nullopt;

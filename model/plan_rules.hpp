@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -30,6 +31,15 @@ struct PlanRule {
         early_axis;  // with later axes at their defaults the rule already holds for every plan that can satisfy it; or last_axis
     bool (*holds)(const Case&);
     Infeasible (*problem)(const Case&);
+    /// Given for rules that a single value can break, whatever the other axes are: what to write instead. The rule holds for a
+    /// plan of defaults.
+    std::string (*remedy)(const Case&) = nullptr;
+};
+
+/// A value that fits no plan, and what to write instead.
+struct ValueProblem {
+    Infeasible infeasible;
+    std::string remedy;
 };
 
 /// Returns all rules, in the order of their last axes.
@@ -38,6 +48,9 @@ std::span<const PlanRule> plan_rules();
 /// Returns the first rule that a plan, given as in the first phase, violates on this cluster in any phase; or nothing.
 std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std::vector<Phase>& phases, const Workload& workload,
                                              const Cluster& cluster);
+
+/// Returns why no plan can have the one value in which this plan differs from a plan of defaults; or nothing.
+std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Workload& workload, const Cluster& cluster);
 
 /// Returns whether the plan's schedule is defined for its stages, chunks and microbatches.
 bool schedule_defined(const ParallelPlan& plan, const Phase& phase);

@@ -19,6 +19,8 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
 /// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
@@ -445,7 +447,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
     result.run = outlook(problem_, run, histories, result, confidence);
-    constexpr double hour_s = 3600.0;
+    constexpr double hour_s = (1_h).si;
     result.deviation = problem_.deviation;
     result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;

@@ -26,8 +26,8 @@
 
 namespace prismopt {
 
-/// Input of the evaluation of plans: one network and one hardware variant of a Scenario, which may have several, with distributions as
-/// tables.
+/// Input of the evaluation of plans: one network and one hardware variant of a Scenario, which may have several, with
+/// distributions as tables.
 struct Problem {
     Workload workload;
     std::vector<Phase> phases;
@@ -47,10 +47,10 @@ using PhaseDraws = std::vector<std::vector<double>>;
 /// Returns the quantile nodes of the factor of the whole step, which is integrated instead of drawn; empty if it does not vary.
 std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise);
 
-/// Which bounds are high enough; a tighter one is not needed then. Bounds that are nowhere lower than one that suffices must suffice.
+/// Which bounds are high enough; a tighter one is not needed then. Bounds nowhere lower than one that suffices must suffice.
 ///
-/// Remembers for each number of GPUs, checkpoint interval and number of spares the shortest step that sufficed: a longer one does, too,
-/// without the bounds of its run.
+/// Remembers for each number of GPUs, checkpoint interval and number of spares the shortest step that sufficed: a longer one
+/// does, too, without the bounds of its run.
 class Cutoff {
 public:
     explicit Cutoff(std::function<bool(const NoiseFree&)> suffices) : suffices_(std::move(suffices)) {}
@@ -74,9 +74,9 @@ public:
     /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
     /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
-    /// The same, but tries looser bounds that cost less first and stops at one that suffices: of the plan with whatever sharding, before
-    /// it is known to be feasible (with `memory_bytes` zero, and only the step where it is known to suffice); from the longest paths of a
-    /// few stages; and the one above. The last one, if none suffices, is from the longest paths of all stages.
+    /// The same, but tries looser bounds that cost less first and stops at one that suffices: of the plan with whatever sharding,
+    /// before it is known to be feasible (with `memory_bytes` zero, and only the step where that suffices); from the longest
+    /// paths of a few stages; and the one above. The last one, if none suffices, is from the longest paths of all stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.

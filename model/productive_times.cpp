@@ -38,8 +38,8 @@ std::vector<double> runs_by_step(const std::vector<Phase>& phases, const PhaseDr
 
 /// Third cumulant of fleets' true means as one fleet shows it, from the deviations of its steps from the mean of all.
 ///
-/// Noises of different steps are independent, so the mean product of three steps has none of them. Of two steps, a and b, the mean of a a b
-/// is taken: too large by the covariance of a fleet's mean and the variance of its noise.
+/// Noises of different steps are independent, so the mean product of three steps has none of them. Of two steps, a and b, the
+/// mean of a a b is taken: too large by the covariance of a fleet's mean and the variance of its noise.
 double third_cumulant(std::span<const double> deviations)
 {
     double sum = 0.0;
@@ -57,8 +57,8 @@ double third_cumulant(std::span<const double> deviations)
     return (cube(sum) - 3.0 * sum * squares + 2.0 * cubes) / (k * (k - 1.0) * (k - 2.0));  // Newton's identity
 }
 
-/// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard normal quantile z. Source: Wilson and
-/// Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
+/// Standardised quantile of the Pearson distribution of type III with this skewness, at the standard normal quantile z. Source:
+/// Wilson and Hilferty, Proc. Natl. Acad. Sci. 17 (1931) 684-688; of the exponential's p99, 3.605, it gives 3.611.
 double pearson_score(double skewness, double z)
 {
     constexpr double normal = 1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
@@ -81,15 +81,15 @@ void standardise(std::vector<double>& scores)
     }
 }
 
-/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's distribution, of maxima, has skewness
-/// 1.14, a normal one none, a rare slow GPU more. What draws say is weighed against this by precision.
+/// Fleets have persistent factors with long upper tails and wait for their slowest GPU: Gumbel's distribution, of maxima, has
+/// skewness 1.14, a normal one none, a rare slow GPU more. What draws say is weighed against this by precision.
 constexpr double expected_skewness = 1.0;
 constexpr double expected_skewness_deviation = 1.0;
 /// Beyond, Wilson and Hilferty's form is no longer that of the distribution.
 constexpr double largest_pearson_skewness = 3.0;
 
-/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways round, which
-/// has its variance, bent to its skewness (the first term of Cornish and Fisher).
+/// Noise of the mean of so many steps of a fleet, in units of `unit`: half the steps of a fleet less the other half, both ways
+/// round, which has its variance, bent to its skewness (the first term of Cornish and Fisher).
 std::vector<double> noise_of_means(std::span<const double> deviations, std::size_t steps, double skewness, double noise,
                                    double unit)
 {

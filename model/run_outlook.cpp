@@ -10,7 +10,8 @@ namespace prismopt {
 
 namespace {
 
-/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent runs.
+/// Share of runs beyond the deadline, with Clopper and Pearson's limits (Biometrika 26 (1934) 404-413): exact for independent
+/// runs.
 Estimate share_beyond(const std::vector<double>& runs, double deadline, const Confidence& confidence)
 {
     const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));

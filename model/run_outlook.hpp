@@ -13,8 +13,8 @@ namespace prismopt {
 /// Returns the number of GPUs of the waiting spare nodes; 0 for enough_spares.
 int spare_gpus(const FailureModel& model, const Cluster& cluster);
 
-/// Returns the energy, in joules, of GPUs held for `held_gpu_s`, of which they are idle for `waiting_gpu_s` (for nodes, restarts and
-/// checkpoints, or as spares).
+/// Returns the energy, in joules, of GPUs held for `held_gpu_s`, of which they are idle for `waiting_gpu_s` (for nodes, restarts
+/// and checkpoints, or as spares).
 double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s);
 
 /// Returns the reason why the run, or a part of it, does not end with these failures and checkpoints; or nothing. A run shorter

@@ -185,8 +185,8 @@ struct Cuts {
     }
 };
 
-/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet keeps its
-/// history, which is as many times its productive time.
+/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet
+/// keeps its history, which is as many times its productive time.
 std::vector<double> others_training(const Problem& problem, const PhaseDraws& draws, int steps, const Sections& of_fleets,
                                     std::size_t left_out, std::span<const double> training, std::span<const double> productive)
 {

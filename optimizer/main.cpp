@@ -1,13 +1,15 @@
 /// prismopt: searches parallel training plans of large models by the distribution of their training time.
 
+#include "io/results/hdf5_file.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
-#include "optimizer/commands/program.hpp"
+#include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/parallel/thread_waiting.hpp"
+#include "optimizer/program/log.hpp"
+#include "optimizer/program/program.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +38,13 @@ void print_help()
     }
 }
 
+/// Program name, compiler and libraries, one per line.
+void print_version()
+{
+    fmt::print("{}\ncompiler: {}\nMPI: {}\nHDF5: {}\n", prismopt::program_name(), prismopt::compiler(),
+               prismopt::Communicator::library_version(), prismopt::hdf5_version());
+}
+
 int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
 {
     if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
@@ -46,7 +55,7 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
     }
     if (words[0] == "--version") {
         if (call.team.rank() == 0) {
-            fmt::print("{}", prismopt::version_text());
+            print_version();
         }
         return prismopt::exit_done;
     }

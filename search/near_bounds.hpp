@@ -18,8 +18,8 @@ inline constexpr double near_best = 0.30;
 /// Of a region.
 inline constexpr std::size_t most_near = 1000;
 
-/// Holds the best bounds of each region: at most twice `most_near` at a time, all near the best. What it holds depends on the bounds alone,
-/// not on their order.
+/// Holds the best bounds of each region: at most twice `most_near` at a time, all near the best. What it holds depends on the
+/// bounds alone, not on their order.
 class NearBounds {
 public:
     explicit NearBounds(std::size_t objective, std::span<const RegionBest> known = {});

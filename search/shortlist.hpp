@@ -1,6 +1,7 @@
 #pragma once
 
-/// Which of several points is best, where their values are known by joint draws: probabilities, regrets and shortlists to measure.
+/// Which of several points is best, where their values are known by joint draws: probabilities, regrets and shortlists to
+/// measure.
 
 #include <cstddef>
 #include <vector>
@@ -46,12 +47,14 @@ struct Shortlist {
     std::vector<double> regret;       // expected, of the best measured of this point and those before it
 };
 
-/// The fewest groups of equivalents that hold the best with probability `cover`: by decreasing probability, each by its best point.
+/// The fewest groups of equivalents that hold the best with probability `cover`: by decreasing probability, each by its best
+/// point.
 Shortlist covering(const JointDraws& draws, double cover);
 
-/// At most `most` points, each the one that decreases the expected regret most when they are all measured and the best is kept (greedy).
-/// The regret is a supermodular set function, so the decrease is at least 1 - 1/e of the largest possible (Nemhauser, Wolsey, Fisher,
-/// Math. Program. 14 (1978) 265-294). In a draw in which none of them is possible the regret is that of the worst possible point.
+/// At most `most` points, each the one that decreases the expected regret most when they are all measured and the best is kept
+/// (greedy). The regret is a supermodular set function, so the decrease is at least 1 - 1/e of the largest possible (Nemhauser,
+/// Wolsey, Fisher, Math. Program. 14 (1978) 265-294). In a draw in which none of them is possible the regret is that of the worst
+/// possible point.
 Shortlist least_regret(const JointDraws& draws, std::size_t most);
 
 }  // namespace prismopt

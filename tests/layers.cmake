@@ -3,8 +3,8 @@
 #
 # 1. model <- search <- io <- optimizer: a file includes from its own folder and those before it; search sees two headers of
 #    model only. Quoted includes are written from the root, so that the folder shows in each.
-#    Inside model the sub-folders have an order of their own (model_order): a file includes from its own and those before it. Files
-#    directly in model come last.
+#    Inside a folder the sub-folders have an order of their own (model_order, ...): a file includes from its own and those before it.
+#    `top` is the place of files directly in the folder.
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 # 4. No two headers define a type of the same name: the linker would take one of its functions for both.
@@ -25,29 +25,33 @@ set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
 set(openmp_door model/base/parallel.cpp)
+set(generated optimizer/version.hpp)   # by the build; includes nothing
 
 set(model_order base numerics hardware plan network schedule distribution step run calibration top)
+set(search_order top components strategies)
+set(io_order base toml trainers scenario measured results report compare plots html authoring logs traces export)
+set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview commands top)
 
-# The place of a file of model in that order; of headers that the order does not have, an error.
-function(place_in_model file result)
-  string(REGEX MATCH "^model/([a-z_]+)/" unused "${file}")
+# The place of a file in the order of its folder; of sub-folders that the order does not have, an error.
+function(place_in folder file result)
+  string(REGEX MATCH "^${folder}/([a-z_]+)/" unused "${file}")
   set(sub_folder top)
   if(CMAKE_MATCH_1)
     set(sub_folder ${CMAKE_MATCH_1})
   endif()
-  list(FIND model_order ${sub_folder} place)
+  list(FIND ${folder}_order ${sub_folder} place)
   if(place EQUAL -1)
-    message(SEND_ERROR "${file}: model/${sub_folder} has no place in the order of sub-folders in layers.cmake")
+    message(SEND_ERROR "${file}: ${folder}/${sub_folder} has no place in the order of sub-folders in layers.cmake")
   endif()
   set(${result} ${place} PARENT_SCOPE)
 endfunction()
 
 function(check_include file folder quoted header)
-  if(file MATCHES "^model/" AND header MATCHES "^model/")
-    place_in_model(${file} own)
-    place_in_model(${header} other)
+  if(header MATCHES "^${folder}/" AND NOT header STREQUAL generated)
+    place_in(${folder} ${file} own)
+    place_in(${folder} ${header} other)
     if(other GREATER own)
-      message(SEND_ERROR "${file} includes ${header}: the sub-folder of model comes later")
+      message(SEND_ERROR "${file} includes ${header}: the sub-folder of ${folder} comes later")
     endif()
   endif()
   if(header MATCHES "^(model|search|io|optimizer)/")

@@ -39,6 +39,15 @@ expect(inside_model_top model/run/histories.hpp "#include \"model/predictor.hpp\
 expect(inside_model_deep model/step/compile/memory.hpp "#include \"model/calibration/fit/fit_distribution.hpp\"" "comes later")
 expect(inside_model_unknown model/extra/plan.hpp "#include \"model/base/units.hpp\"" "model/extra has no place in the order")
 expect(inside_model_allowed model/network/calls.hpp "#include \"model/hardware/collective.hpp\"" "")
+expect(inside_search_upwards search/components/race.hpp "#include \"search/strategies/exact.hpp\""
+  "search/components/race.hpp includes search/strategies/exact.hpp: the sub-folder of search comes later")
+expect(inside_search_allowed search/strategies/exact.hpp "#include \"search/strategy.hpp\"" "")
+expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.hpp\""
+  "io/scenario/learned.hpp includes io/results/results.hpp: the sub-folder of io comes later")
+expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")
+expect(inside_optimizer_upwards optimizer/study/evaluator.hpp "#include \"optimizer/commands/output.hpp\""
+  "optimizer/study/evaluator.hpp includes optimizer/commands/output.hpp: the sub-folder of optimizer comes later")
+expect(inside_optimizer_generated optimizer/program/program.cpp "#include \"optimizer/version.hpp\"" "")
 expect(relative model/plan/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
 expect(same_folder model/plan/plan.hpp "#include \"units.hpp\"" "write the path from the root")
 expect(second_mpi optimizer/main.cpp "#include <mpi.h>"

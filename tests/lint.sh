@@ -59,7 +59,7 @@ case ${1:-} in
         if [[ $# -gt 0 ]]; then
             pages=("$@")
         else
-            mapfile -t pages < <(git ls-files '*.md' 'optimizer/commands/*.cpp' 'io/report/*.cpp')
+            mapfile -t pages < <(git ls-files '*.md' 'optimizer/commands/*.cpp' 'io/report/*.cpp' 'io/compare/*.cpp')
         fi
         read_texts=$(texts "${pages[@]}")
         while IFS=$'\t' read -r words instead; do

@@ -1,13 +1,13 @@
 #include "io/authoring/starter_scenario.hpp"
 
-#include "io/export/trainer.hpp"
-#include "io/measured/fitted_model.hpp"
-#include "io/report/shell_word.hpp"
+#include "io/base/shell_word.hpp"
 #include "io/scenario/catalog.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/fields.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>

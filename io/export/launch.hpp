@@ -1,9 +1,9 @@
 #pragma once
 
-/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the reason;
-/// nothing is approximated.
+/// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the
+/// reason; nothing is approximated.
 
-#include "io/export/trainer.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/hardware_parameter.hpp"
 #include "model/network/workload.hpp"

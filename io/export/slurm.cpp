@@ -24,7 +24,8 @@ struct Process {
     int replica = 0;
 };
 
-/// By rank. Ranks count tensor, context, then stages and replicas in the plan's order, innermost first; GPUs are where the plan puts them.
+/// By rank. Ranks count tensor, context, then stages and replicas in the plan's order, innermost first; GPUs are where the plan
+/// puts them.
 std::vector<Process> processes(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
@@ -78,7 +79,8 @@ std::string job_name(std::string study)
 
 constexpr auto by_blocks = "distribution=(--distribution=block:block)\n";
 
-/// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs in turn.
+/// Slurm starts task t of an arbitrary distribution on line t of the host file; equal nodes of one after the other fill its GPUs
+/// in turn.
 constexpr auto by_table = R"(ranks=${RANKS:?set it to the rank file (NAME.ranks.csv): sbatch --export=ALL,RANKS=... }
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 export SLURM_HOSTFILE=$PWD/hosts.$SLURM_JOB_ID

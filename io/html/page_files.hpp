@@ -2,7 +2,7 @@
 
 /// Files of the HTML report, embedded in the program.
 
-#include "io/scenario/embedded_file.hpp"
+#include "io/base/embedded_file.hpp"
 
 #include <vector>
 

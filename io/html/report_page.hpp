@@ -2,8 +2,8 @@
 
 /// Results as one self-contained HTML page: style, program, charting library and data are inside.
 
+#include "io/compare/compare.hpp"
 #include "io/html/run_study.hpp"
-#include "io/results/compare.hpp"
 #include "io/results/results.hpp"
 #include "model/step/graph/timeline.hpp"
 

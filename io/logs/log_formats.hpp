@@ -16,8 +16,8 @@ enum class StepQuantity {
     sequences_per_second,  // of the whole job
 };
 
-/// A number on a line: it follows `key` and blanks, and one of the characters `ends` follows it, after blanks; '\n' there stands for the
-/// end of the line. Thousands may have commas. A line that another process wrote into lacks the end, and is not read.
+/// A number on a line: it follows `key` and blanks, and one of the characters `ends` follows it, after blanks; '\n' there stands
+/// for the end of the line. Thousands may have commas. A line that another process wrote into lacks the end, and is not read.
 struct LogNumber {
     std::string_view key;  // empty: the line has none
     std::string_view ends;

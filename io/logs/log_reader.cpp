@@ -1,6 +1,6 @@
 #include "io/logs/log_reader.hpp"
 
-#include "io/measured/csv_stream.hpp"
+#include "io/base/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 

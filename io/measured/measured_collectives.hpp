@@ -24,8 +24,8 @@ struct MeasuredCollectives {
     std::vector<SkippedRow> skipped;
 };
 
-/// Reads the rows of collectives_bandwidth.csv that the network model covers; empty if the folder has no such table. Sizes and times
-/// are those of nccl-tests: for an all-gather the whole output, for an all-to-all the bytes that one GPU sends.
+/// Reads the rows of collectives_bandwidth.csv that the network model covers; empty if the folder has no such table. Sizes and
+/// times are those of nccl-tests: for an all-gather the whole output, for an all-to-all the bytes that one GPU sends.
 MeasuredCollectives read_measured_collectives(const std::string& folder);
 
 }  // namespace prismopt

@@ -2,7 +2,7 @@
 
 /// Measured training runs from a folder of CSV tables, to validate the model.
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/measured/published_runs.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/plan/phase.hpp"
@@ -45,8 +45,8 @@ struct MeasuredRuns {
 /// The line of models that a model is of: its name up to its size, in lower case ("LLAMA3_70B": "llama3").
 std::string line_of(const std::string& model);
 
-/// Reads every table of `folder` that model/catalog/measured_tables.toml describes, and those of own runs; other tables are listed among
-/// the skipped rows. Throws InputError when the folder contains no known table, or a table cannot be read.
+/// Reads every table of `folder` that model/catalog/measured_tables.toml describes, and those of own runs; other tables are
+/// listed among the skipped rows. Throws InputError when the folder contains no known table, or a table cannot be read.
 MeasuredRuns read_measured_runs(const std::string& folder);
 
 }  // namespace prismopt

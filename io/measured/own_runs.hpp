@@ -16,8 +16,8 @@ struct OwnRuns {
     int tables = 0;
 };
 
-/// Reads every table of `folder` with a column `scenario`. A row that lacks something, or whose scenario is wrong, is skipped with the
-/// reason. Throws InputError when a table lacks a column.
+/// Reads every table of `folder` with a column `scenario`. A row that lacks something, or whose scenario is wrong, is skipped
+/// with the reason. Throws InputError when a table lacks a column.
 OwnRuns read_own_runs(const std::string& folder);
 
 /// Whether the table is one of own runs: has a column `scenario`.

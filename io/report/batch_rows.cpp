@@ -1,9 +1,10 @@
 #include "io/report/batch_rows.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/reading_units.hpp"
+#include "model/base/normal.hpp"
 
 #include <fmt/format.h>
 
@@ -39,11 +40,7 @@ std::vector<double> values_of(const std::vector<Estimate>& objectives)
     return values;
 }
 
-double factor_of(const Learning& learning)
-{
-    constexpr double two_sided_95 = 1.959964;
-    return std::exp(two_sided_95 * learning.spread);
-}
+double factor_of(const Learning& learning) { return std::exp(two_sided_95 * learning.spread); }
 
 /// The phases of a global batch as rows without values.
 std::vector<BatchRow> rows_of(const Learning& learning, int global_batch)

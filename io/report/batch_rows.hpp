@@ -11,7 +11,8 @@
 
 namespace prismopt {
 
-/// One global batch: the best plan by the first objective among the drawn plans of the results; or a stage of a batch ramp, without values.
+/// One global batch: the best plan by the first objective among the drawn plans of the results; or a stage of a batch ramp,
+/// without values.
 struct BatchRow {
     int global_batch = 0;     // sequences
     double tokens = 0.0;      // of the phase or stage, to the same loss
@@ -23,7 +24,8 @@ struct BatchRow {
     double bound = std::numeric_limits<double>::infinity();  // no stored plan has a lower first objective
 };
 
-/// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose the batch and there is no ramp.
+/// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose the batch and there is
+/// no ramp.
 std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& results);
 
 /// The rows as text, beneath what they are about.

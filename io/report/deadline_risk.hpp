@@ -17,8 +17,8 @@ struct DeadlineRisk {
     double mean = 0.0;  // over the model error, a normal logarithm of the factor of all times, of which the interval holds 95 %
 };
 
-/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated probability.
-/// Empty without a deadline, a model interval or a table.
+/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated
+/// probability. Empty without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
 

@@ -1,8 +1,8 @@
-#include "io/authoring/completion.hpp"
-#include "io/report/front_columns.hpp"
 #include "io/report/front_ties.hpp"
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/results/completion.hpp"
+#include "io/results/front_columns.hpp"
 #include "io/results/results_schema.hpp"
 
 #include <fmt/format.h>

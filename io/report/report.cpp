@@ -2,13 +2,13 @@
 
 #include "io/report/best_plan.hpp"
 
-#include "io/authoring/completion.hpp"
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front_ties.hpp"
 #include "io/report/plan_words.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/results/completion.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/plan/plan.hpp"
@@ -233,8 +233,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
     return text + "\n";
 }
 
-/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of one member
-/// and those after it that tie with it and are in no group yet.
+/// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of
+/// one member and those after it that tie with it and are in no group yet.
 std::string ties_text(const Results& results)
 {
     const std::vector<std::vector<std::uint64_t>> others = ties(results.front);

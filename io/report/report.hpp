@@ -9,11 +9,12 @@
 
 namespace prismopt {
 
-/// Text report: the front as a table with units and intervals, infeasible plans by reason, the outcome of the search, sampling error and
-/// model error.
+/// Text report: the front as a table with units and intervals, infeasible plans by reason, the outcome of the search, sampling
+/// error and model error.
 std::string text_report(const Results& results);
 
-/// The job in a title: "llama3-405b, 15.6 T tokens on 2,048 to 16,384 h100-sxm GPUs"; the study's name if the workload is unknown.
+/// The job in a title: "llama3-405b, 15.6 T tokens on 2,048 to 16,384 h100-sxm GPUs"; the study's name if the workload is
+/// unknown.
 std::string job_title(const Results& results);
 
 /// The first paragraph of the text report: the best plan, when it is done, its cost, and both errors.

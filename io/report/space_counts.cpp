@@ -1,6 +1,6 @@
 #include "io/report/space_counts.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "model/plan/plan.hpp"
 
 #include <fmt/format.h>

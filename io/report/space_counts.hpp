@@ -1,7 +1,7 @@
 #pragma once
 
-/// What became of the combinations of values of a space. A combination is not a plan of its own if it duplicates another plan or has no
-/// defined schedule.
+/// What became of the combinations of values of a space. A combination is not a plan of its own if it duplicates another plan or
+/// has no defined schedule.
 
 #include "io/results/results.hpp"
 

@@ -1,6 +1,6 @@
 #include "io/report/study_notes.hpp"
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"

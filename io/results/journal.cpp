@@ -1,6 +1,6 @@
 #include "io/results/journal.hpp"
 
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <algorithm>

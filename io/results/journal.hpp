@@ -1,7 +1,7 @@
 #pragma once
 
-/// The append-only log of a study (`F.h5.journal`, next to the results file `F.h5`). Records appended before a crash are recovered;
-/// damaged records are skipped and reported.
+/// The append-only log of a study (`F.h5.journal`, next to the results file `F.h5`). Records appended before a crash are
+/// recovered; damaged records are skipped and reported.
 ///
 /// Layout, little-endian: the header {magic "PRISMJNL", u32 version, u32 checksum, u64 study} twice, then records
 /// {u32 mark, u32 length, u32 checksum, payload of `length` bytes}. Checksums are CRC-32: the header's over all else in it, a
@@ -41,8 +41,8 @@ bool journal_in_use(const std::string& path);
 class JournalWriter {
 public:
     /// Creates the file, or continues an existing one after its last intact record (damaged bytes after it are truncated). Throws
-    /// InputError when the file is not a journal, belongs to another study or is being written by another process, std::runtime_error
-    /// when it cannot be written.
+    /// InputError when the file is not a journal, belongs to another study or is being written by another process,
+    /// std::runtime_error when it cannot be written.
     JournalWriter(const std::string& path, std::uint64_t study);
 
     /// Appends a record; after a failure the journal is unchanged.

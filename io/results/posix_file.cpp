@@ -18,8 +18,8 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, int error) { throw FileError(path, error); }
 
-/// Where a new file takes the place of the former one. What stands for a device or for an open descriptor does not: /dev/stdout may be a
-/// regular file that the shell has opened.
+/// Where a new file takes the place of the former one. What stands for a device or for an open descriptor does not: /dev/stdout
+/// may be a regular file that the shell has opened.
 bool replaceable(const std::string& path)
 {
     std::error_code unknown;

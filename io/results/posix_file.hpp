@@ -19,8 +19,8 @@ public:
     /// Reason given by the system: "No such file or directory".
     std::string reason() const;
 
-    /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise the device is at fault
-    /// (full, over its quota, broken).
+    /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise the device is at
+    /// fault (full, over its quota, broken).
     bool wrong_path() const;
 
 private:
@@ -37,8 +37,8 @@ public:
     PosixFile& operator=(PosixFile&&) = delete;
     ~PosixFile();
 
-    /// Locks the file for this process until it is closed; false if another process holds the lock. File systems without locks always
-    /// return true.
+    /// Locks the file for this process until it is closed; false if another process holds the lock. File systems without locks
+    /// always return true.
     bool lock() const;
     void write(std::span<const std::byte> bytes);
     /// Truncates the file and continues to write at its end.
@@ -51,13 +51,13 @@ private:
     int descriptor_ = -1;
 };
 
-/// Writes the parts in order to `path`.partial, syncs it and renames it: at any time `path` is the former file or the complete new one,
-/// and a failure leaves the former one. Devices and pipes are written to directly. Throws FileError.
+/// Writes the parts in order to `path`.partial, syncs it and renames it: at any time `path` is the former file or the complete
+/// new one, and a failure leaves the former one. Devices and pipes are written to directly. Throws FileError.
 void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 void replace_file(const std::string& path, const std::string& text);
 
-/// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of a file size limit, and keeps closed
-/// standard streams closed, so that no file opened later gets their descriptors and their output.
+/// Turns failing writes into errors with a message; call it once, first of all. Ignores the signal of a file size limit, and
+/// keeps closed standard streams closed, so that no file opened later gets their descriptors and their output.
 void make_write_failures_errors();
 
 /// Syncs the folder of `path`, so that a file created or renamed there survives a power failure.

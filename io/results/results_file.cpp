@@ -1,7 +1,7 @@
 #include "io/results/results_file.hpp"
 
-#include "io/report/front_columns.hpp"
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
+#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_schema.hpp"

@@ -1,5 +1,6 @@
-#include "io/report/front_columns.hpp"
-#include "io/results/checksum.hpp"
+#include "io/base/checksum.hpp"
+#include "io/results/checked_rows.hpp"
+#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"
@@ -13,127 +14,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <stdexcept>
-#include <type_traits>
 
 namespace prismopt {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// Throws where `value`, which `name` holds, is not allowed.
-template <class T>
-void check(const std::string& name, const T& value, const Allowed& allowed)
-{
-    const auto number = static_cast<double>(value);
-    const bool good = std::isnan(number) ? allowed.absent : number >= allowed.least && number <= allowed.most;
-    if (!good) {
-        std::ostringstream text;
-        text << name << " holds " << +value << ", which is not between " << allowed.least << " and " << allowed.most;
-        throw std::runtime_error(text.str());
-    }
-}
-
-/// An attribute that is a number.
-template <class T>
-T number(const Hdf5Object& group, const std::string& name, const Allowed& allowed)
-{
-    const T value = group.get<T>(name);
-    check("attribute " + name, value, allowed);
-    return value;
-}
-
-/// Reads the columns of a group into rows; each column must be as long as the dimension.
-template <class Row>
-class Rows {
-public:
-    Rows(const Hdf5Object& root, const std::string& group, std::vector<Row>& rows)
-        : group_(root.open(group)), path_("dataset /" + group + "/"), rows_(rows)
-    {
-    }
-
-    const Hdf5Object& group() const { return group_; }
-
-    /// `set(row, value)` for each row; a number must be allowed.
-    template <class T, class Set>
-    void column(const std::string& name, const Allowed& allowed, const Set& set) const
-    {
-        const std::vector<T> values = group_.read<T>(name);
-        check_size(name, values.size(), rows_.size());
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            if constexpr (std::is_arithmetic_v<T>) {
-                check(path_ + name, values[i], allowed);
-            }
-            set(rows_[i], values[i]);
-        }
-    }
-
-    /// `of(row)` is the estimate that `<name>`, `<name>_low` and `<name>_high` fill: the value lies between its limits, which have its
-    /// range too. Sampling may not support a limit, which is infinite then.
-    template <class Of>
-    void estimates(const std::string& name, const Allowed& allowed, const Of& of) const
-    {
-        const Allowed limit{-infinity, infinity, allowed.absent};
-        const auto in_range = [&allowed](double limit_value, double unsupported) {
-            return limit_value == unsupported || (limit_value >= allowed.least && limit_value <= allowed.most);
-        };
-        column<double>(name, allowed, [&](Row& row, double value) { of(row).value = value; });
-        column<double>(name + "_low", limit, [&](Row& row, double low) { of(row).low = low; });
-        column<double>(name + "_high", limit, [&](Row& row, double high) { of(row).high = high; });
-        for (Row& row : rows_) {
-            Estimate& estimate = of(row);
-            constexpr double rounding = 1e-9;
-            const double slack = rounding * std::abs(estimate.value);
-            const bool ordered = estimate.low <= estimate.value + slack && estimate.high >= estimate.value - slack;
-            const bool absent = std::isnan(estimate.value) && std::isnan(estimate.low) && std::isnan(estimate.high);
-            if (!absent && !(ordered && in_range(estimate.low, -infinity) && in_range(estimate.high, infinity))) {
-                throw std::runtime_error(path_ + name + " and its limits are inconsistent");
-            }
-            estimate.simultaneous_low = -infinity;  // the safe limits are not in the file: nothing is claimed
-            estimate.simultaneous_high = infinity;
-        }
-    }
-
-    /// Two-dimensional: `of(row)` takes its values, which ascend, along the other dimension, or stays empty where all are absent.
-    template <class Of>
-    void tables(const std::string& name, std::size_t width, const Allowed& allowed, const Of& of) const
-    {
-        const std::vector<double> values = group_.read<double>(name);
-        check_size(name, values.size(), rows_.size() * width);
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width);
-            const auto end = begin + static_cast<std::ptrdiff_t>(width);
-            if (std::all_of(begin, end, [](double value) { return std::isnan(value); })) {
-                continue;
-            }
-            std::for_each(begin, end, [&](double value) { check(path_ + name, value, allowed); });
-            if (!std::is_sorted(begin, end)) {
-                throw std::runtime_error(path_ + name + " holds quantiles that are not in ascending order");
-            }
-            of(rows_[i]).assign(begin, end);
-        }
-    }
-
-private:
-    void check_size(const std::string& name, std::size_t size, std::size_t expected) const
-    {
-        if (size != expected) {
-            throw std::runtime_error(path_ + name + " has " + std::to_string(size) + " values where " + std::to_string(expected) +
-                                     " are expected");
-        }
-    }
-
-    const Hdf5Object group_;
-    const std::string path_;
-    std::vector<Row>& rows_;
-};
 
 constexpr Allowed anything{-infinity, infinity, true};
 constexpr Allowed not_negative{};
@@ -165,16 +56,16 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
     study.outcome.text = group.get<std::string>("outcome");
-    study.outcome.proved = number<std::int8_t>(group, "proved", truth) != 0;
-    study.outcome.confidence = number<double>(group, "confidence", truth);
+    study.outcome.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
+    study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
     if (group.has("evaluated")) {  // since schema 1.1
         study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
-        study.parts = number<std::int32_t>(group, "parts", {.least = 1.0});
+        study.parts = number_attribute<std::int32_t>(group, "parts", {.least = 1.0});
         study.held = group.get_list<std::int32_t>("part");
         for (const int part : study.held) {
-            check("attribute part", part, {1.0, static_cast<double>(study.parts)});
+            check_allowed("attribute part", part, {1.0, static_cast<double>(study.parts)});
         }
     }
 }
@@ -185,7 +76,7 @@ void read_space(const Hdf5Object& root, Results& results)
     const Hdf5Object& group = rows.group();
     results.raw_tuples = group.get<std::uint64_t>("raw_tuples");
     const Allowed count_of_tuples{0.0, static_cast<double>(results.raw_tuples)};
-    results.feasible = number<std::uint64_t>(group, "feasible", count_of_tuples);
+    results.feasible = number_attribute<std::uint64_t>(group, "feasible", count_of_tuples);
     for (const std::string& name : group.get_list<std::string>("axes")) {
         const bool ordered = group.open(name).get<std::int8_t>("ordered") != 0;
         results.axes.push_back(Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
@@ -356,7 +247,8 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     const bool several_phases = !scenario || scenario->phases.size() > 1;
     const Rows<FrontPoint> rows(root, "front", results.front);
     const Hdf5Object& group = rows.group();
-    results.provisional = group.has("provisional") && number<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
+    results.provisional =
+        group.has("provisional") && number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
     results.front.resize(group.read<std::int32_t>("front").size());
     rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
     read_axes(rows, results.axes);
@@ -388,7 +280,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     }
     const std::vector<double> probabilities = group.read<double>("probability");
     for (const double probability : probabilities) {
-        check("dataset /front/probability", probability, truth);
+        check_allowed("dataset /front/probability", probability, truth);
     }
     if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) != probabilities.end()) {
         throw std::runtime_error("dataset /front/probability does not ascend");
@@ -405,7 +297,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
 void read_posterior(const Hdf5Object& root, Results& results)
 {
     const Rows<PlanChance> rows(root, "posterior", results.posterior.plans);
-    results.posterior.linearisation_error = number<double>(rows.group(), "linearisation_error", not_negative);
+    results.posterior.linearisation_error = number_attribute<double>(rows.group(), "linearisation_error", not_negative);
     results.posterior.plans.resize(rows.group().read<std::int32_t>("plan").size());
     const Allowed position{0.0, static_cast<double>(results.objectives.size()) - 1.0};
     rows.column<std::uint64_t>("evaluation", index_of(results), [](PlanChance& p, std::uint64_t index) { p.index = index; });
@@ -442,7 +334,7 @@ void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 void read_ranks(const Hdf5Object& root, Results& results)
 {
     const Rows<RankWork> rows(root, "ranks", results.ranks);
-    results.threads = number<std::int32_t>(rows.group(), "threads", {.least = 1.0});
+    results.threads = number_attribute<std::int32_t>(rows.group(), "threads", {.least = 1.0});
     results.ranks.resize(rows.group().read<std::int32_t>("rank").size());
     rows.column<std::int32_t>("rank", not_negative, [](RankWork& w, std::int32_t rank) { w.rank = rank; });
     rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
@@ -465,7 +357,8 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     }
 }
 
-/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own begin.
+/// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own
+/// begin.
 bool begins_as_hdf5(const std::string& path)
 {
     constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};

@@ -1,6 +1,6 @@
 #include "io/scenario/captured_network.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/written_out.hpp"
 #include "io/toml/toml.hpp"

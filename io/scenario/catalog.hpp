@@ -2,7 +2,7 @@
 
 /// The built-in catalog: accelerators, network links, workloads and variability profiles, with the source of each number.
 
-#include "io/scenario/embedded_file.hpp"
+#include "io/base/embedded_file.hpp"
 #include "model/hardware/hardware.hpp"
 
 #include <optional>

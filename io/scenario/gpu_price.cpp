@@ -9,9 +9,11 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
-constexpr double hour = 3600.0;
+constexpr double hour = (1_h).si;
 
 /// Cents are enough, but for the cheapest.
 std::string dollars(double value)

@@ -1,6 +1,6 @@
 #include "io/scenario/node_file.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Task orders as files: the tables of actions that PyTorch's pipelining reads and writes (_PipelineScheduleRuntime, _load_csv and
-/// _dump_csv), and that torchtitan's pipeline_parallel_schedule_csv names. One line per rank, with cells such as 0F0, 1B2, 0I0, 0W0 or
-/// (0F4;3B1)OVERLAP_F_B; stages number the parts of the network.
+/// Task orders as files: the tables of actions that PyTorch's pipelining reads and writes (_PipelineScheduleRuntime, _load_csv
+/// and _dump_csv), and that torchtitan's pipeline_parallel_schedule_csv names. One line per rank, with cells such as 0F0, 1B2,
+/// 0I0, 0W0 or (0F4;3B1)OVERLAP_F_B; stages number the parts of the network.
 
 #include "model/schedule/given_orders.hpp"
 

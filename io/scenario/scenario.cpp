@@ -1,12 +1,13 @@
 #include "io/scenario/scenario.hpp"
 
-#include "io/measured/fitted_model.hpp"
-#include "io/measured/scaled_cluster.hpp"
 #include "io/scenario/captured_network.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/toml.hpp"
 #include "model/network/network.hpp"
+#include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace prismopt {
 
@@ -246,40 +248,25 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
     }
 }
 
-bool exceeds_positions(const Phase& phase, const Workload& network)
+/// Why the network cannot train in the phase, if it cannot.
+std::optional<Complaint> phase_problem(const Phase& phase, const Workload& network, const Cluster& cluster)
 {
-    return network.positions > 0 && phase.sequence > network.positions;
-}
-
-void refuse_phase(const Phase& phase, const Workload& network, const Value& phases)
-{
+    const std::string sequences = fmt::format("has a phase with sequences of {} tokens", phase.sequence);
     if (network.captured && phase.sequence != network.captured_tokens) {
-        phases.fail(
-            {fmt::format("has a phase with sequences of {} tokens", phase.sequence),
-             fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
-             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)});
+        return Complaint{
+            sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
+            fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
     }
-    if (exceeds_positions(phase, network)) {
-        phases.fail({fmt::format("has a phase with sequences of {} tokens", phase.sequence),
-                     fmt::format("{} has {} learned positions", network.name, network.positions),
-                     fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)});
+    if (network.positions > 0 && phase.sequence > network.positions) {
+        return Complaint{sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
+                         fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
     }
-    if (phase.own.tp > 0 && !network.splits_by(phase.own.tp)) {
-        phases.fail({fmt::format("has a phase with tp = {}", phase.own.tp),
-                     "it does not divide " + network.undivided_text(phase.own.tp), "give that phase a tp that does"});
+    if (phase.own.tp > 0) {
+        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, network, cluster)) {
+            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(), wrong->remedy};
+        }
     }
-}
-
-/// Refuses a phase that suits none of the networks.
-void refuse_phase_of_all(const Phase& phase, const std::vector<const Workload*>& networks, const Value& phases)
-{
-    const auto suits = [&phase](const Workload* network) {
-        return (!network->captured || phase.sequence == network->captured_tokens) && !exceeds_positions(phase, *network) &&
-               (phase.own.tp == 0 || network->splits_by(phase.own.tp));
-    };
-    if (std::none_of(networks.begin(), networks.end(), suits)) {
-        refuse_phase(phase, *networks.front(), phases);
-    }
+    return std::nullopt;
 }
 
 void refuse_phases(const Scenario& scenario, const Value& phases)
@@ -289,7 +276,11 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
             phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
                          fmt::format("[cluster] has {} GPUs", scenario.cluster.gpus), "give that phase fewer GPUs"});
         }
-        refuse_phase_of_all(phase, networks(scenario), phases);
+        const std::vector<const Workload*> all = networks(scenario);
+        const auto problem = [&](const Workload* network) { return phase_problem(phase, *network, scenario.cluster); };
+        if (std::all_of(all.begin(), all.end(), [&](const Workload* network) { return problem(network).has_value(); })) {
+            phases.fail(*problem(all.front()));
+        }
     }
 }
 

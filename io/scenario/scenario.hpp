@@ -2,7 +2,8 @@
 
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
-#include "io/scenario/learned.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/constants/learned.hpp"
 #include "io/scenario/numerics.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
@@ -17,17 +18,10 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace prismopt {
-
-/// Invalid input; shown to the user, exit code 2. The message has file, line, value, reason and remedy.
-class InputError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 /// A rung of successive halving: number of fleets (random samples of GPUs) and of steps drawn per fleet.
 struct Rung {

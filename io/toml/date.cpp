@@ -1,10 +1,14 @@
 #include "io/toml/date.hpp"
 
+#include "model/base/units.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -50,7 +54,7 @@ std::string date_text(std::chrono::sys_days day)
 
 std::string end_date(std::chrono::sys_days start, double seconds)
 {
-    constexpr double day_s = 86400.0;
+    constexpr double day_s = (1_day).si;
     constexpr double most_days = 2.8e6;  // from the year 2199 to 9865
     const double days = std::floor(seconds / day_s);
     return days < most_days ? date_text(start + std::chrono::days(static_cast<int>(days))) : "never";  // NaN, too

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON schema, the reference page and
-/// messages about missing keys use these tables.
+/// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON schema, the reference
+/// page and messages about missing keys use these tables.
 
 #include "io/toml/quantity.hpp"
 #include "io/toml/toml.hpp"
@@ -179,8 +179,8 @@ public:
                       });
     }
 
-    /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if empty, all
-    /// keys are required without the key.
+    /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if
+    /// empty, all keys are required without the key.
     Fields& base(std::string_view key, std::vector<std::string> (*names)(), T (*entry)(const std::string&), std::string help,
                  std::string usual = "")
     {

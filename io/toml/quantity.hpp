@@ -34,8 +34,8 @@ constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
 /// Description of a dimension: "bytes per second".
 std::string_view name(Dimension dimension);
 
-/// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the number with
-/// that unit.
+/// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the
+/// number with that unit.
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
 
 /// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.

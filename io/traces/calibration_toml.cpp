@@ -1,11 +1,15 @@
 #include "io/traces/calibration_toml.hpp"
 
+#include "model/base/units.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -212,10 +216,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
 
 std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source)
 {
-    constexpr double day_s = 86'400.0;
     std::string text = fmt::format(
         "# Written by prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start together with another.\n",
-        quoted(source), fit.watch.nodes, fit.watch.seconds / day_s, fit.together);
+        quoted(source), fit.watch.nodes, fit.watch.seconds / (1_day).si, fit.together);
     text +=
         "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the data: Young's formula\ncheckpoint_write = \"30 s\"    # not "
         "in the data: an example\n";
@@ -234,7 +237,7 @@ std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const
         }
         text += "restart = \"10 min\"  # not in the data: an example\n";
         if (cause.repair_s > 0.0) {
-            text += fmt::format("repair = \"{:.4g} h\"\nrepair_cv = {:.3g}\n", cause.repair_s / 3600.0,
+            text += fmt::format("repair = \"{:.4g} h\"\nrepair_cv = {:.3g}\n", cause.repair_s / (1_h).si,
                                 std::clamp(cause.repair_cv, 0.01, 10.0));
         }
         text += fmt::format("source = {}\n", quoted("prismopt calibrate, " + source));

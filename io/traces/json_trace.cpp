@@ -342,8 +342,9 @@ private:
         return trace_.kind_index(name);
     }
 
-    /// The last step that started before; all is one step where the trace marks none. The CPU runs ahead of the GPU, and streams beside
-    /// each other: where the trace marks steps on the GPU's streams, the mark that the kernel lies in on its own stream tells.
+    /// The last step that started before; all is one step where the trace marks none. The CPU runs ahead of the GPU, and streams
+    /// beside each other: where the trace marks steps on the GPU's streams, the mark that the kernel lies in on its own stream
+    /// tells.
     std::optional<std::int32_t> step_of(const Kernel& kernel) const
     {
         if (marks_.empty()) {

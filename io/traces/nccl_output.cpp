@@ -1,6 +1,6 @@
 #include "io/traces/nccl_output.hpp"
 
-#include "io/measured/csv_stream.hpp"
+#include "io/base/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 #include "io/traces/outage_list.hpp"
 
-#include "io/measured/csv_stream.hpp"
+#include "io/base/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
+#include "model/base/units.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,8 @@
 #include <sstream>
 
 namespace prismopt {
+
+using namespace literals;
 
 namespace {
 
@@ -70,7 +73,7 @@ double seconds_of_date(std::string_view text)
         !(day >= 1.0 && day <= days_in(static_cast<int>(year), static_cast<int>(month)))) {
         return std::numeric_limits<double>::quiet_NaN();
     }
-    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * 86'400.0 + time;
+    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si + time;
 }
 
 /// "2024-02-31": meant as a date, whether there is such a day or not.
@@ -107,7 +110,7 @@ Outage outage_in(const std::string& path, std::uint32_t line, double start_s, do
         throw InputError(
             fmt::format("{}:{}: the outage lasts {:.3g} days, more than ten years; correct its end, or leave it empty if the "
                         "node never came back",
-                        path, line, (end_s - start_s) / 86'400.0));
+                        path, line, (end_s - start_s) / (1_day).si));
     }
     Outage outage;
     outage.start_s = start_s;

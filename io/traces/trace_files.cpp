@@ -1,6 +1,6 @@
 #include "io/traces/trace_files.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/traces/json_trace.hpp"
 #include "io/traces/nccl_output.hpp"

@@ -18,8 +18,8 @@ public:
     TraceStream& operator=(const TraceStream&) = delete;
     ~TraceStream();
 
-    /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed by other bytes, and for UTF-16;
-    /// a UTF-8 byte order mark is skipped. Several gzip members in a row are one file (RFC 1952, 2.2).
+    /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed by other bytes, and
+    /// for UTF-16; a UTF-8 byte order mark is skipped. Several gzip members in a row are one file (RFC 1952, 2.2).
     std::string_view next();
     /// The first bytes, which next() delivers again; for detecting the format.
     std::string_view peek();

@@ -9,9 +9,9 @@
 
 namespace prismopt {
 
-/// Estimate with two confidence intervals. `low`, `high`: the reported interval (95 %). `simultaneous_low`, `simultaneous_high`: simultaneous
-/// confidence limits for all candidates of a study, used to exclude candidates; infinite if the draws cannot support one. Exact
-/// values have all five equal.
+/// Estimate with two confidence intervals. `low`, `high`: the reported interval (95 %). `simultaneous_low`, `simultaneous_high`:
+/// simultaneous confidence limits for all candidates of a study, used to exclude candidates; infinite if the draws cannot support
+/// one. Exact values have all five equal.
 struct Estimate {
     double value = 0.0;
     double low = 0.0;
@@ -59,9 +59,9 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 /// With 16 blocks and more the reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
-/// Returns the number of clusters from which the error probability of Student's t limits of a mean is at most twice the nominal one,
-/// for cluster means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003)
-/// 2167-2215.
+/// Returns the number of clusters from which the error probability of Student's t limits of a mean is at most twice the nominal
+/// one, for cluster means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab.
+/// 31 (2003) 2167-2215.
 double clusters_for_mean_limits(double skewness, double level);
 
 /// Returns the standard error of the mean of clustered draws: from blocks if there are at least 16, else from clusters; infinite

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Random numbers keyed by event: a number is a function of its event, independent of the rank or thread that computes it and of the time.
+/// Random numbers keyed by event: a number is a function of its event, whatever rank or thread computes it, and when.
 ///
 /// Generator: Philox4x32-10 (Salmon et al., SC11, "Parallel random numbers: as easy as 1, 2, 3"), keyed by the seed. The 128-bit
 /// counter names the event; up to four uses share the four output words of an event. docs/methods/sampling.md.

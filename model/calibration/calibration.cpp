@@ -2,9 +2,9 @@
 
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/outliers.hpp"
-#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/gpus/gpu_effects.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/trace/predicted_steps.hpp"
 #include "model/calibration/trace/step_effects.hpp"
 #include "model/calibration/trace/thin_trace.hpp"
@@ -221,8 +221,8 @@ private:
                    : "GPU of rank " + std::to_string(worker.dp);
     }
 
-    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the distribution is of
-    /// the others, with the slow ones as its slow mode; otherwise nothing is written.
+    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the
+    /// distribution is of the others, with the slow ones as its slow mode; otherwise nothing is written.
     bool gpus_with_slow(const std::vector<double>& effects, const std::vector<double>& standard_errors, const std::string& from)
     {
         std::map<int, std::vector<double>> stages;
@@ -297,8 +297,8 @@ private:
         }
     }
 
-    /// Mean durations by stage of kinds with a microbatch, against the median stage. Of a stage's workers the median counts: one slow GPU
-    /// is no slow stage.
+    /// Mean durations by stage of kinds with a microbatch, against the median stage. Of a stage's workers the median counts: one
+    /// slow GPU is no slow stage.
     void name_long_stages()
     {
         std::map<std::pair<int, std::int32_t>, std::pair<double, double>> sums;  // kind, worker: sum, count
@@ -388,7 +388,8 @@ void add_distribution(Calibration& calibration, const CalibratedDistribution& di
         calibration.distributions.push_back(distribution);
         return;
     }
-    // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes and without the job beside them.
+    // A job's own kernels are the job's, however many others a microbenchmark timed, of other sizes and without the job beside
+    // them.
     const bool of_job = distribution.key.starts_with("residual.");
     const bool more = !of_job && distribution.fit.values > there->fit.values;
     const DistributionFit& other = more ? there->fit : distribution.fit;

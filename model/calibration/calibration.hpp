@@ -4,7 +4,7 @@
 
 #include "model/calibration/fit/drift_fit.hpp"
 #include "model/calibration/fit/fit_distribution.hpp"
-#include "model/calibration/fit/variance_components.hpp"
+#include "model/calibration/gpus/variance_components.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 
@@ -66,8 +66,8 @@ void add_distribution(Calibration& calibration, const CalibratedDistribution& di
 /// (thin_trace()).
 Calibration calibrate(const Trace& trace);
 
-/// Ascending step times composed from the distributions and the dependencies of the steps that a calibration used: predicted_steps().
-/// Empty without operations of microbatches.
+/// Ascending step times composed from the distributions and the dependencies of the steps that a calibration used:
+/// predicted_steps(). Empty without operations of microbatches.
 std::vector<double> composed_steps(const Trace& trace, const Calibration& calibration);
 
 }  // namespace prismopt

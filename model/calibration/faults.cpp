@@ -1,12 +1,15 @@
 #include "model/calibration/faults.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/units.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace prismopt {
+
+using namespace literals;
 
 void add_fault(std::vector<Fault>& faults, const std::string& reason, std::uint32_t line)
 {
@@ -20,8 +23,7 @@ void add_fault(std::vector<Fault>& faults, const std::string& reason, std::uint3
 
 const char* impossible_duration(double seconds)
 {
-    constexpr double day_s = 86'400.0;
-    return seconds < 0.0 ? "negative duration" : seconds > day_s ? "duration of more than a day" : nullptr;
+    return seconds < 0.0 ? "negative duration" : seconds > (1_day).si ? "duration of more than a day" : nullptr;
 }
 
 double longest_credible(std::vector<double> of_kind_s, double whole_s)

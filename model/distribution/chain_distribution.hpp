@@ -15,8 +15,8 @@
 
 namespace prismopt {
 
-/// Largest cap of the distributions of kernels and operations (Distribution::cap). With a larger cap, one grid cell is at least half a mean
-/// wide, and draws become negative. Up to this cap, the mean of draws is that of the distribution (tested).
+/// Largest cap of the distributions of kernels and operations (Distribution::cap). With a larger cap, one grid cell is at least
+/// half a mean wide, and draws become negative. Up to this cap, the mean of draws is that of the distribution (tested).
 inline constexpr double farthest_cap_of_ops = 1000.0;
 
 /// Returns the typical coefficient of variation of the compute between two barriers of a part, over forward and backward pass,
@@ -30,8 +30,8 @@ struct ComposedDuration {
     std::shared_ptr<const StandardDistribution> shape;
 };
 
-/// Seconds of work on tokens beyond the mean load of an expert-parallel group, and their upper limit over their mean (infinity: no
-/// limit).
+/// Seconds of work on tokens beyond the mean load of an expert-parallel group, and their upper limit over their mean
+/// (infinity: no limit).
 struct SurplusTime {
     double seconds = 0.0;
     double most = 0.0;
@@ -49,11 +49,11 @@ struct ComposedPass {
 ///     communication = sum over collectives of seconds * R
 ///
 /// All R are independent, with the distribution of their kernel's class; collectives exposed together share one draw. The factor
-/// of the whole op and the load of experts are added to compute. Persistent differences between members are in group_distribution.hpp.
+/// of the whole op and the load of experts are added to compute. Persistent differences between members: group_distribution.hpp.
 ///
 /// p50 to p99.9 are within 0.02 % of exact transforms for lognormal and gamma kernels of cv 1 to 100 %
-/// (tests/model/distribution/chain_distribution_test.cpp). Limit: several percent at jumps, if few kernels whose distributions have atoms
-/// (a constant with a slow mode, a pool of few values) precede a barrier; mean and deviation are kept.
+/// (tests/model/distribution/chain_distribution_test.cpp). Limit: several percent at jumps, if few kernels whose distributions
+/// have atoms (a constant with a slow mode, a pool of few values) precede a barrier; mean and deviation are kept.
 class ChainDistributions {
 public:
     /// `residual` and the costs that passes refer to must outlive this object: costs are identified by their addresses.
@@ -68,7 +68,7 @@ public:
     const ComposedPass& compose(const ChunkPass& pass, const BarrierWidths& widths);
     const ComposedPass& compose(const ChunkPass& pass, int width) { return compose(pass, BarrierWidths{width}); }
 
-    /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone, because means add up.
+    /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone: means add up.
     double mean_compute(const ChunkPass& pass, const BarrierWidths& widths);
 
 private:

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Distributions of duration factors. Each has mean one, is positive and truncated at a cap, and is given by its quantile
-/// function; the sampler sees only the tables compiled from them (model/distribution/quantile_table.hpp). docs/methods/distributions.md.
+/// function; the sampler sees only tables compiled from it (distribution/quantile_table.hpp). docs/methods/distributions.md.
 ///
 /// The unit of a family is its mean if it is given by a cv, and its median if it is given by a `scale` (families that may have
 /// neither variance nor mean). The families are implemented in model/distribution/families.cpp.

@@ -97,8 +97,8 @@ FamilyFunctions of(const ShiftedGamma& distribution)
         return of(Constant{});
     }
     const double shape = (1.0 - distribution.shift) * (1.0 - distribution.shift) / (distribution.cv * distribution.cv);
-    // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The incomplete
-    // gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
+    // Quantiles differ from the normal's by (z^2 - 1) / 3 / shape of the mean (Cornish and Fisher): below a float's digits. The
+    // incomplete gamma function needs sqrt(shape) terms in the tails, and gives up at a million.
     constexpr double as_good_as_normal = 1e9;
     if (shape > as_good_as_normal) {
         return of(Normal{distribution.cv});

@@ -20,8 +20,8 @@ constexpr double deviations = 8.0;
 
 double deviation_of(double cv) { return std::sqrt(std::log1p(cv * cv)); }
 
-/// Standard normal probability of at most z, for the millions that a set of distributions asks for: cubics through values and slopes at
-/// distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12. Beyond the ends it is 0 or 1 to 1e-18.
+/// Standard normal probability of at most z, for the millions that a set of distributions asks for: cubics through values and
+/// slopes at distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12. Beyond the ends it is 0 or 1 to 1e-18.
 class NormalProbability {
 public:
     NormalProbability()

@@ -42,7 +42,8 @@ Quantile standard_distribution(double skewness)
     };
 }
 
-/// Whether the distribution by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both sides.
+/// Whether the distribution by scores gives what the table gives, relative to the mean of one: at 16 places of each octave, both
+/// sides.
 bool follows(const StandardDistribution& distribution, const NormalScores& scores, const QuantileTable& table)
 {
     constexpr float tolerance = 2e-4F;

@@ -57,7 +57,7 @@ struct NoiseTables {
     bool p2p_is_smooth = false;
 
     /// Returns the probabilities of the nodes of `common_step`: from 2^-32 up, eight per octave to a half, and symmetric above.
-    /// Between nodes, quantile functions are interpolated linearly; for a normal distribution, the error is 3e-4 of its deviation.
+    /// Between nodes, quantile functions are linear; for a normal distribution, the error is 3e-4 of its deviation.
     static std::vector<TailProbability> step_node_probabilities();
     /// Returns the index of the standard distribution with the nearest skewness.
     static int standard_index(double skewness);
@@ -83,8 +83,8 @@ inline constexpr std::array<ExchangeTable, 3> exchange_tables{{{KernelClass::dp_
 ///
 /// The factor of a tensor-parallel group of n unequal GPUs with persistent factors S_i (distribution `gpu`) is
 ///     g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i]   at x = Q_S(u^(1/n)),
-/// with R_i the residual of a segment between two barriers, assumed lognormal. One draw for the group; exact in the tail where one
-/// slow GPU decides. Not modelled: the variation of E[max | S] at equal max S (second order).
+/// with R_i the residual of a segment between two barriers, assumed lognormal. One draw for the group; exact in the tail where
+/// one slow GPU decides. Not modelled: the variation of E[max | S] at equal max S (second order).
 /// docs/methods/composition-of-distributions.md.
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees);
 

@@ -123,8 +123,8 @@ double interpolated(const std::array<double, StandardDistribution::degree + 1>& 
 
 }  // namespace
 
-/// The integral of g over the normal distribution in a piece is, by parts, that of g' against its distribution function (or what lies
-/// above, in the upper half, where that keeps its digits), which is taken for a cubic: exact by Gauss's rule of five points.
+/// The integral of g over the normal distribution in a piece is, by parts, that of g' against its distribution function (or what
+/// lies above, in the upper half, where that keeps its digits), which is taken for a cubic: exact by Gauss's rule of five points.
 void StandardDistribution::standardise(const NodeProbabilities& probability)
 {
     using Gauss = boost::math::quadrature::gauss<double, 5>;

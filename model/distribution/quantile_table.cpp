@@ -128,7 +128,8 @@ Quantile largest_of(const Quantile& quantile, double count)
         return quantile;
     }
     return [quantile, count](double p, bool upper) {
-        // Lower probability of the base distribution is p^(1/count); its complement without cancellation is -expm1(log p / count).
+        // Lower probability of the base distribution is p^(1/count); its complement without cancellation is -expm1(log p /
+        // count).
         const double log_p = upper ? std::log1p(-p) : std::log(p);
         const double base_upper = -std::expm1(log_p / count);
         return base_upper < 0.5 ? quantile(base_upper, true) : quantile(std::exp(log_p / count), false);

@@ -128,9 +128,9 @@ double share_leaving(const TokenCopies& copies, double units, int inside, double
     return (units - 1.0) / units * reached / copies.once;
 }
 
-/// Share of what rings reach between nodes that an all-to-all of NCCL reaches there: 22.6 of 38.5 GB/s per GPU for 16 B200 in two nodes
-/// (public report "B200 / Vultr POC cluster test summary", 2026-05-18, section 10). Inside nodes both reach as much (section 1), and so do
-/// kernels that send tokens once (deepseek-ai/DeepEP, README.md, table of normal kernels).
+/// Share of what rings reach between nodes that an all-to-all of NCCL reaches there: 22.6 of 38.5 GB/s per GPU for 16 B200 in two
+/// nodes (public report "B200 / Vultr POC cluster test summary", 2026-05-18, section 10). Inside nodes both reach as much
+/// (section 1), and so do kernels that send tokens once (deepseek-ai/DeepEP, README.md, table of normal kernels).
 constexpr double direct_between_nodes = 0.59;
 
 /// Each member has links of its own out of a unit.

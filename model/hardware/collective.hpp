@@ -43,8 +43,8 @@ struct CollectiveTime {
 ///     direct         all-to-all: S/k to each other member; the slowest tier sets the pace
 ///     torus          inside a torus, over the links of all axes that the group spans
 ///
-/// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums in
-/// the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
+/// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums
+/// in the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 
 /// How a token travels to its experts.
@@ -52,9 +52,9 @@ struct TokenCopies {
     double once = 0.0;   // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent
     double nodes = 0.0;  // most units of a tier beyond the first that a token is sent to; 0: no limit
 };
-/// Returns the time of an all-to-all of tokens whose experts are spread evenly over the group. Sent once, a token reaches of U units a
-/// fraction 1 - (1 - 1/U)^k, and is copied on there (DeepSeek-V3, arXiv 2412.19437, section 3.2.2); GPUs are the innermost
-/// units. `message` as in collective_time(), with all copies.
+/// Returns the time of an all-to-all of tokens whose experts are spread evenly over the group. Sent once, a token reaches of U
+/// units a fraction 1 - (1 - 1/U)^k, and is copied on there (DeepSeek-V3, arXiv 2412.19437, section 3.2.2); GPUs are the
+/// innermost units. `message` as in collective_time(), with all copies.
 Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster);
 
 /// Returns the time of one message between two GPUs (positions in placement order), over the innermost tier that holds both.

@@ -34,8 +34,8 @@ NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
     return result;
 }
 
-/// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round trip
-/// the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
+/// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round
+/// trip the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
 double NetworkTier::reached() const
 {
     constexpr double packet = 4096.0;  // bytes: the largest transfer unit of InfiniBand and RoCE

@@ -94,8 +94,8 @@ struct NetworkTier;
 /// Returns the tier as seen through the software stack.
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 
-/// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be closed to
-/// rings (model/hardware/torus.hpp).
+/// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be
+/// closed to rings (model/hardware/torus.hpp).
 enum class Topology { switched, full_mesh, torus };
 template <>
 inline constexpr auto names_of<Topology> = std::to_array<Named<Topology>>({{Topology::switched, "switched"},

@@ -39,8 +39,8 @@ template <>
 inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>({{AttentionKernel::plain, "plain"},
                                                                                          {AttentionKernel::flash, "flash"}});
 
-/// What routing weights multiply: the experts' results, which are then saved for the gradient of the weights, or the activations before their
-/// last product (Megatron-Core's memory-efficient permutation; NVIDIA/TransformerEngine, pull request 1468).
+/// What routing weights multiply: the experts' results, which are then saved for the gradient of the weights, or the activations
+/// before their last product (Megatron-Core's memory-efficient permutation; NVIDIA/TransformerEngine, pull request 1468).
 enum class RoutingWeights { results, activations };
 template <>
 inline constexpr auto names_of<RoutingWeights> =

@@ -10,7 +10,8 @@ namespace prismopt {
 
 namespace {
 
-/// Bytes of a number saved in 8 bits, with its share of the 32-bit scale of 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.2).
+/// Bytes of a number saved in 8 bits, with its share of the 32-bit scale of 128 numbers (DeepSeek-V3, arXiv 2412.19437, section
+/// 3.3.2).
 constexpr double low_number = 1.0 + 4.0 / 128.0;
 
 /// Messages of sharded parameters in the passes of a part.
@@ -141,9 +142,9 @@ private:
         return part;
     }
 
-    /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c (arXiv 2502.16982, section 2.1).
-    /// Tensor parallel members each compute the whole matrix (Megatron-Core, emerging_optimizers.py, duplicated mode). Leaves out the
-    /// gathers of their parts, and the splitting of joint projections.
+    /// Of whole matrices r x c, r <= c: each iteration has products of r x c x r, r x r x r and r x r x c (arXiv 2502.16982,
+    /// section 2.1). Tensor parallel members each compute the whole matrix (Megatron-Core, emerging_optimizers.py, duplicated
+    /// mode). Leaves out the gathers of their parts, and the splitting of joint projections.
     double orthogonal_s(const LayerKind& kind) const
     {
         const auto time = [&](double count, double in, double out) {
@@ -215,8 +216,8 @@ private:
     bool stored_low_;  // inputs of products
 };
 
-/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor
-/// the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
+/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the
+/// warm-up, nor the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
 double paired_passes(const ParallelPlan& plan, int batch)
 {
     if (!plan.exchanges_tokens() || plan.expert_overlap != ExpertOverlap::microbatches) {

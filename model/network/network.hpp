@@ -49,8 +49,8 @@ LayerKind layer_kind(const LayerDescription& description, const Workload& worklo
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape);
 /// Returns the number of parameters of the whole network; a matrix shared by two operators counts once.
 double parameters_of(const Network& network);
-/// Returns the parameters that one token uses: all but the routed experts that it is not sent to and the rows of tables that it does not
-/// look up.
+/// Returns the parameters that one token uses: all but the routed experts that it is not sent to and the rows of tables that it
+/// does not look up.
 double active_parameters_of(const Network& network);
 /// Returns the parameters that training changes.
 double trained_parameters_of(const Network& network);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its kernels and messages, its
-/// adjoint, its parameters, and the tensors saved for the backward pass. All else is derived from lists of operators
+/// Operators, the smallest parts of a network. Each defines, for a shape and degrees of parallelism, its kernels and messages,
+/// its adjoint, its parameters, and the tensors saved for the backward pass. All else is derived from lists of operators
 /// (model/network/passes.hpp). Formulas: docs/methods/network-model.md.
 ///
 /// Order of tensor-parallel collectives: Shoeybi et al., arXiv 1909.08053, section 3, and Korthikanti et al., arXiv 2205.05198,

@@ -34,8 +34,8 @@ constexpr double bytes_of(NumberType type)
     return 1.0 + scale_of_block;
 }
 
-/// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM, with 16-bit parameters, and
-/// 32-bit gradients, master copy and moments.
+/// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM, with 16-bit
+/// parameters, and 32-bit gradients, master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
     NumberType states = NumberType::fp32;                // moments and momentum
@@ -61,8 +61,8 @@ struct OptimizerSettings {
         const double touched = master_bytes() > 0.0 ? 1.0 : 2.0;
         return 3.0 * gradient_bytes() + 2.0 * state_bytes(matrix) + touched * parameter_bytes();
     }
-    /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there, one after the other, both
-    /// in the type of the parameters (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
+    /// Returns the bytes per parameter sent to the host (gradients) and back (parameters) in an update there, one after the
+    /// other, both in the parameters' type (Ren et al., ZeRO-Offload, arXiv 2101.06840, section 4.1: 2 and 2 with 16-bit ones).
     double offloaded_traffic() const { return 2.0 * parameter_bytes(); }
     /// Returns the bytes per gradient element sent. `of_stack`: the software stack's default, for 16-bit parameters; gradients of
     /// 32-bit ones are sent as they are.

@@ -63,8 +63,8 @@ struct Beside {
     double passes = 1.0;
 };
 
-/// Returns a pass whose collectives run beside the compute of another pass, which loses a share of its speed meanwhile: the mean over
-/// passes with and without another beside them.
+/// Returns a pass whose collectives run beside the compute of another pass, which loses a share of its speed meanwhile: the mean
+/// over passes with and without another beside them.
 PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside = {});
 
 }  // namespace prismopt

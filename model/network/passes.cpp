@@ -192,8 +192,8 @@ std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& m
     return again;
 }
 
-/// What an operator saves is the result of the one before it: it is dropped where that one runs again, unless that one ends a checkpoint,
-/// whose result stays.
+/// What an operator saves is the result of the one before it: it is dropped where that one runs again, unless that one ends a
+/// checkpoint, whose result stays.
 Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute)
 {
     const Extent extent(shape, kind.tokens);

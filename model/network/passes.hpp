@@ -15,8 +15,8 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
 /// recomputed_operators().
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
-/// Returns which operators run again if selective recompute covers `modules` [operator]. An empty set stands for the scores of plain
-/// attention, if the layer has some, else for `elementwise`.
+/// Returns which operators run again if selective recompute covers `modules` [operator]. An empty set stands for the scores of
+/// plain attention, if the layer has some, else for `elementwise`.
 std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules);
 
 /// Returns the saved activations of a layer under `recompute`.

@@ -23,8 +23,8 @@ template <>
 inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{WorkloadTask::training, "training"},
                                                                                    {WorkloadTask::inference, "inference"}});
 
-/// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each 128
-/// numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
+/// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each
+/// 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
 enum class ActivationStorage { bf16, fp8 };
 template <>
 inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>({{ActivationStorage::bf16, "bf16"},

@@ -3,7 +3,7 @@
 /// Attention of one head, forward and backward, as two kernels compute it. docs/methods/numerics.md.
 
 #include "model/base/names.hpp"
-#include "model/numerics/arithmetic.hpp"
+#include "model/numerics/formats/arithmetic.hpp"
 #include "model/numerics/matrix.hpp"
 #include "model/numerics/random_tensor.hpp"
 

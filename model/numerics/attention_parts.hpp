@@ -3,9 +3,9 @@
 /// What both attention kernels share.
 
 #include "model/base/parallel.hpp"
-#include "model/numerics/arithmetic.hpp"
 #include "model/numerics/attention.hpp"
-#include "model/numerics/exponential.hpp"
+#include "model/numerics/formats/arithmetic.hpp"
+#include "model/numerics/formats/exponential.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 
 namespace prismopt {
 
-/// |result - exact| divided by the root mean square of the exact result, over the elements of a tensor. Infinite where a result is
-/// not a finite number.
+/// |result - exact| divided by the root mean square of the exact result, over the elements of a tensor. Infinite where a result
+/// is not a finite number.
 struct Deviation {
     double largest = 0.0;
     double rms = 0.0;

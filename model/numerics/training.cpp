@@ -1,7 +1,7 @@
 #include "model/numerics/training.hpp"
 
 #include "model/base/random.hpp"
-#include "model/numerics/exponential.hpp"
+#include "model/numerics/formats/exponential.hpp"
 #include "model/numerics/linear.hpp"
 #include "model/numerics/random_tensor.hpp"
 

@@ -5,8 +5,8 @@
 /// Two layers of causal attention with one head and residual connections, an embedding of tokens and positions, and a head; no
 /// norms. The task: the second half of a sequence repeats the first, which is random. Adam's moments are FP32.
 
-#include "model/numerics/arithmetic.hpp"
 #include "model/numerics/attention.hpp"
+#include "model/numerics/formats/arithmetic.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Modules of a layer that a plan names, to recompute them or to launch them as CUDA graphs. Each operator belongs to some of them.
+/// Modules of a layer that a plan names, to recompute them or to launch them as CUDA graphs. Each operator belongs to some.
 
 #include "model/base/names.hpp"
 
@@ -88,8 +88,8 @@ inline constexpr auto recomputable_modules =
 inline constexpr auto graph_modules = std::to_array<Module>(
     {Module::attn, Module::mlp, Module::moe_router, Module::moe_preprocess, Module::mamba, Module::full_iteration});
 
-/// Modules whose whole forward pass runs again with their result kept; of the others the result is dropped and made again before it
-/// is read (Megatron-Core, CheckpointWithoutOutput in tensor_parallel/random.py).
+/// Modules whose whole forward pass runs again with their result kept; of the others the result is dropped and made again before
+/// it is read (Megatron-Core, CheckpointWithoutOutput in tensor_parallel/random.py).
 inline constexpr ModuleSet checkpointed_modules{Module::core_attn, Module::mlp, Module::moe, Module::shared_experts};
 
 /// "layernorm+moe_act"; "default" for the empty set.

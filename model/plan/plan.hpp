@@ -119,9 +119,9 @@ inline constexpr auto names_of<ExpertOverlap> =
                                          {ExpertOverlap::microbatches, "microbatches"}});
 
 /// Exchange of tokens with experts: that of the software stack; an all-to-all of each copy; an all-gather of all tokens of the
-/// expert-parallel group and a reduce-scatter back (Megatron-Core, token_dispatcher.py); or kernels that send a token once to each
-/// node, and there once to each GPU: DeepEP, whose nodes are of up to 8 GPUs, and HybridEP, whose nodes are NVLink domains of any
-/// size (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
+/// expert-parallel group and a reduce-scatter back (Megatron-Core, token_dispatcher.py); or kernels that send a token once to
+/// each node, and there once to each GPU: DeepEP, whose nodes are of up to 8 GPUs, and HybridEP, whose nodes are NVLink domains
+/// of any size (deepseek-ai/DeepEP, README.md and its branch hybrid-ep).
 enum class Dispatch { of_stack, all_to_all, all_gather, deepep, hybridep };
 template <>
 inline constexpr auto names_of<Dispatch> = std::to_array<Named<Dispatch>>({{Dispatch::of_stack, "of-stack"},

@@ -147,8 +147,8 @@ private:
         return waiting_[(static_cast<std::size_t>(forward ? 0 : positions_) + position) * shape_.microbatches + microbatch];
     }
 
-    /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the network,
-    /// and none for weight gradients.
+    /// Whether what the task needs on its own chunk, and from the neighbouring one, is there: none from beyond the ends of the
+    /// network, and none for weight gradients.
     bool ready(const Task& t, Able& able)
     {
         const bool forward = is_forward(t.pass);
@@ -183,8 +183,8 @@ private:
         last_[able.stage] = op.out;
     }
 
-    /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its backward's
-    /// end.
+    /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its
+    /// backward's end.
     void hand_on(const Able& able, const Task& t, ProgramOp& op)
     {
         if (t.pass == Pass::paired_forward) {

@@ -67,8 +67,8 @@ Neighbours neighbours_of(const Program& program, const PathTimes& times)
     return at;
 }
 
-/// The path of each stage: it stays there but where an op waits for others, and follows what that op waits for back to the stage or to
-/// the beginning of the step.
+/// The path of each stage: it stays there but where an op waits for others, and follows what that op waits for back to the stage
+/// or to the beginning of the step.
 struct Stays {
     std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
     std::vector<std::uint32_t> entry;  // [op]: the first op of the stay that it belongs to

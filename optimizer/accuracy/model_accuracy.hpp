@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// The job of a run: model, GPUs, precision, batch and software. Runs of one job differ in their plans only; rows that differ in the
-/// software, or in the number of heads, are different jobs.
+/// The job of a run: model, GPUs, precision, batch and software. Runs of one job differ in their plans only; rows that differ in
+/// the software, or in the number of heads, are different jobs.
 std::string job_of(const MeasuredRun& run);
 
 /// Regret of a group of plans with the same model, GPUs and batch: measured time of the plan that the model ranks first over the
@@ -58,8 +58,8 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
 /// Accuracy by source, sorted by name, with the total last.
 std::vector<SourceAccuracy> accuracy_by_source(const CheckedModel& checked);
 
-/// Whether a row is a test of the model: its step time does not rest on an assumed number of operations, and its network has more than a
-/// billion parameters or runs at more than a tenth of the peak in 16 bits; else overheads of small runs decide.
+/// Whether a row is a test of the model: its step time does not rest on an assumed number of operations, and its network has more
+/// than a billion parameters or runs at more than a tenth of the peak in 16 bits; else overheads of small runs decide.
 bool judged(const MeasuredRun& run);
 
 /// Accuracy by kind of run: dense models in 16 bits or more, mixtures of experts, fewer than 16 bits (dense or not). First for

@@ -4,7 +4,7 @@
 
 #include "model/plan/phase.hpp"
 
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -92,8 +92,8 @@ bool tiers_differ(const Cluster& cluster)
 
 bool knows(const FittedModel& model, const Accelerator& accelerator) { return rows_on(model, accelerator.catalog_entry) > 0; }
 
-/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the step of
-/// a tier that is twice as slow.
+/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
+/// step of a tier that is twice as slow.
 double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, double log_step)
 {
     constexpr double slower = 2.0;
@@ -129,7 +129,8 @@ double measured_deviation(const Setting& setting, const ParallelPlan& plan, cons
                       model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))]);
 }
 
-/// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they are.
+/// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they
+/// are.
 template <class Widen>
 void widen_by_measured(const Cluster& cluster, Precision precision, const FittedModel& model, Widen&& widen)
 {

@@ -2,12 +2,11 @@
 
 /// Error of the mean model, from its fit to measured runs.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "model/base/normal.hpp"
 #include "model/predictor.hpp"
 
 namespace prismopt {
-
-inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the normal distribution
 
 /// 95 % prediction interval of a measured mean, relative to the predicted one.
 ///
@@ -25,8 +24,8 @@ inline constexpr double two_sided_95 = 1.959964;  // quantile 0.975 of the norma
 struct ModelInterval {
     double low = 1.0;
     double high = 1.0;
-    /// From measured runs: the fit used this accelerator, the catalog has its links, with these numbers, and no model_error of the
-    /// scenario is larger.
+    /// From measured runs: the fit used this accelerator, the catalog has its links, with these numbers, and no model_error of
+    /// the scenario is larger.
     bool fitted = false;
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
@@ -35,8 +34,8 @@ struct ModelInterval {
 /// The interval for a standard deviation of the logarithm.
 ModelInterval interval_of(double deviation);
 
-/// Distance of the numbers of the accelerator that determine kernel times from its catalog entry with what was learned of it: 0 if
-/// they are equal; 1 if one of them differs by a factor of two (as between generations) or more, or if there is no entry. In
+/// Distance of the numbers of the accelerator that determine kernel times from its catalog entry with what was learned of it: 0
+/// if they are equal; 1 if one of them differs by a factor of two (as between generations) or more, or if there is no entry. In
 /// between, proportional to the logarithm of the largest ratio.
 double unlike_catalog(const Cluster& cluster);
 

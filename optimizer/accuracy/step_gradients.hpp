@@ -2,7 +2,7 @@
 
 /// How step times depend on the fitted constants.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 
 #include <deque>
@@ -15,8 +15,8 @@ namespace prismopt {
 /// Logarithm of a plan's noise-free step time in seconds, without a memory limit; nothing if the plan is infeasible.
 std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan);
 
-/// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what they
-/// have in common, as in PlanCompiler; use one per thread.
+/// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what
+/// they have in common, as in PlanCompiler; use one per thread.
 class StepGradients {
 public:
     /// The members that `setting` refers to, and the model, must outlive it.

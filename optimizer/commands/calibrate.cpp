@@ -3,8 +3,8 @@
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
 #include "optimizer/commands/output.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,11 +15,13 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace po = boost::program_options;
 
 namespace {
 
-constexpr double day_s = 86'400.0;
+constexpr double day_s = (1_day).si;
 
 /// Warns of skipped rows, with their number.
 void tell_faults(const std::string& source, const std::vector<Fault>& faults, const std::string& rows = "line")

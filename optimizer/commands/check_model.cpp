@@ -16,12 +16,9 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* compared =
-    "Compared: mean step time under the variability profile of the run's source (model/catalog/measured_tables.toml; hpc-2024 "
-    "where none is named). The constants of the\ncatalog were fitted to runs like these (jobs/fit_constants), so these errors "
-    "show how well the model fits; how well it predicts rows that it was not fitted to is\nin the table of families left out of "
-    "the fit. Inside: percentage of rows inside their 95 % prediction interval (covariance of the fit and scatter of runs\nof "
-    "the "
-    "same kind).";
+    "Compared: mean step times. The constants of the catalog were fitted to runs like these (docs/accuracy.md). Inside: "
+    "percentage "
+    "of rows inside their 95 % prediction interval.";
 
 constexpr double least_regret = 0.01;
 
@@ -181,11 +178,7 @@ std::string columns(const FamilyErrors& e)
 void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
 {
     fmt::print(
-        "\n## Left out of the fit\n\nOf the rows that jobs/fit_constants fitted. A family is a line of models of one source. "
-        "Each "
-        "was predicted by the fit of all rows, and by one without the family. Inside: percentage of rows inside their 95 % "
-        "prediction interval, then the mean half-width of that. Sources: those whose accelerators and stacks occur in other "
-        "families, then the median of their mean left-out errors and the largest of a source with five rows or more.\n\n"
+        "\n## Left out of the fit\n\n"
         "| rows of | rows | fitted | inside | half-width | left out | inside (95 % limits) | half-width | sources | median | "
         "largest |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
     for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
@@ -220,9 +213,7 @@ void print_refused_in_markdown(const CheckedModel& checked)
             count->refused += refused ? 1 : 0;
         }
     }
-    fmt::print(
-        "\n## Memory\n\nRows that ran, and those of them that are predicted to need more memory than the accelerator has "
-        "(headroom 0).\n\n| source | rows | refused |\n| --- | ---: | ---: |\n");
+    fmt::print("\n## Memory\n\n| source | rows | refused |\n| --- | ---: | ---: |\n");
     for (const auto& [source, count] : sources) {
         if (count.refused > 0) {
             fmt::print("| {} | {} | {} |\n", source, count.rows, count.refused);
@@ -236,8 +227,8 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
 {
     fmt::print(
         "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in "
-        "percent of the measured step time. {}\n\n",
-        compared);
+        "percent of the measured step time. What the columns mean: "
+        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#model-accuracymd).\n\n");
     fmt::print(
         "| source | rows | skipped | mean | median | bias | worst | inside | rank correlation | groups (of regret up to 1) | "
         "largest regret | beyond repeats | memory (rows) |\n");
@@ -250,9 +241,6 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
-    fmt::print(
-        "\nNot judged: rows whose step time rests on an assumed number of operations, and networks of up to a billion parameters "
-        "at up to a tenth of the peak. A kind with fewer than ten rows is reported only.\n");
     print_refused_in_markdown(checked);
     print_left_out_in_markdown(fitted_model().left_out);
     fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
@@ -261,10 +249,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
             fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
         }
     }
-    fmt::print(
-        "\n## Regret\n\nAmong plans with the same model, GPUs, batch and software: excess of the measured time of the plan that "
-        "the model ranks first over the best measured time. Beyond repeats: zero if the excess is within the 8 % by which "
-        "repeated runs of one plan differ.\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
+    fmt::print("\n## Regret\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
     for (const Regret& regret : sources.back().regrets) {
         if (regret.rows > 3) {
             fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));

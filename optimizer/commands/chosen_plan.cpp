@@ -4,7 +4,7 @@
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>

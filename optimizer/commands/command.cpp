@@ -2,7 +2,7 @@
 
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 

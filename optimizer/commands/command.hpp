@@ -103,7 +103,8 @@ std::optional<boost::program_options::variables_map> parse_options(const std::st
 /// Adds the option --max-time; returns its value.
 void add_max_time_option(boost::program_options::options_description& options, const char* does);
 std::optional<std::chrono::duration<double>> max_time_of(const boost::program_options::variables_map& values);
-/// For commands without a checkpoint: a function that throws Stopped once --max-time is over. `left`: description of the output at that time.
+/// For commands without a checkpoint: a function that throws Stopped once --max-time is over. `left`: description of the output
+/// at that time.
 Pause stop_after(const boost::program_options::variables_map& values, const Call& call, const char* left = "nothing was saved");
 
 /// Adds the option --seed; replaces the seed of the scenario by its value.

@@ -1,11 +1,11 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/compare/compare.hpp"
 #include "io/html/report_page.hpp"
-#include "io/results/compare.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/commands/program.hpp"
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/program/program.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>

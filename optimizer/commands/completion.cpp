@@ -3,7 +3,7 @@
 #include "io/export/launch.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
-#include "search/strategy.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

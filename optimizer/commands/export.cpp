@@ -1,7 +1,7 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
+#include "optimizer/program/log.hpp"
 
 #include "io/export/launch.hpp"
 #include "io/scenario/catalog.hpp"
@@ -9,7 +9,7 @@
 #include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
-#include "optimizer/commands/program.hpp"
+#include "optimizer/program/program.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/stored_study.hpp"
 

@@ -1,5 +1,5 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/program.hpp"
+#include "optimizer/program/program.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "optimizer/commands/plan_shortlist.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 #include "io/report/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/accuracy/model_interval.hpp"

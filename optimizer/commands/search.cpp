@@ -1,15 +1,16 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/loop/study.hpp"
+#include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/affinity.hpp"
-#include "optimizer/space/dry_run.hpp"
-#include "optimizer/study/study.hpp"
-#include "optimizer/study/study_journal.hpp"
+#include "optimizer/preview/dry_run.hpp"
+#include "optimizer/program/log.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/report/report.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/trainers/trainer.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 

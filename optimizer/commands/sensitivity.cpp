@@ -6,8 +6,8 @@
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
+#include "optimizer/preview/example_plan.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
-#include "optimizer/space/example_plan.hpp"
 #include "optimizer/study/evaluator.hpp"
 
 #include <fmt/format.h>

@@ -11,9 +11,9 @@ constexpr const char* accelerators = "accelerators.toml";
 constexpr const char* stacks = "stacks.toml";
 constexpr const char* links = "links.toml";
 
-/// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean of
-/// all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not tell these apart,
-/// and they share one constant.
+/// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean
+/// of all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not tell these
+/// apart, and they share one constant.
 struct Kind {
     const char* file;
     const char* key;
@@ -43,7 +43,8 @@ struct Family {
     std::vector<std::string> entries;
     std::set<std::string> keys{};  // empty: all that no family before it names
 };
-/// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the peak are those that they reach.
+/// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the peak are those that they
+/// reach.
 constexpr const char* reference = "megatron";
 
 const std::vector<Family> families{

@@ -21,10 +21,10 @@ struct Machines {
     Cluster cluster_of(const MeasuredRun& run) const;
 };
 
-/// A constant of catalog entries, or the mean of a family of such constants. Its logarithm is fitted, with a normal prior: standard
-/// deviation `spread` about the value of its parent, or about `value` where it has no parent. A constant with few runs therefore
-/// stays near its family (partial pooling: Gelman and Hill, "Data Analysis Using Regression and Multilevel/Hierarchical Models",
-/// Cambridge 2007, chapter 12).
+/// A constant of catalog entries, or the mean of a family of such constants. Its logarithm is fitted, with a normal prior:
+/// standard deviation `spread` about the value of its parent, or about `value` where it has no parent. A constant with few runs
+/// therefore stays near its family (partial pooling: Gelman and Hill, "Data Analysis Using Regression and Multilevel/Hierarchical
+/// Models", Cambridge 2007, chapter 12).
 struct FitConstant {
     std::string file;  // of the catalog
     std::string group;

@@ -301,24 +301,11 @@ std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const D
 {
     std::string page = fmt::format(
         "# Shortlists of measured plans\n\nWritten by `{}`.\n\n"
-        "Groups of at least {} measured plans of one job (model, GPUs, batch, software). Their step times are predicted by "
-        "constants that\n"
-        "were fitted without their family, and the discrepancy of plans was fitted to the groups of other sources.\n"
-        "[posterior.md](../docs/methods/posterior.md) states the method.\n\n"
-        "- Hit: the 90 % shortlist holds a plan within {:.0f} % of the best, which is how much repeated measurements of one plan "
-        "differ.\n"
-        "  Limits: 95 % (Clopper and Pearson 1934), as if groups were independent.\n"
-        "- Size: of the 90 % shortlist over the group's plans; median over groups.\n"
-        "- Regrets, mean over groups, in %: of the plan ranked first; of the best of the three plans of least expected regret, "
-        "measured;\n"
-        "  of the best of three plans at random, measured. Regrets within {:.0f} % count as zero.\n"
-        "- Learning: mean error of the group's other plans after these three were measured over that before; median over "
-        "groups.\n"
-        "- Hindsight: the same with the one factor of all predictions that suits these other plans best: what learning a common "
-        "factor\n  could reach at most.\n\n"
+        "Groups of at least {} measured plans. What the columns mean: "
+        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#shortlistmd).\n\n"
         "| groups | number | hits, % | 95 % limits | size | first | three | random | learning | hindsight "
         "|\n|---|---|---|---|---|---|---|---|---|---|\n",
-        command, smallest_judged, percent(repeats_differ), percent(repeats_differ));
+        command, smallest_judged);
     std::map<std::string, std::vector<const ShortlistAccuracy*>> kinds;
     for (const ShortlistAccuracy& group : groups) {
         kinds[group.one_node ? "one node" : "several nodes"].push_back(&group);

@@ -15,8 +15,8 @@ public:
     /// `fastest`: the smallest factor.
     AssignmentGuide(const ExecutionGraph& graph, float fastest);
 
-    /// Sum of a high power of the relative step time (1: fastest nodes) over the replicas that lie completely in these first places.
-    /// A replica that is a few percent slower thus outweighs many others, as in the p99 of the slowest replica.
+    /// Sum of a high power of the relative step time (1: fastest nodes) over the replicas that lie completely in these first
+    /// places. A replica that is a few percent slower thus outweighs many others, as in the p99 of the slowest replica.
     double operator()(std::span<const float> nodes);
 
 private:

@@ -4,7 +4,7 @@
 
 #include "model/numerics/attention.hpp"
 #include "model/numerics/deviation.hpp"
-#include "model/numerics/number_format.hpp"
+#include "model/numerics/formats/number_format.hpp"
 
 #include <cstdint>
 #include <vector>

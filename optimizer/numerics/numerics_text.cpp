@@ -1,6 +1,6 @@
 #include "optimizer/numerics/numerics_text.hpp"
 
-#include "io/report/aligned.hpp"
+#include "io/base/aligned.hpp"
 
 #include <fmt/format.h>
 
@@ -54,10 +54,7 @@ std::vector<std::vector<std::string>> cells(const NumericsTable& table, std::str
     return rows;
 }
 
-constexpr const char* measure =
-    "Deviation: difference from the same operation in FP64, divided by the RMS of the FP64 result; its RMS, median (p50), p99 "
-    "and "
-    "maximum over all elements. Inputs are random numbers rounded to bf16.";
+constexpr const char* measure = "Deviation: difference from the same operation in FP64, divided by the RMS of the FP64 result.";
 
 std::string cost_text(const NumericsRun& run)
 {
@@ -94,9 +91,8 @@ std::string numerics_text(const std::vector<NumericsTable>& tables, const Numeri
 std::string numerics_markdown(const std::vector<NumericsTable>& tables, const NumericsRun& run)
 {
     std::string text = fmt::format(
-        "# What number formats and attention kernels do to results\n\nWritten by `{}`. {} {} How formats are emulated, and what "
-        "these "
-        "figures do not say: [docs/methods/numerics.md](../docs/methods/numerics.md).\n",
+        "# What number formats and attention kernels do to results\n\nWritten by `{}`. {} {} What the columns mean: "
+        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#numericsmd).\n",
         run.command, measure, cost_text(run));
     for (const NumericsTable& table : tables) {
         std::string same;

@@ -2,8 +2,8 @@
 
 /// Serialisation of values, for messages between ranks and for the journal.
 ///
-/// Trivially copyable values travel as they are, strings and lists with their size in front, variants with their index. Another type lists
-/// its members once, for both directions:
+/// Trivially copyable values travel as they are, strings and lists with their size in front, variants with their index. Another
+/// type lists its members once, for both directions:
 ///
 ///     template <Of<Bound> T>
 ///     auto members(T& bound) { return std::tie(bound.index, bound.objectives); }

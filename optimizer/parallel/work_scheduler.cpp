@@ -1,6 +1,6 @@
 #include "optimizer/parallel/work_scheduler.hpp"
 
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +28,8 @@ constexpr int largest_team_where_rank_0_computes = 16;
 constexpr auto pause_interval = std::chrono::milliseconds(20);
 
 /// Items travel with their number, results with it and with the account of who worked; an empty message is the release, and what
-/// answers it has this number. An item's number with this bit asks for the item back; the answer with it says that it was not begun.
+/// answers it has this number. An item's number with this bit asks for the item back; the answer with it says that it was not
+/// begun.
 constexpr auto last_number = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t taken_back_bit = std::uint64_t{1} << 63;
 

@@ -8,9 +8,9 @@
 
 namespace prismopt {
 
-namespace {
+using namespace literals;
 
-constexpr double hour_s = 3600.0;
+namespace {
 
 /// Hardware parameters that move times; latency is turned down, the others up.
 std::vector<HardwareParameter> hardware_parameters_of(const Scenario& scenario)
@@ -177,8 +177,8 @@ bool overlap(const Effect& a, const Effect& b)
     return false;
 }
 
-/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those are
-/// sorted by kind only.
+/// Pairs among the strongest `count` of the effects that `belongs` chooses and that change no kernels of a stronger one; those
+/// are sorted by kind only.
 template <class Belongs>
 void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs, std::vector<Pair>& pairs)
 {
@@ -291,7 +291,7 @@ double per_unit(const Effect& effect, const Cluster& cluster)
 std::optional<double> per_dollar(const Effect& effect, const Cluster& cluster)
 {
     const auto& turned = std::get<Turned>(effect.change.front());
-    const double dollars = (turned.value - value_of(turned.parameter, cluster)) * turned.parameter.price_per_unit.si * hour_s;
+    const double dollars = (turned.value - value_of(turned.parameter, cluster)) * turned.parameter.price_per_unit.si * (1_h).si;
     return dollars > 0.0 ? std::optional(effect.difference[static_cast<std::size_t>(Figure::p99)].value / dollars) : std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 #include "optimizer/space/design_map.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 #include "model/network/passes.hpp"
 #include "model/plan/layout.hpp"
@@ -113,8 +113,8 @@ std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& 
     return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
 }
 
-/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan costs: a balanced split that
-/// happens to be one of the others is a plan of its own.
+/// Layers of each chunk; nothing where there are fewer than chunks, or where they depend on what the plan costs: a balanced split
+/// that happens to be one of the others is a plan of its own.
 std::optional<std::vector<int>> layers_of_chunks(const ParallelPlan& plan, const Workload& workload)
 {
     if (plan.split == LayerSplit::balanced && network_parts(plan.schedule, plan.pp, plan.chunks) > 1) {
@@ -253,8 +253,8 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
             return point[axis] == 0 || in_any_phase(partial_plan(s, point), phases, makes_a_difference);
         });
     };
-    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase. Those without an effect (nothing)
-    // are left to other rules.
+    // Values are the same that have the same effect, `effect(plan in the phase, phase)`, in every phase. Those without an effect
+    // (nothing) are left to other rules.
     const auto first_of_its_effect = [&](auto choice, const auto& values, auto effect) {
         const std::size_t axis = place_of(choice);
         names(axis, [s, phases, axis, choice, values, effect](std::span<const int> point) {

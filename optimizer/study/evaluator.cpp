@@ -5,8 +5,8 @@
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "search/archive.hpp"
+#include "search/components/kept_bounds.hpp"
 #include "search/near_bounds.hpp"
-#include "search/strategies/kept_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ namespace prismopt {
 
 namespace {
 
-/// Fleets of one work item: items are small, and large enough that their points share the making of draws. Where few points are asked
-/// for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
+/// Fleets of one work item: items are small, and large enough that their points share the making of draws. Where few points are
+/// asked for, items hold fewer, so that each rank gets some: how long they take differs by a factor of ten.
 constexpr int item_fleets = block_fleets;
 constexpr std::size_t items_of_a_rank = 4;
 

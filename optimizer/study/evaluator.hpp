@@ -93,8 +93,8 @@ public:
     /// Full prediction of the last point answered.
     const Prediction& prediction() const { return prediction_; }
 
-    /// Sets the number of points compared: the limits of requests that do not say how often they may fail hold for all of them, at
-    /// every rung and for every objective (Bonferroni).
+    /// Sets the number of points compared: the limits of requests that do not say how often they may fail hold for all of them,
+    /// at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
     /// Draws these points on the confirm stream and returns their predictions; nothing if the run is to stop before that is done.
     std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);

@@ -2,7 +2,7 @@
 
 /// Plans of a study that were run: what was measured beside what was predicted.
 
-#include "io/scenario/learned.hpp"
+#include "io/scenario/constants/learned.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/variant_gradients.hpp"

@@ -2,8 +2,8 @@
 
 /// What the error of the model means for the choice among the plans of a study.
 
-#include "io/measured/fitted_model.hpp"
 #include "io/results/results.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/contenders.hpp"

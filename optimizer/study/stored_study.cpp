@@ -2,7 +2,7 @@
 
 #include "io/results/results_file.hpp"
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <algorithm>
 

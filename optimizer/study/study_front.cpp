@@ -1,6 +1,6 @@
 #include "optimizer/study/study_front.hpp"
 
-#include "io/report/front_columns.hpp"
+#include "io/results/front_columns.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/study/hardware_bench.hpp"

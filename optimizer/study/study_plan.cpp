@@ -4,7 +4,7 @@
 #include "io/report/study_notes.hpp"
 #include "io/scenario/batch_stability.hpp"
 #include "model/plan_rules.hpp"
-#include "optimizer/commands/log.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     return goal;
 }
 
-/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers and of changed
-/// hardware are not explained.
+/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers and of
+/// changed hardware are not explained.
 std::map<std::string, std::string> broken_rules(const Scenario& scenario, const Archive& archive)
 {
     constexpr std::uint64_t most_plans = 100'000;

@@ -4,7 +4,7 @@
 
 #include "optimizer/study/evaluator.hpp"
 #include "search/archive.hpp"
-#include "search/strategy.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 
 /// How the step times of plans depend on the fitted constants, on the hardware variants of a study.
 
-#include "io/measured/fitted_model.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"

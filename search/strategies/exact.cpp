@@ -1,10 +1,10 @@
 #include "search/strategies/exact.hpp"
 
 #include "search/archive.hpp"
+#include "search/components/answers.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <sstream>
 #include <stdexcept>
@@ -13,12 +13,6 @@
 
 namespace prismopt {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// Incomplete ranges that are swept again together, and the number of parts of each.
-constexpr std::size_t ranges_again = 64;
-constexpr std::uint64_t parts_again = 8;
 
 /// Looks at the limits of a round: each has four times the draws of the one before.
 constexpr int most_looks = 4;
@@ -50,25 +44,6 @@ void check(const ExactOptions& options)
     if (options.sweep_ranges < 1 || options.batch < 1) fail("sweep_ranges and batch must be 1 or more");
 }
 
-void check_answer(std::uint64_t index, std::size_t given, std::size_t objectives)
-{
-    if (given == objectives) return;
-    throw std::runtime_error("exact search: the answer for point " + std::to_string(index) + " has " + std::to_string(given) +
-                             " objectives instead of " + std::to_string(objectives) + "; it belongs to another study");
-}
-
-[[noreturn]] void refuse_nan(std::uint64_t index, std::size_t objective)
-{
-    throw std::runtime_error("exact search: objective " + std::to_string(objective) + " of point " + std::to_string(index) +
-                             " is not a number, so it cannot be compared; predict this point alone to see why");
-}
-
-[[noreturn]] void refuse_order(const std::string& told)
-{
-    throw std::runtime_error("exact search: the answer for " + told +
-                             " does not match the next request; answers must come in the order of the requests");
-}
-
 }  // namespace
 
 Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
@@ -96,174 +71,14 @@ void Exact::tell(std::span<const Answer> answers)
     }
 }
 
-void Exact::take(const Sweep& sweep)
-{
-    if (swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin || sweep.range.end != ranges_[swept_].end) {
-        refuse_order("sweep range " + std::to_string(sweep.range.begin) + " to " + std::to_string(sweep.range.end));
-    }
-    if (!first_range_) {
-        take_explored(sweep);
-        return;
-    }
-    if (!to_tighten_.empty()) {
-        take_tightened(sweep);
-        return;
-    }
-    for (const Bound& feasible : sweep.feasible) {
-        if (!ranges_[swept_].limits.empty()) tight_.insert(feasible.index);
-        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
-        check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
-        std::vector<double> least = feasible.objectives;
-        for (std::size_t k = 0; k < options_.objectives; ++k) {
-            if (!options_.bounded[k]) least[k] = -infinity;
-            if (std::isnan(least[k])) refuse_nan(feasible.index, k);
-        }
-        feasible_.add(feasible.index, least);
-    }
-    if (!ranges_[swept_].again) {
-        feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
-        unchecked_ += sweep.unchecked;
-    }
-    if (sweep.left_out > 0) {
-        withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},
-                             .feasible = {},
-                             .rejected = {},
-                             .left_out = sweep.left_out,
-                             .floor = sweep.floor});
-        for (std::vector<double>& low : withheld_.back().floor) {
-            for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = options_.bounded[k] ? low[k] : -infinity;
-        }
-    }
-    if (++swept_ == ranges_.size()) {
-        feasible_.put_in_order();
-        known_.clear();
-    }
-}
-
-void Exact::take_explored(const Sweep& sweep)
-{
-    for (const Bound& feasible : sweep.feasible) {
-        check_bounds(feasible);
-        if (options_.region) {
-            const double bound = feasible.objectives[options_.near_objective];
-            double& best = best_of_region_.try_emplace(options_.region(feasible.index), bound).first->second;
-            best = std::min(best, bound);
-        }
-    }
-    explorer_->tell(sweep.feasible);
-    ++swept_;
-}
-
-void Exact::take_tightened(const Sweep& sweep)
-{
-    for (const Bound& feasible : sweep.feasible) {
-        check_bounds(feasible);
-        tightened_.push_back(feasible);
-        tight_.insert(feasible.index);
-    }
-    if (++swept_ == ranges_.size()) {
-        feasible_.tighten(to_tighten_, tightened_);
-        to_tighten_.clear();
-        tightened_.clear();
-    }
-}
-
-void Exact::check_bounds(const Bound& feasible) const
-{
-    check_answer(feasible.index, feasible.objectives.size(), options_.objectives);
-    for (std::size_t k = 0; k < options_.objectives; ++k) {
-        if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
-    }
-}
-
-/// Asks for the next generation of the exploration. Its front, in the end, is among the points that the sweep would return.
-void Exact::explore()
-{
-    for (const std::uint64_t index : explorer_->ask()) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
-    if (swept_ < ranges_.size()) return;
-    for (const Bound& bound : explorer_->front()) feasible_.add(bound.index, bound.objectives);
-    feasible_.put_in_order();
-    explorer_.reset();
-}
-
-/// Asks for the whole space, but for what the limits exclude.
-void Exact::sweep()
-{
-    first_range_ = ranges_.size();
-    feasible_.exclude(limits_);
-    counted_again_ = feasible_.excluded();
-    for (SweepRange range : options_.ranges) {
-        range.limits = limits_.sorted();
-        range.near.objective = options_.near_objective;
-        for (const auto& [region, bound] : best_of_region_) range.near.best.push_back({region, bound});
-        ranges_.push_back(std::move(range));
-    }
-    for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
-    std::sort(known_.begin(), known_.end());
-}
-
-/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False: there
-/// are none.
-bool Exact::tighten()
-{
-    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    if (!bounded || limits_.newest() == 0) return false;
-    feasible_.exclude(limits_);
-    for (const std::uint64_t index : feasible_.remaining()) {
-        if (!tight_.contains(index)) to_tighten_.push_back(index);
-    }
-    std::sort(to_tighten_.begin(), to_tighten_.end());
-    for (const std::uint64_t index : to_tighten_) {
-        ranges_.push_back({.begin = index, .end = index + 1, .again = true, .limits = limits_.sorted()});
-    }
-    return !to_tighten_.empty();
-}
-
-/// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
-std::vector<std::vector<double>> Exact::drop_excluded_ranges()
-{
-    const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
-    std::erase_if(withheld_, [&](const Sweep& sweep) {
-        return std::all_of(sweep.floor.begin(), sweep.floor.end(),
-                           [&](const std::vector<double>& low) { return excludes(limits, low); });
-    });
-    return limits;
-}
-
-/// Queues parts of incomplete ranges for another sweep, unless limits exclude all of their points or no more points may be drawn.
-void Exact::look_again()
-{
-    if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
-    const std::vector<std::vector<double>> limits = drop_excluded_ranges();
-    const std::size_t first = ranges_.size();
-    const std::size_t chosen = std::min(withheld_.size(), ranges_again);
-    for (std::size_t w = 0; w < chosen; ++w) {
-        const SweepRange whole = withheld_[w].range;
-        for (SweepRange part : split_space(whole.end - whole.begin, parts_again)) {
-            part.begin += whole.begin;
-            part.end += whole.begin;
-            part.again = true;
-            part.limits = limits;
-            ranges_.push_back(std::move(part));
-        }
-    }
-    withheld_.erase(withheld_.begin(), withheld_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    for (std::size_t r = first; r < ranges_.size(); ++r) {
-        ranges_[r].keep = std::max<std::uint64_t>(1, options_.kept_again / (ranges_.size() - first));
-    }
-    for (std::size_t place = 0; place < feasible_.size() && chosen > 0; ++place) known_.push_back(feasible_.index(place));
-    std::sort(known_.begin(), known_.end());
-}
-
 void Exact::take(const Evaluation& evaluation)
 {
     const PointRequest* request = told_ < asked_.size() ? &asked_[told_] : nullptr;
     if (request == nullptr || evaluation.index != request->index || evaluation.rung != request->rung ||
         evaluation.source != request->source) {
-        refuse_order("point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
+        refuse_answer("it is of point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
     }
-    check_answer(evaluation.index, evaluation.objectives.size(), options_.objectives);
+    check_objectives(evaluation.index, evaluation.objectives.size(), options_.objectives);
     for (std::size_t k = 0; k < options_.objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
         for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
@@ -415,8 +230,8 @@ void Exact::ask_scouts()
     }
 }
 
-/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one with four
-/// times the draws for those with the lowest limits.
+/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one
+/// with four times the draws for those with the lowest limits.
 void Exact::open_further_round()
 {
     while (asked_.empty() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
@@ -451,8 +266,8 @@ void Exact::open_round(const std::vector<std::size_t>& places)
     next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
 }
 
-/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds and
-/// looks these sum to one.
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds
+/// and looks these sum to one.
 void Exact::ask_limits()
 {
     ++look_;

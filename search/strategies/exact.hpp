@@ -3,8 +3,8 @@
 /// Exact search: bounds every feasible point, draws only those that its lower bound does not exclude, and states what that
 /// proves.
 
+#include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
-#include "search/strategies/bound_layers.hpp"
 #include "search/strategies/explorer.hpp"
 #include "search/strategy.hpp"
 
@@ -51,9 +51,9 @@ struct ExactOptions {
 ///
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
 ///
-/// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while the space
-/// is swept. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with limits has tighter
-/// bounds where it needs them; then further incumbents are chosen among the best of them by
+/// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while
+/// the space is swept. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with
+/// limits has tighter bounds where it needs them; then further incumbents are chosen among the best of them by
 /// their bounds, and limits are taken from more draws if many points remain.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the

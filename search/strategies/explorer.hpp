@@ -3,7 +3,7 @@
 /// Points with good lower bounds in a space of any size, found by local moves without a sweep.
 
 #include "search/branch_sampler.hpp"
-#include "search/strategies/moves.hpp"
+#include "search/components/moves.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct ExplorerOptions {
     std::size_t patience = 4;      // consecutive generations without a new point on the front before it stops
 };
 
-/// Random branches of the space, then children of the points on the front of the lower bounds: mutated, with a factor moved from one degree
-/// to another, or crossed. Each generation depends on the answers to all earlier ones only.
+/// Random branches of the space, then children of the points on the front of the lower bounds: mutated, with a factor moved from
+/// one degree to another, or crossed. Each generation depends on the answers to all earlier ones only.
 class Explorer {
 public:
     /// The space must outlive the explorer.

@@ -1,7 +1,7 @@
 #include "search/strategies/genetic.hpp"
 
 #include "search/archive.hpp"
-#include "search/strategies/answers.hpp"
+#include "search/components/answers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 
 /// Evolutionary search of nsga2 and nsga3, which differ in the selection of survivors and parents.
 
+#include "search/components/moves.hpp"
+#include "search/components/race.hpp"
 #include "search/ranking.hpp"
-#include "search/strategies/moves.hpp"
-#include "search/strategies/race.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>

@@ -14,7 +14,8 @@ namespace {
 /// Replaces an infinite cost, because the models of NLopt need finite numbers.
 constexpr double hopeless = 1e30;
 
-/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all hardware parameters; remembers the best.
+/// The cost in coordinates from 0 to 1, which makes step sizes and tolerances alike for all hardware parameters; remembers the
+/// best.
 class Recorder {
 public:
     Recorder(const Cost& cost, const Box& box) : cost_(cost), box_(box) {}

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Derivative-free minimisation over continuous hardware parameters, and scalarisations of several objectives. Only the source file of this
-/// header uses NLopt.
+/// Derivative-free minimisation over continuous hardware parameters, and scalarisations of several objectives. Only the source
+/// file of this header uses NLopt.
 
 #include <cstddef>
 #include <functional>

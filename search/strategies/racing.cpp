@@ -1,6 +1,6 @@
 #include "search/strategies/racing.hpp"
 
-#include "search/strategies/answers.hpp"
+#include "search/components/answers.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 
 /// Racing: draws every feasible point at the first rung, and points that are not confidently dominated at higher rungs.
 
+#include "search/components/bound_layers.hpp"
+#include "search/components/race.hpp"
 #include "search/space.hpp"
-#include "search/strategies/bound_layers.hpp"
-#include "search/strategies/race.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>

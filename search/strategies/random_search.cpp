@@ -1,6 +1,6 @@
 #include "search/strategies/random_search.hpp"
 
-#include "search/strategies/answers.hpp"
+#include "search/components/answers.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 /// Random search, as a baseline: distinct feasible points, each equally likely, then a race among them.
 
-#include "search/strategies/moves.hpp"
-#include "search/strategies/race.hpp"
+#include "search/components/moves.hpp"
+#include "search/components/race.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>

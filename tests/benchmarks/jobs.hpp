@@ -20,8 +20,8 @@ public:
     PlanCompiler compiler() const;
     ParallelPlan plan() const;
     ExecutionGraph graph() const;
-    /// Plans that share schedule, p, m and v, and differ in tensor parallelism, recompute and sequence parallelism: `count` graphs,
-    /// each with distributions of its own.
+    /// Plans that share schedule, p, m and v, and differ in tensor parallelism, recompute and sequence parallelism: `count`
+    /// graphs, each with distributions of its own.
     std::vector<ExecutionGraph> candidates(std::size_t count) const;
     /// The same without tensor parallelism, all ops with one distribution up to scale.
     std::vector<ExecutionGraph> candidates_of_one_distribution(std::size_t count) const;

@@ -1,6 +1,6 @@
 #include "tests/io/sample_results.hpp"
 
-#include "io/report/front_columns.hpp"
+#include "io/results/front_columns.hpp"
 
 #include <cmath>
 #include <limits>

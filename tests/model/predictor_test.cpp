@@ -98,8 +98,8 @@ TEST(Predictor, LimitsOfFewFleetsAreNumbersFromZeroOn)
     EXPECT_GT(endless, 0);  // no order statistic of a block is an upper limit of its p99
 }
 
-/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which share
-/// their draws.
+/// Two steps a fleet leave a fleet's mean half noise; the training time must not show it. With one phase and with two, which
+/// share their draws.
 TEST(Predictor, FewStepsAFleetDoNotBiasTheTrainingTime)
 {
     for (const std::size_t phases : {1UL, 2UL}) {

@@ -110,8 +110,8 @@ double class_seconds(const LayerCosts& costs, int layers, KernelClass kind)
     return sum;
 }
 
-/// What compute hides of the gradients' exchange shrinks as it gets faster, by no more than what it gains: however long a draw of the
-/// exchange, no quantile gets worse.
+/// What compute hides of the gradients' exchange shrinks as it gets faster, by no more than what it gains: however long a draw of
+/// the exchange, no quantile gets worse.
 TEST(Sensitivity, FasterComputeNeverLengthensAStep)
 {
     Variability v;
@@ -299,7 +299,8 @@ TEST(SensitivityLimits, Cover)
     };
     const std::vector<Estimate> truth = changes(1 << 17, 1000);
     constexpr int trials = 60;
-    // 48: five standard deviations of a count with probability 0.95, as thirty are looked at for each number of fleets; their sum to 92 %.
+    // 48: five standard deviations of a count with probability 0.95, as thirty are looked at for each number of fleets; their sum
+    // to 92 %.
     constexpr int least = 48;
     for (const int fleets : {512, 2048}) {
         std::vector<int> covered(truth.size(), 0);

@@ -56,7 +56,8 @@ double brute_force(const AssignmentProblem& p)
     return least;
 }
 
-/// 2 blocks of 4: without blocks 8! / (5! 2! 1!) = 168 ways; all but those of equal blocks (none: one thing is single) occur twice.
+/// 2 blocks of 4: without blocks 8! / (5! 2! 1!) = 168 ways; all but those of equal blocks (none: one thing is single) occur
+/// twice.
 TEST(Assignment, ListsEachWayOnce)
 {
     const auto all = all_assignments(problem(2, {5, 2, 1}), 1000);
@@ -184,8 +185,8 @@ TEST(Assignment, EndsAtTheFloor)
     EXPECT_EQ(ended.best, exact.best);
 }
 
-/// 64 replicas, of which 16 each have a slow node at the stage of most work: it should go where the least is. The figure is that of the
-/// slowest replica, so that few of all moves change it; the guide knows which.
+/// 64 replicas, of which 16 each have a slow node at the stage of most work: it should go where the least is. The figure is that
+/// of the slowest replica, so that few of all moves change it; the guide knows which.
 TEST(Assignment, GuideLeadsOverPlateaus)
 {
     constexpr int blocks = 64;

@@ -3,7 +3,7 @@
 /// Textbook problems over a space of labels, and a player of the evaluator, for tests and benchmarks of strategies.
 
 #include "search/archive.hpp"
-#include "search/strategies/kept_bounds.hpp"
+#include "search/components/kept_bounds.hpp"
 #include "search/strategy.hpp"
 
 #include <algorithm>

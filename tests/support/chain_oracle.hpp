@@ -1,7 +1,8 @@
 #pragma once
 
 /// Distributions of sums of independent durations by another way than the model's: characteristic functions by quadrature over
-/// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth distributions.
+/// quantiles, and the distribution function by their inversion. Slow, and exact to about 1e-7 in probability for smooth
+/// distributions.
 
 #include "model/distribution/quantile_table.hpp"
 

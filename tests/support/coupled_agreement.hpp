@@ -16,8 +16,8 @@
 
 namespace prismopt {
 
-/// Quantiles of the sampler within 0.25 % of brute force, or above it by at most `over`; beyond that three standard errors of both,
-/// in probability.
+/// Quantiles of the sampler within 0.25 % of brute force, or above it by at most `over`; beyond that three standard errors of
+/// both, in probability.
 inline void expect_agreement(const BruteForceJob& job, const ExecutionGraph& graph, const NoiseTables& noise, int draws,
                              int replicas_simulated, double over = 0.0025)
 {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The codes of an element format, read bit by bit: the judge of model/numerics/rounding.hpp.
+/// The codes of an element format, read bit by bit: the judge of model/numerics/formats/rounding.hpp.
 
-#include "model/numerics/element_format.hpp"
+#include "model/numerics/formats/element_format.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Ranked replicas against all of them simulated op by op, p = 8 and m = 32 on the distributions of one study: compute 5 %, stages 3 % a
-/// step, transfers 30 %, and 2 % between stages for good where factors are spatial.
+/// Ranked replicas against all of them simulated op by op, p = 8 and m = 32 on the distributions of one study: compute 5 %,
+/// stages 3 % a step, transfers 30 %, and 2 % between stages for good where factors are spatial.
 
 #include "tests/support/draw_statistics.hpp"
 #include "tests/support/pipeline_case.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Networks by the classes that the fields of config.json configure. Each function knows the fields, defaults and layer order of one class,
-/// or of a few that share them; the defaults are those of huggingface/transformers, src/transformers/models/NAME/configuration_NAME.py,
-/// unless another source is named.
+/// Networks by the classes that the fields of config.json configure. Each function knows the fields, defaults and layer order of
+/// one class, or of a few that share them; the defaults are those of huggingface/transformers,
+/// src/transformers/models/NAME/configuration_NAME.py, unless another source is named.
 
 #include "io/authoring/imported/model_config.hpp"
 #include "model/network/workload.hpp"
@@ -70,8 +70,8 @@ Activation activation_named(ModelConfig& config, std::string_view key, const std
 Activation activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 Activation gated_activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 
-/// Adds `layers` layers, each an attention (or a scan) followed by a feed-forward network; names their kinds. Both functions get the index
-/// of the layer.
+/// Adds `layers` layers, each an attention (or a scan) followed by a feed-forward network; names their kinds. Both functions get
+/// the index of the layer.
 void add_layers(Workload& workload, int layers, const std::function<BlockDescription(int)>& mixer,
                 const std::function<BlockDescription(int)>& feed_forward);
 /// Adds a layer of the kind, which must equal that of the same name, if there is one.

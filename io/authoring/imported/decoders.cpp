@@ -18,7 +18,8 @@ struct ActivationName {
     std::optional<Activation> plain;
     std::optional<Activation> gated;
 };
-/// transformers, activations.py. Only the number of products and bytes matters here, so approximations of a function count as the function.
+/// transformers, activations.py. Only the number of products and bytes matters here, so approximations of a function count as the
+/// function.
 constexpr std::array activation_names{
     ActivationName{"silu", Activation::silu, Activation::swiglu},
     ActivationName{"swish", Activation::silu, Activation::swiglu},

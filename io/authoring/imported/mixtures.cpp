@@ -36,8 +36,8 @@ void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, const
         });
 }
 
-/// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one number per
-/// expert, are not counted.
+/// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
+/// number per expert, are not counted.
 void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, Workload& workload)
 {
     const ExpertsBlock experts{.count = config.count("n_routed_experts"),
@@ -161,8 +161,8 @@ ImportedFields glm4_moe(ModelConfig& config)
     return {workload};
 }
 
-/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights, and are
-/// not counted.
+/// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights,
+/// and are not counted.
 ImportedFields llama4(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);

@@ -10,8 +10,8 @@
 
 namespace prismopt {
 
-/// One network's fields. What is read of an absent field is recorded as an assumption. A field of the wrong type or range is an InputError
-/// with the file and the field.
+/// One network's fields. What is read of an absent field is recorded as an assumption. A field of the wrong type or range is an
+/// InputError with the file and the field.
 class ModelConfig {
 public:
     /// `fields` must outlive the object. `architecture`: name of the class, for messages. `path`: of the file.

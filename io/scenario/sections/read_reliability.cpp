@@ -1,5 +1,7 @@
 #include "io/scenario/sections/sections.hpp"
 
+#include "model/plan/node_order.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +22,19 @@ constexpr Range drift_range{"coefficient of variation of the job's speed over ti
 constexpr std::string_view cause_example = R"([[reliability.cause]] with name, rate = "6.50 per 1000 node-days" and restart)";
 constexpr std::string_view rate_example = "6.50 per 1000 node-days";
 constexpr std::size_t most_causes = 64;
+
+/// Number of spare nodes, which leaves nodes for the job.
+int read_spare_nodes(const Value& value, const Cluster& cluster)
+{
+    const int spares = value.count(spares_range);
+    if (node_problem(ParallelPlan{.spares = spares}, cluster)) {
+        const int nodes = cluster.nodes();
+        value.fail({"leaves no node for the job",
+                    fmt::format("the cluster has {} nodes of {} GPUs", nodes, cluster.gpus_per_node()),
+                    nodes > 1 ? fmt::format("write {} or less", nodes - 1) : "write 0"});
+    }
+    return spares;
+}
 
 /// "per 1000 node-days", "per GPU-day", "per job-day": by what it is counted; "/day" does not say.
 std::optional<RateOf> counted_by(const Value& rate)
@@ -253,18 +268,6 @@ const Fields<ReliabilityReading>& reliability_fields()
 }
 
 }  // namespace
-
-int read_spare_nodes(const Value& value, const Cluster& cluster)
-{
-    const int spares = value.count(spares_range);
-    const int nodes = cluster.gpus / cluster.gpus_per_node();
-    if (spares >= nodes) {
-        value.fail({"leaves no node for the job",
-                    fmt::format("the cluster has {} nodes of {} GPUs", nodes, cluster.gpus_per_node()),
-                    nodes > 1 ? fmt::format("write {} or less", nodes - 1) : "write 0"});
-    }
-    return spares;
-}
 
 const SectionTable& reliability_table() { return reliability_fields(); }
 

@@ -1,8 +1,8 @@
 #include "io/scenario/sections/sections.hpp"
 
-#include "io/export/trainer.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/objective.hpp"
-#include "search/strategy.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 

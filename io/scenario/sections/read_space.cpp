@@ -2,6 +2,7 @@
 
 #include "io/scenario/layout_text.hpp"
 #include "model/plan/plan_axes.hpp"
+#include "model/plan_rules.hpp"
 #include "model/schedule/schedule.hpp"
 
 #include <fmt/format.h>
@@ -189,166 +190,53 @@ std::vector<T> values_of(const std::vector<Choice<T>>& choices)
     return values;
 }
 
-/// What else must hold of the values of an axis, with this network.
-struct Study {
-    const Workload& workload;
-    const Cluster& cluster;
-};
-
 /// The networks that a space chooses from, or the one of [workload].
 struct Networks {
     std::vector<const Workload*> all;
     const Cluster& cluster;
 };
 
-void refuse_gpus(const Choice<int>& gpus, const Study& study)
-{
-    if (gpus.value > study.cluster.gpus) {
-        gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", study.cluster.gpus),
-                   fmt::format("write {} or less", study.cluster.gpus)});
-    }
-}
-
-void refuse_tp(const Choice<int>& tp, const Study& study)
-{
-    const Workload& workload = study.workload;
-    if (workload.splits_by(tp.value)) {
-        return;
-    }
-    if (workload.captured) {
-        tp.fail({"cannot split a captured network", "its file does not say how operators split", "write 1"});
-    }
-    int below = std::min(tp.value, study.cluster.gpus);
-    while (!workload.splits_by(below)) {
-        --below;
-    }
-    int above = tp.value;
-    while (above <= study.cluster.gpus && !workload.splits_by(above)) {
-        ++above;
-    }
-    const std::string also = above <= study.cluster.gpus ? fmt::format(" or {}", above) : "";
-    tp.fail({fmt::format("does not divide {}", workload.undivided_text(tp.value)),
-             "each GPU computes an equal share of every block", fmt::format("try {}{}", below, also)});
-}
-
-void refuse_shares(const Choice<int>& degree, const Study& study, int largest, std::string_view what)
-{
-    if (degree.value > 1 && !study.workload.mixture()) {
-        degree.fail({"needs experts", "the workload has none", "write 1, or remove the axis"});
-    }
-    if (degree.value > 1 && largest % degree.value != 0) {
-        degree.fail({fmt::format("does not divide the {} {}", largest, what), "all GPUs hold equal shares",
-                     fmt::format("write a divisor of {}", largest)});
-    }
-}
-
-void refuse_ep(const Choice<int>& ep, const Study& study)
-{
-    const auto* experts = study.workload.find<ExpertsBlock>();
-    refuse_shares(ep, study, experts != nullptr ? experts->count : ep.value, "experts");
-}
-
-void refuse_etp(const Choice<int>& etp, const Study& study)
-{
-    const auto* experts = study.workload.find<ExpertsBlock>();
-    refuse_shares(etp, study, experts != nullptr ? experts->inner : etp.value, "columns of an expert");
-}
-
-void refuse_recomputed(const Choice<int>& layers, const Study& study)
-{
-    if (layers.value >= study.workload.layers()) {
-        layers.fail({"is not less than the number of layers", fmt::format("the workload has {}", study.workload.layers()),
-                     "write 0 for all layers, or a smaller number"});
-    }
-}
-
-void refuse_spares(const Choice<int>& spares, const Study& study) { read_spare_nodes(spares.place, study.cluster); }
-
-void refuse_offload(const Choice<Offload>& offload, const Study& study)
-{
-    const Accelerator& gpu = study.cluster.accelerator;
-    if (offload.value != Offload::none && (gpu.host_link.si <= 0.0 || gpu.host_memory_bandwidth.si <= 0.0)) {
-        offload.fail({"is not possible", fmt::format("{} has no host_link or no host_memory_bandwidth", gpu.name),
-                      "give both in accelerator_override, or write [\"none\"]"});
-    }
-}
-
-void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
-{
-    if (crossing.value != Crossing::by_order && study.cluster.building_gpus() == 0) {
-        crossing.fail({"does not apply", "no tier has an `aggregate`, so the cluster is one building",
-                       "give the tier between buildings an aggregate, or remove the axis"});
-    }
-}
-
-void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
-{
-    if (!study.cluster.nodes_listed()) {
-        order.fail({"needs known slow nodes", "[cluster] lists none",
-                    "give slow_nodes = [{ node = 3, factor = 1.2 }] in [cluster], or remove the axis"});
-    }
-}
-
+/// Refuses a value that fits no plan of any of the networks.
 template <class T>
-using Refusal = void (*)(const Choice<T>&, const Study&);
-
-/// The refusal that belongs to an axis.
-template <class T>
-Refusal<T> refusal_of(std::vector<T> SpaceSettings::*axis,
-                      std::initializer_list<std::pair<std::vector<T> SpaceSettings::*, Refusal<T>>> rows)
+void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Networks& networks)
 {
-    for (const auto& [of, refusal] : rows) {
-        if (of == axis) {
-            return refusal;
-        }
+    if (axis.choice == nullptr) {
+        return;  // not an axis of plans
     }
-    return nullptr;
-}
-
-Refusal<int> refusal_for(const PlanAxis<int>& axis)
-{
-    using S = SpaceSettings;
-    return refusal_of<int>(axis.values, {{&S::gpus, refuse_gpus},
-                                         {&S::tp, refuse_tp},
-                                         {&S::ep, refuse_ep},
-                                         {&S::etp, refuse_etp},
-                                         {&S::recomputed_layers, refuse_recomputed},
-                                         {&S::spares, refuse_spares}});
-}
-Refusal<Offload> refusal_for(const PlanAxis<Offload>&) { return refuse_offload; }
-Refusal<Crossing> refusal_for(const PlanAxis<Crossing>&) { return refuse_crossing; }
-Refusal<NodeOrder> refusal_for(const PlanAxis<NodeOrder>&) { return refuse_node_order; }
-template <class T>
-Refusal<T> refusal_for(const PlanAxis<T>&)
-{
-    return nullptr;
-}
-
-/// Refuses what suits none of the networks.
-template <class T>
-void refuse_of_all(Refusal<T> refuse, const Choice<T>& choice, const Networks& networks)
-{
-    std::optional<InputError> first;
+    ParallelPlan plan;
+    plan.*(axis.choice) = choice.value;
+    std::optional<ValueProblem> first;
     for (const Workload* network : networks.all) {
-        try {
-            return refuse(choice, {*network, networks.cluster});
-        } catch (const InputError& refusal) {
-            first = first.value_or(refusal);
+        auto problem = value_problem(plan, *network, networks.cluster);
+        if (!problem) {
+            return;
         }
+        first = first ? std::move(first) : std::move(problem);
     }
-    throw *first;
+    choice.fail({"is infeasible", first->infeasible.text(), first->remedy});
 }
 
 template <class T>
 void read_axis(const Value& value, const PlanAxis<T>& axis, const Networks& networks, SpaceSettings& space)
 {
     const std::vector<Choice<T>> choices = read_choices(value, axis);
-    if (const Refusal<T> refuse = refusal_for(axis)) {
-        for (const Choice<T>& choice : choices) {
-            refuse_of_all(refuse, choice, networks);
-        }
+    for (const Choice<T>& choice : choices) {
+        refuse_value(choice, axis, networks);
     }
     space.*(axis.values) = values_of(choices);
+}
+
+/// The GPUs of the plans, on the cluster.
+void read_gpus(const Value& value, const Cluster& cluster, SpaceSettings& space)
+{
+    const std::vector<Choice<int>> choices = read_choices(value, gpus_axis);
+    for (const Choice<int>& gpus : choices) {
+        if (gpus.value > cluster.gpus) {
+            gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", cluster.gpus),
+                       fmt::format("write {} or less", cluster.gpus)});
+        }
+    }
+    space.gpus = values_of(choices);
 }
 
 // What the schema says of an axis.
@@ -441,8 +329,8 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
     return workload;
 }
 
-/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware parameters' values
-/// are of hardware.
+/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware
+/// parameters' values are of hardware.
 void read_networks(Table& table, Scenario& scenario)
 {
     const std::vector<Workload> own = std::exchange(scenario.workloads, {});
@@ -583,7 +471,7 @@ void read_space(Table table, Scenario& scenario)
     read_networks(table, scenario);
     const Networks networks{prismopt::networks(scenario), scenario.cluster};
     SpaceSettings& space = scenario.space;
-    read_axis(table.at(gpus_axis.name, "gpus = [2048, 4096]"), gpus_axis, networks, space);
+    read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario.cluster, space);
     for_each_axis([&](const auto& axis) {
         if (const auto value = table.find(axis.name)) {
             read_axis(*value, axis, networks, space);

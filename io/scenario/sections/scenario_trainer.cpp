@@ -1,7 +1,7 @@
 #include "io/scenario/sections/scenario_trainer.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/trainers/trainer.hpp"
 
 #include <fmt/format.h>
 

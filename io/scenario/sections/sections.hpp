@@ -1,7 +1,7 @@
 #pragma once
 
-/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries serve both
-/// the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
+/// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries
+/// serve both the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
 
 #include "io/scenario/scenario.hpp"
 #include "io/toml/fields.hpp"
@@ -60,8 +60,6 @@ Cluster read_cluster(Table table);
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.
 inline constexpr const char* usual_power = "us-hyperscale";
-/// Number of spare nodes, less than the number of nodes of the cluster.
-int read_spare_nodes(const Value& value, const Cluster& cluster);
 Reliability read_reliability(Table table, const Cluster& cluster);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);

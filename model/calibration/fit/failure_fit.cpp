@@ -1,5 +1,6 @@
 #include "model/calibration/fit/failure_fit.hpp"
 
+#include "model/base/units.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -10,9 +11,11 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
-constexpr double day_s = 86'400.0;
+constexpr double day_s = (1_day).si;
 
 CauseFit fit_cause(const std::string& name, const std::vector<Outage>& outages, const Watch& watch)
 {

@@ -140,16 +140,16 @@ FamilyFit fit_family(const FamilyRecipe& recipe, const FittedFamily& fitted, con
     return fit;
 }
 
-/// How far off the far tail is: the logarithms of how many times the values' part the distribution has there, and of how many times their
-/// cv.
+/// How far off the far tail is: the logarithms of how many times the values' part the distribution has there, and of how many
+/// times their cv.
 double tail_error(const FamilyFit& fit)
 {
     constexpr double least = 1e-300;
     return std::abs(std::log(std::max(least, fit.beyond) / beyond)) + std::abs(std::log(std::max(least, fit.spread)));
 }
 
-/// Whether the family is right about what is rare: the tenth longest value, and, past all values, a variance that is theirs. A tail
-/// that reaches to the cap may be right at the tenth longest, and several times as wide.
+/// Whether the family is right about what is rare: the tenth longest value, and, past all values, a variance that is theirs. A
+/// tail that reaches to the cap may be right at the tenth longest, and several times as wide.
 bool tail_holds(const FamilyFit& fit, std::size_t values)
 {
     return far_tail_holds(fit.beyond, values) && spread_holds(fit.spread, values);

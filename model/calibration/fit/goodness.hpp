@@ -42,7 +42,7 @@ Otsu otsu(std::vector<double> values);
 std::size_t steady_from(std::span<const double> series);
 
 /// Relative change from the first to the last of a series, by Sen's slope, and whether it is significant: Mann and Kendall's test
-/// at one in a thousand, its variance multiplied by the correlation length of the series. Kendall, Rank Correlation Methods (1948).
+/// at one in a thousand, its variance times the correlation length of the series. Kendall, Rank Correlation Methods (1948).
 struct Trend {
     double change = 0.0;
     bool present = false;

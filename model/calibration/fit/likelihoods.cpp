@@ -126,8 +126,8 @@ Fit fit_gamma(Values values)
                         [of = *fit](double x) { return of.log_density(x); }};
 }
 
-/// The shift maximises the likelihood of the gamma distribution above it. It stays below the least value by a hundredth of the median's
-/// distance: nearer, the likelihood of shapes below one grows without end.
+/// The shift maximises the likelihood of the gamma distribution above it. It stays below the least value by a hundredth of the
+/// median's distance: nearer, the likelihood of shapes below one grows without end.
 Fit fit_shifted_gamma(Values values)
 {
     const double least = *std::min_element(values.begin(), values.end());
@@ -366,8 +366,8 @@ Fit fit_pareto_tail(Values values) { return fit_tail_up_to(1.9, values); }
 /// From a shape of one on a tail has no mean, and the cap alone says how long a draw is.
 Fit fit_tail_with_mean(Values values) { return fit_tail_up_to(0.9, values); }
 
-/// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started at
-/// Otsu's threshold.
+/// Two lognormal modes, by expectation and maximisation (Dempster, Laird, Rubin, J. R. Statist. Soc. B 39 (1977) 1-38), started
+/// at Otsu's threshold.
 Fit fit_mixture(Values values)
 {
     constexpr double least_values = 5.0;  // of a mode

@@ -23,8 +23,8 @@ struct GpuRun {
 /// Calibrates "gpu" and "node" from the benchmark with the most GPUs.
 ///
 /// "gpu": medians of the GPUs over their median. If nodes differ significantly (Kruskal and Wallis, 1 %), "node" is fitted to
-/// the means of nodes, and "gpu" is relative to the mean of its node. The scatter of runs about the median of their GPU carries no
-/// information about kernels, of which a run has millions: residual.gemm stays that of the profile. A GPU name that occurs on
+/// the means of nodes, and "gpu" is relative to the mean of its node. The scatter of runs about the median of their GPU carries
+/// no information about kernels, of which a run has millions: residual.gemm stays that of the profile. A GPU name that occurs on
 /// several nodes ("0" to "7") means one GPU of each. Slow GPUs and nodes are listed by name; implausibly fast GPUs, a sign of
 /// values that are not times, in the notes.
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source);

@@ -28,8 +28,8 @@ Partition blocks_of(const std::vector<std::int64_t>& steps, std::size_t count)
     return result;
 }
 
-/// The part of the means of an effect that is the effect's own: the rest is noise of what is averaged. None where the component may
-/// as well be zero.
+/// The part of the means of an effect that is the effect's own: the rest is noise of what is averaged. None where the component
+/// may as well be zero.
 double shrinkage(const Component& component, const std::vector<double>& means)
 {
     const double seen = variance_of(means);
@@ -143,9 +143,9 @@ private:
         }
     }
 
-    /// The analysis of variance of a job. A microbatch is told by how it differs from the others of its replica in the step; a stage in
-    /// one step by how it differs from the replica's other stages, less what it always does; where there is but one stage, or one
-    /// microbatch, by how the replica differs from the others in the step.
+    /// The analysis of variance of a job. A microbatch is told by how it differs from the others of its replica in the step; a
+    /// stage in one step by how it differs from the replica's other stages, less what it always does; where there is but one
+    /// stage, or one microbatch, by how the replica differs from the others in the step.
     ComponentModel component_model(const Partition& cells) const
     {
         enum Index { one, cell, stage, replica, worker, step, replica_step, stage_step, microbatch, each };
@@ -255,8 +255,8 @@ private:
         }
     }
 
-    /// Whether microbatches of a replica, or of one of its stages, are alike in a step: whether their means vary more than they do by
-    /// themselves.
+    /// Whether microbatches of a replica, or of one of its stages, are alike in a step: whether their means vary more than they
+    /// do by themselves.
     bool together(const Partition& groups) const
     {
         const Partition members = both(groups, partition_by(microbatch_));
@@ -278,8 +278,8 @@ private:
         return freedom_within < 1.0 || significant(between / freedom, within / freedom_within, freedom, freedom_within);
     }
 
-    /// Stretches the group means to a variance. What was taken as the effect of a step took part of them with it: with few replicas the
-    /// mean of a step follows each.
+    /// Stretches the group means to a variance. What was taken as the effect of a step took part of them with it: with few
+    /// replicas the mean of a step follows each.
     void widen(const Partition& parts, double variance)
     {
         const std::vector<double> means = part_means(parts, y_);

@@ -3,7 +3,7 @@
 /// Distribution of a job's step time from its traces: measured durations are resampled and run through the step's graph.
 /// docs/methods/calibration.md.
 
-#include "model/calibration/fit/variance_components.hpp"
+#include "model/calibration/gpus/variance_components.hpp"
 #include "model/calibration/trace/step_graph.hpp"
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace prismopt {
 ///
 /// Effects are shrunk to their estimated variance, because a mean of few noisy values has additional variance. The residuals of a
 /// microbatch are resampled together, because a long sequence is long in each stage, forward and backward; so are those of all
-/// microbatches of a replica in a step, if they are significantly correlated, for example because a stage is slow for all of them.
+/// microbatches of a replica in a step, if they are significantly correlated, as when a stage is slow for all of them.
 struct ComputeParts {
     std::vector<int> slots;    // compute operations with a microbatch, of the graph
     std::vector<float> place;  // [slot] mean and worker's effect

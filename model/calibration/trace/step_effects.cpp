@@ -1,7 +1,7 @@
 #include "model/calibration/trace/step_effects.hpp"
 
-#include "model/calibration/fit/effect_spread.hpp"
 #include "model/calibration/fit/goodness.hpp"
+#include "model/calibration/gpus/effect_spread.hpp"
 
 #include <boost/math/distributions/chi_squared.hpp>
 

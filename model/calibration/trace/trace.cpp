@@ -222,8 +222,8 @@ std::string milliseconds(double low_s, double high_s)
     return text;
 }
 
-/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job that
-/// was changed between.
+/// Steps after a jump in their numbers that take altogether other times than those before: two jobs one after the other, or a job
+/// that was changed between.
 std::vector<TraceProblem> seams(const Trace& trace)
 {
     constexpr std::int32_t jump = 10;    // times the usual distance of steps

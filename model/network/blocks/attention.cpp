@@ -71,8 +71,8 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
     return in_modules(branch(stream, inside), {Module::attn});
 }
 
-/// The first step of each projection is whole on a share of the tokens, and what it makes is gathered; the position's part of keys, which
-/// all heads share, has no norm.
+/// The first step of each projection is whole on a share of the tokens, and what it makes is gathered; the position's part of
+/// keys, which all heads share, has no norm.
 Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
 {
     const double h = stream.hidden;

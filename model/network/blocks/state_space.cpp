@@ -49,8 +49,8 @@ Block operators_of(const Mamba2Block& b, const ResidualStream& stream)
         {Module::mamba});
 }
 
-/// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated norm of each head, output
-/// (fla-org/flash-linear-attention, layers/gated_deltanet.py). Two weights a head: A and the bias of the decay.
+/// Projections to queries, keys, values, gate, decay and step, convolution of the first three, scan, gated norm of each head,
+/// output (fla-org/flash-linear-attention, layers/gated_deltanet.py). Two weights a head: A and the bias of the decay.
 Block operators_of(const GatedDeltaBlock& b, const ResidualStream& stream)
 {
     const Scan scan{.rule = b.by_channel ? Scan::Rule::delta_by_channel : Scan::Rule::delta,

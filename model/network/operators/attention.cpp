@@ -6,25 +6,26 @@ namespace prismopt {
 
 namespace {
 
-// The fused backward pass computes the scores again: five products for the forward pass's two (Dao, arXiv 2307.08691, section 4.1).
+// The fused backward pass computes the scores again: five products for the forward pass's two (Dao, arXiv 2307.08691, section
+// 4.1).
 constexpr double fused_backward = 2.5;
-// Plain attention, bytes per score: product writes (2), masked softmax reads and writes (4), dropout reads, writes and stores its mask
-// (5), second product reads (2).
+// Plain attention, bytes per score: product writes (2), masked softmax reads and writes (4), dropout reads, writes and stores its
+// mask (5), second product reads (2).
 constexpr double plain_scores_forward = 13.0;
-// Backward: gradient of the second product writes (2) and reads probabilities (2), dropout (2 + 1 + 2), softmax reads two and writes
-// one (6), gradients of the first product read twice (4).
+// Backward: gradient of the second product writes (2) and reads probabilities (2), dropout (2 + 1 + 2), softmax reads two and
+// writes one (6), gradients of the first product read twice (4).
 constexpr double plain_scores_backward = 19.0;
 // Kept of a score without recompute: softmax output, dropout mask, dropout output (Korthikanti et al., eq. 1: 5as^2b).
 constexpr double plain_scores_kept = 5.0;
-// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the mask, the softmax, and casts to
-// 32 bits and back are kernels of their own (megatron/model/fused_softmax.py, is_kernel_available).
+// Megatron-LM's fused softmax needs a multiple of this of (heads on a member) x (sequences); else the mask, the softmax, and
+// casts to 32 bits and back are kernels of their own (megatron/model/fused_softmax.py, is_kernel_available).
 constexpr int fused_softmax_matrices = 4;
 // Beyond the traffic above, bytes a score: cast to 32 bits (6), mask (8), softmax (8), cast back (6) in place of 4.
 constexpr double unfused_softmax_forward = 24.0;
 constexpr double unfused_softmax_backward = 22.0;  // casts (6 + 6), softmax (12), mask (4) in place of 6
 constexpr double unfused_softmax_kernels = 6.0;
-// Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge falls inside one, and its
-// diagonal in another.
+// Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge falls inside one,
+// and its diagonal in another.
 constexpr double tile = 128.0;
 
 }  // namespace

@@ -30,8 +30,8 @@ void leave(bool alone, const Extent& e, double columns, Beside beside, double ro
     }
 }
 
-/// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its data (Wang et al., ASPLOS 2023).
-/// Not at the vocabulary's products.
+/// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its data (Wang et al., ASPLOS
+/// 2023). Not at the vocabulary's products.
 bool in_rounds(const Extent& e, bool wide) { return e.shape.tp_overlap && !wide; }
 
 }  // namespace

@@ -16,10 +16,11 @@ constexpr double backward_traffic = 3.0;
 
 double Scan::chunk_of(const Extent& e) const { return std::min(chunk, e.sequence); }
 
-/// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states of chunks and what they give, 2 d N
-/// each; inside a chunk C B' for each group, 2 g Q N, and its causal half times x, d Q. d: heads * size, N: state, Q: chunk.
-/// Delta rule (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the state, 6 k v; inside a
-/// chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A decay by channel has two triangular matrices in place of one.
+/// State space, by product (Dao and Gu, listing 1; state-spaces/mamba, ops/triton/ssd_*.py): states of chunks and what they give,
+/// 2 d N each; inside a chunk C B' for each group, 2 g Q N, and its causal half times x, d Q. d: heads * size, N: state, Q:
+/// chunk. Delta rule (fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py), by head: three products with the state, 6 k
+/// v; inside a chunk of C tokens C (6 k + 4 v), and C^2 for the triangular inverse. A decay by channel has two triangular
+/// matrices in place of one.
 Scan::Work Scan::once(const Extent& e) const
 {
     const double d = heads * size;
@@ -86,8 +87,9 @@ void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) cons
     exchange_heads(e, calls);
 }
 
-/// Its result; a state space computes its inputs again from those of the convolution before it, and keeps the gates' and steps' inputs
-/// (mamba_ssm, MambaSplitConv1dScanCombinedFn). The delta rule keeps queries and keys of each head, values, decays, and a triangle.
+/// Its result; a state space computes its inputs again from those of the convolution before it, and keeps the gates' and steps'
+/// inputs (mamba_ssm, MambaSplitConv1dScanCombinedFn). The delta rule keeps queries and keys of each head, values, decays, and a
+/// triangle.
 Kept Scan::kept(const Extent& e) const
 {
     const double d = heads * size;

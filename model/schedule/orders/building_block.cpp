@@ -19,8 +19,8 @@ struct Block {
     int input_0;
 };
 
-/// Weight gradients go to the two slots that the others leave free; then all tasks run in the order of their slots, each as soon as
-/// it can.
+/// Weight gradients go to the two slots that the others leave free; then all tasks run in the order of their slots, each as soon
+/// as it can.
 std::vector<Task> repeated(const Block& block, int count)
 {
     std::array<bool, period> taken{};

@@ -44,8 +44,8 @@ std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
         [](int k) { return task(Pass::backward, 0, k); });
 }
 
-/// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p. Groups of N instead, the
-/// last one shorter: Llama 3 (arXiv 2407.21783), section 3.3.2.
+/// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p. Groups of N instead,
+/// the last one shorter: Llama 3 (arXiv 2407.21783), section 3.3.2.
 std::vector<Task> interleaved(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;

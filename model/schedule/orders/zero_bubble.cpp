@@ -43,8 +43,8 @@ std::vector<Task> zb_h2(const ScheduleShape& shape, int stage)
     return delayed_weights(shape.microbatches, 2 * (shape.stages - stage - 1), 2 * stage);
 }
 
-/// Section 6 and appendix; counts of its phases as PyTorch's ScheduleZBVZeroBubble has them: 2(p-s)-1 forwards of the first chunk,
-/// s pairs of forwards of both, p-s rounds in the second chunk; then rounds in both; weight gradients last.
+/// Section 6 and appendix; counts of its phases as PyTorch's ScheduleZBVZeroBubble has them: 2(p-s)-1 forwards of the first
+/// chunk, s pairs of forwards of both, p-s rounds in the second chunk; then rounds in both; weight gradients last.
 std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
 {
     const int p = shape.stages;
@@ -105,7 +105,8 @@ std::vector<Task> zb_v(const ScheduleShape& shape, int stage)
     return order;
 }
 
-/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all stages come to the steady part.
+/// Qi et al., arXiv 2401.10241, table 2; where weights take no longer than what they fill, and all stages come to the steady
+/// part.
 Bubble zb_h1_bubble(const ScheduleShape& s, const StageTimes& t)
 {
     const bool known = s.microbatches >= 2 * s.stages && t.weight_gradient <= std::min(t.forward, t.input_gradient);

@@ -13,9 +13,9 @@
 
 namespace prismopt {
 
-/// Returns the contiguous split that minimises the time of the busiest pipeline stage (all its chunks, forward and backward passes
-/// of one microbatch), among the splits that fit into `capacity`. If none fits, ignores memory. Embedding and head are divided with
-/// the layers, and each chunk has at least one layer, embedding or head.
+/// Returns the contiguous split that minimises the time of the busiest pipeline stage (all its chunks, forward and backward
+/// passes of one microbatch), among the splits that fit into `capacity`. If none fits, ignores memory. Embedding and head are
+/// divided with the layers, and each chunk has at least one layer, embedding or head.
 ///
 /// One chunk per stage: optimal up to rounding (1e-7 of a stage). Several chunks per stage: no worse than the splits `layers` and
 /// `slots`, but not always optimal.

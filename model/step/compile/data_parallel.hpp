@@ -22,8 +22,8 @@ struct ExchangeTime {
 ///
 /// With overlap a chunk's gradients leave in buckets of one layer during its last backward pass, and its parameters arrive in
 /// buckets during its first forward pass (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's distributed
-/// optimizer). How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do both
-/// inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
+/// optimizer). How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do
+/// both inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
     DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,

@@ -36,8 +36,8 @@ DurationDistribution with_shape(const ComposedDuration& duration, ExecutionGraph
 }
 
 /// Megatron-LM without overlapped messages (forward_backward_pipelining_with_interleaving): a stage sends what a forward and a
-/// backward gave, and receives what the next two need, in one exchange, and does nothing else meanwhile. So an op holds its stage for
-/// half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
+/// backward gave, and receives what the next two need, in one exchange, and does nothing else meanwhile. So an op holds its stage
+/// for half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
 bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
 {
     return plan.schedule == Schedule::interleaved && cluster.stack.waits_for_chunks;
@@ -235,8 +235,8 @@ private:
         return busy;
     }
 
-    /// Where a circuit takes longer than the busiest stage works on a microbatch, that stage can have one only so often: its forward
-    /// passes are longer by the rest.
+    /// Where a circuit takes longer than the busiest stage works on a microbatch, that stage can have one only so often: its
+    /// forward passes are longer by the rest.
     void hold_for_circuits()
     {
         if (!graph_.placement.stages_cross()) {

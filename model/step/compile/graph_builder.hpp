@@ -22,8 +22,8 @@ ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Progr
 /// Returns the barriers inside a replica alone.
 inline BarrierWidths inside_replica(const BarrierWidths& widths) { return {widths.tensor, widths.context}; }
 
-/// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that wait for each other inside
-/// ops wait longer still.
+/// Adds the mean waiting of the members of a replica for each other to the means of compute. Replicas that wait for each other
+/// inside ops wait longer still.
 void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph);
 
 /// Composes the distributions of the graph's durations.

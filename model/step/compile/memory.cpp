@@ -104,8 +104,8 @@ struct OfChunks {
     }
 };
 
-/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more warm-up
-/// pass): of the chunk that keeps most.
+/// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more
+/// warm-up pass): of the chunk that keeps most.
 double kept_beside(const ParallelPlan& plan, double most)
 {
     return plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::microbatches ? most : 0.0;

@@ -46,8 +46,8 @@ struct Activations {
     bool operator==(const Activations&) const = default;
 };
 
-/// Largest sums of activations over a schedule. Remembers the last few, which many plans have in common: they do not depend on sharding,
-/// overlaps and the order of dimensions. All programs of one shape must be equal.
+/// Largest sums of activations over a schedule. Remembers the last few, which many plans have in common: they do not depend on
+/// sharding, overlaps and the order of dimensions. All programs of one shape must be equal.
 class ActivationPeaks {
 public:
     /// Returns the largest sum of what is kept, in bytes by stage. `kept`: [stage * v + chunk].

@@ -47,8 +47,8 @@ struct Setting {
     std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
-/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of compute
-/// contain the waiting inside tensor-parallel groups, as those of draws do.
+/// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of
+/// compute contain the waiting inside tensor-parallel groups, as those of draws do.
 enum class CompileFor { noise_free_step, bounds, sampling };
 
 /// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
@@ -70,9 +70,9 @@ public:
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
     /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
-    /// dimensions, in seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and the
-    /// optimizer. Nothing if it is not known: with balanced splits and known nodes. The plan need not be feasible. `paths`: of the plan's
-    /// schedule.
+    /// dimensions, in seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and
+    /// the optimizer. Nothing if it is not known: with balanced splits and known nodes. The plan need not be feasible. `paths`:
+    /// of the plan's schedule.
     std::optional<double> least_step(const ParallelPlan& plan, const ProgramPaths& paths);
 
     const Setting& setting() const { return setting_; }

@@ -59,7 +59,8 @@ double mean_time(ChainDistributions& chains, std::span<const ChunkPass> passes, 
     return sum;
 }
 
-/// From `at_one` at n = 1, the octave's start, to `at_two`, along log2(n): t + bend t (1 - t), exact at both ends and in the middle.
+/// From `at_one` at n = 1, the octave's start, to `at_two`, along log2(n): t + bend t (1 - t), exact at both ends and in the
+/// middle.
 void set_octave(PolynomialPieces<2>& pieces, std::size_t octave, double at_one, double at_two)
 {
     constexpr double bend = 4.0 * (0.5849625007211562 - 0.5);  // log2(1.5)

@@ -2,8 +2,8 @@
 
 /// Compute factor of a set of coupled replicas whose members differ (FSDP, expert groups that span replicas).
 ///
-/// The op's distribution is composed for a set of c equal members (chain_distribution.hpp). Members with factors X_r (persistent, stage
-/// and microbatch factors) get the factor of n equal members of factor Y:
+/// The op's distribution is composed for a set of c equal members (chain_distribution.hpp). Members with factors X_r (persistent,
+/// stage and microbatch factors) get the factor of n equal members of factor Y:
 ///
 ///     factor = Y mu(tp n) / mu(tp c),   Y = (P2 / P1)^(1/k),   n = P1^2 / P2,   P1 = sum_r X_r^k,   P2 = sum_r X_r^2k
 ///
@@ -36,8 +36,8 @@ struct CoupledDistribution {
     PolynomialPieces<2> waiting;
 };
 
-/// Returns the parameters for sets of widths.replicas() members. `passes`: typical passes over a microbatch; the members synchronise
-/// as given by `widths`.
+/// Returns the parameters for sets of widths.replicas() members. `passes`: typical passes over a microbatch; the members
+/// synchronise as given by `widths`.
 CoupledDistribution coupled_distribution(ChainDistributions& chains, std::span<const ChunkPass> passes,
                                          const BarrierWidths& widths);
 

@@ -156,7 +156,8 @@ std::vector<Task> one_forward_one_gradient(int microbatches, int ahead)
     return order;
 }
 
-/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a share for the weight gradient.
+/// Calls visit(task, activations held from its start on) for a rank's tasks. An input gradient leaves a share for the weight
+/// gradient.
 template <class Visit>
 void for_each_held(const std::vector<Task>& order, double for_weights, Visit&& visit)
 {

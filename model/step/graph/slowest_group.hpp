@@ -57,8 +57,8 @@ struct LeastStep {
     std::vector<double> quantiles_s;  // in the order of their probabilities
 };
 
-/// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay, in all replicas. All zero if
-/// groups do not vary or the factors of nodes are known.
+/// Returns lower bounds of the mean step of a fleet, from the slowest of the groups in which the paths stay, in all replicas. All
+/// zero if groups do not vary or the factors of nodes are known.
 LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
                                std::span<const double> probabilities);
 

@@ -90,8 +90,8 @@ private:
         add({part / graph_.chunks(), TimelineStream::exchange, Activity::reduction, part % graph_.chunks(), -1, start, end});
     }
 
-    /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its beginning,
-    /// where the stage waits, as that of the step before.
+    /// Steps follow each other while stages are still at work: what a stage does after the step's length is shown at its
+    /// beginning, where the stage waits, as that of the step before.
     void repeat_after(double step_s)
     {
         std::vector<double> before(graph_.stages(), 0.0);

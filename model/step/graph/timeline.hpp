@@ -26,8 +26,8 @@ struct TimelineEvent {
 };
 
 /// Returns the events of the noise-free step, by stage, and in time on each stream; events that take no time are omitted. A pair
-/// shows the microbatch of its backward pass. Overlapping transfers are shown as if each had its own link. With post-validation, events of
-/// a stage after the end of the step are shown at its beginning, as events of the previous step; an event may be split in two there.
+/// shows the microbatch of its backward pass. Overlapping transfers are shown as if each had its own link. With post-validation,
+/// events of a stage after the end of the step are shown at its beginning, as of the previous step; one may be split in two.
 std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph);
 
 /// Returns the events of one draw of sample_steps(), with its random numbers, for the last simulated replica. They end with that

@@ -8,8 +8,8 @@
 /// simulated, this is brute force. Replicas that are coupled inside ops (model/plan/coupling.hpp) run in lockstep and
 /// count as one replica here.
 ///
-/// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split). The site, per-step, stage and
-/// microbatch factors are stratified over the 64 fleets of a block (Latin hypercube); all other draws are independent.
+/// Draws are made once for all plans whose ops have the same keys (schedule, p, m, v and layer split). The site, per-step, stage
+/// and microbatch factors are stratified over the 64 fleets of a block (Latin hypercube); all other draws are independent.
 
 #include "model/base/random.hpp"
 #include "model/distribution/noise_tables.hpp"

@@ -125,22 +125,17 @@ std::string report(const Scenario& scenario, int ranks, const Coordination& smal
 {
     const SchedulerCosts costs{small.service_s, small.latency_s};
     std::string text = fmt::format(
-        "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. Where "
-        "other "
-        "programs ran beside it, times and their variation are upper bounds.\n\n"
-        "Coordinator, {} ranks on shared memory: {:.1f} us of rank 0 an item that travels, {:.0f} a second; {:.1f} us with 1 kB "
-        "each way. "
-        "A message takes {:.1f} us.\n\n"
+        "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. What is measured "
+        "and "
+        "what simulated: [docs/methods/result-pages.md](../docs/methods/result-pages.md#scalingmd).\n\n"
+        "Coordinator, {} ranks on shared memory: {:.1f} us of rank 0 per work item, {:.0f} per second; {:.1f} us with 1 kB each "
+        "way. A message takes {:.1f} us.\n\n"
         "Items of the study: {} sweep ranges of {:.2f} ms in the mean (coefficient of variation {:.2f}), {} draw blocks of "
-        "{:.2f} ms "
-        "({:.2f}).\n\n"
-        "Simulated: 200 draw blocks a worker of these measured times in the order they came, {:.1f} us of the coordinator an "
-        "item, {:.1f} "
-        "us a message, two items in flight a worker. Not simulated: waiting of the strategy between its requests.\n\n"
+        "{:.2f} ms ({:.2f}).\n\n"
         "| ranks | idle share of the workers | coordinator busy | efficiency of all ranks |\n|---|---|---|---|\n",
         scenario.path, ranks, std::thread::hardware_concurrency(), ranks, 1e6 * small.service_s, 1.0 / small.service_s,
         1e6 * large_s, 1e6 * small.latency_s, items.sweep_s.size(), 1e3 * mean(items.sweep_s), variation(items.sweep_s),
-        items.draw_s.size(), 1e3 * mean(items.draw_s), variation(items.draw_s), 1e6 * costs.service_s, 1e6 * costs.latency_s);
+        items.draw_s.size(), 1e3 * mean(items.draw_s), variation(items.draw_s));
     std::string plot;
     for (std::size_t team = 16; team <= 4096; team *= 2) {
         const std::size_t workers = team - 1;

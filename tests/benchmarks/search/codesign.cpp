@@ -3,7 +3,7 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
-#include "optimizer/study/codesign.hpp"
+#include "optimizer/loop/codesign.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "search/ranking.hpp"
 #include "search/strategies/nlopt_search.hpp"
@@ -25,7 +25,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 /// A step of `fixed` seconds and two parts that a faster clock x and a wider link y shorten, each speed at its price:
 /// T = fixed + work / x + bytes / y, price = base + a x + b y. For what is spent on speed, s = a x + b y, the least time is
-/// fixed + k^2 / s with k = sqrt(a work) + sqrt(b bytes), by Cauchy and Schwarz, at a x / sqrt(a work) = b y / sqrt(b bytes) = s / k.
+/// fixed + k^2 / s with k = sqrt(a work) + sqrt(b bytes), by Cauchy and Schwarz, at a x / sqrt(a work) = b y / sqrt(b bytes) = s
+/// / k.
 struct Tradeoff {
     double fixed = 1.0, work = 3.0, bytes = 5.0;
     double base = 2.0, a = 0.05, b = 0.02;
@@ -57,10 +58,9 @@ std::string known_optimum()
     const std::vector<double> start = box.low;
 
     std::string text = fmt::format(
-        "### A known optimum\n\nA step of {} + {} / x + {} / y seconds at a price of {} + {} x + {} y: closed forms for the "
-        "cheapest run (time times price: {:.6f} at x = {:.4f}, y = {:.4f}) and for the whole front of time and price. Of the "
-        "front, {} directions; the excess is that of a point's time above the least time at its price. 200 evaluations a "
-        "tuning at most.\n\n"
+        "### A known optimum\n\nA step of {} + {} / x + {} / y seconds at a price of {} + {} x + {} y. The cheapest run, time "
+        "times "
+        "price: {:.6f} at x = {:.4f}, y = {:.4f}. {} directions of the front, at most 200 evaluations per tuning.\n\n"
         "| method | cheapest run | x, y | evaluations | largest excess along the front | evaluations "
         "|\n|---|---|---|---|---|---|\n",
         problem.fixed, problem.work, problem.bytes, problem.base, problem.a, problem.b, least, best[0], best[1], 12);
@@ -191,11 +191,8 @@ std::string domain_size()
     const HypervolumeShare share(of_fine.values, true);
     std::string text = fmt::format(
         "### Which NVLink domain size and inter-node bandwidth for Llama 3 405B under a price\n\n`{}`: GPUs with their share of "
-        "the network at most {:.2f} USD an hour; p99 training time and cost. Beside the levels of the scenario and the hardware "
-        "that strategy nlopt adds to them, a grid of {} bandwidths; each searched by the exact strategy with the same draws. "
-        "Hypervolume: as above, in the box of the fine grid's front, which is no upper limit: tuned hardware parameters may lie "
-        "between its "
-        "levels. The tuning took {} evaluations of {:.2f} ms.\n\n"
+        "the network at most {:.2f} USD an hour; p99 training time and cost. The fine grid has {} bandwidths. The tuning took {} "
+        "evaluations of {:.2f} ms.\n\n"
         "| hardware | kinds | combinations of values | feasible | drawn | front | hypervolume | time "
         "|\n|---|---|---|---|---|---|---|---|\n",
         file, coarse.search.gpu_price_limit.si * 3600.0, fine_levels, grouped(found.evaluations),

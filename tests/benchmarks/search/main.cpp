@@ -10,6 +10,7 @@
 #include "search/strategies/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -152,12 +153,7 @@ constexpr const char* contest_head = "| search | evaluations to 99 % | to 99.9 %
 std::string real_spaces()
 {
     std::string text =
-        "## Real spaces\n\nEvery feasible plan was drawn at every rung; the front of these values is the truth. An evaluation is "
-        "a "
-        "distinct feasible plan that a search has drawn; pagmo's infeasible and repeated calls are not counted. Hypervolume: "
-        "logarithms "
-        "of the objectives in the box from ideal to nadir of the true front, reference 1.1. Medians of " +
-        std::to_string(seeds) + " seeds; at most " + grouped(most_calls) + " calls.\n\n";
+        "## Real spaces\n\nMedians of " + std::to_string(seeds) + " seeds; at most " + grouped(most_calls) + " calls.\n\n";
     for (const std::string& file : {shipped + "small.toml", here + "gpt-22b.toml", here + "llama2-7b.toml"}) {
         const auto start = std::chrono::steady_clock::now();
         const TableProblem table(file, read_scenario(file).search.rungs);
@@ -188,10 +184,7 @@ struct Textbook {
 
 std::string textbook_problems()
 {
-    std::string text =
-        "## Textbook problems\n\nVariables on a grid, no bounds: what remains are the operators. The truth is the front of the "
-        "grid. With three objectives the comparison to look at is that of nsga3, which `auto` chooses there. Medians of " +
-        std::to_string(seeds) + " seeds.\n\n";
+    std::string text = "## Textbook problems\n\nMedians of " + std::to_string(seeds) + " seeds.\n\n";
     const auto of_zdt = [](int number) { return [number](std::span<const double> x) { return zdt(number, x); }; };
     const std::vector<Textbook> problems{
         {"ZDT1, 20 variables", 20, 65, 2, of_zdt(1), 0.0},
@@ -259,11 +252,7 @@ std::string speed()
                                   {shipped + "gpt-1t-512-a100.toml", "851,400", 51.9737,
                                    "TP8 PP16 DP4, microbatch 1, interleave 8, attention recompute", 240.0}};
     std::string text =
-        "## Speed on the two reference spaces\n\nA noise-free sweep on one core: every combination of values judged, every "
-        "feasible plan's "
-        "step "
-        "computed from its schedule. Beside it calculon (commit caa4b11, log records off, two processes) on its own space for "
-        "the same job.\n\n"
+        "## Speed on the two reference spaces\n\n"
         "| scenario | combinations of values | feasible | sweep, one core | best step | plan | calculon: tuples, time on two "
         "processes, "
         "best, plan |\n"
@@ -310,9 +299,8 @@ int main(int argc, char** argv)
         }
     }
     std::string text = fmt::format(
-        "# How well the searches search\n\nWritten by `bash jobs/search_quality_study{}`. Counts do not depend "
-        "on "
-        "what else the machine did; times do, so where other programs ran they are upper bounds.\n\n",
+        "# How well the searches search\n\nWritten by `bash jobs/search_quality_study{}`. What is compared: "
+        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#search-qualitymd).\n\n",
         seeds == 10 ? "" : " --quick");
     if (only.empty() || only == "speed") text += speed();
     if (only.empty() || only == "real") text += real_spaces();

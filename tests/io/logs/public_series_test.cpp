@@ -1,7 +1,7 @@
 /// What the detector says of public series of step times, in the folder that PRISMOPT_DATA names.
 
+#include "io/base/csv.hpp"
 #include "io/logs/log_reader.hpp"
-#include "io/measured/csv.hpp"
 #include "model/run/change_detector.hpp"
 
 #include <gtest/gtest.h>

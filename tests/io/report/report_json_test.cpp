@@ -1,6 +1,6 @@
 #include "io/report/report_json.hpp"
 
-#include "io/report/front_columns.hpp"
+#include "io/results/front_columns.hpp"
 #include "tests/io/sample_results.hpp"
 
 #include <gtest/gtest.h>

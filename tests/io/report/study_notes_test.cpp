@@ -1,7 +1,7 @@
 #include "io/report/study_notes.hpp"
 
-#include "io/measured/fitted_model.hpp"
 #include "io/report/report.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/scenario.hpp"
 #include "tests/io/sample_results.hpp"
 

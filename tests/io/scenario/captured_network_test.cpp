@@ -1,6 +1,6 @@
 #include "io/scenario/captured_network.hpp"
 
-#include "io/measured/csv.hpp"
+#include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/passes.hpp"
 #include "model/network/transformer.hpp"
@@ -285,7 +285,7 @@ TEST_F(CapturedScenario, RefusalsNameTheFile)
                 HasSubstr("study.toml:6: unknown key 'layers' (known here: captured, name, precision, optimizer)"));
     EXPECT_THAT(refused("captured = \"gpt.json\"", 96),
                 HasSubstr("(GPT was captured with 48 tokens per sample); write sequence_length = 48"));
-    EXPECT_THAT(refused("captured = \"gpt.json\"", 48, "[1, 2]"), HasSubstr("cannot split a captured network"));
+    EXPECT_THAT(refused("captured = \"gpt.json\"", 48, "[1, 2]"), HasSubstr("tp=2, a captured network"));
 }
 
 }  // namespace

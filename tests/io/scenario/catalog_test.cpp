@@ -1,6 +1,7 @@
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"
+#include "model/plan_rules.hpp"
 #include "tests/io/good_scenario.hpp"
 
 #include <gmock/gmock.h>
@@ -115,7 +116,8 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
     for (const EmbeddedFile& file : catalog_files()) {
         if (file.name == "published_runs.toml" || file.name == "batch_runs.toml" || file.name == "measured_tables.toml" ||
             file.name == "fit.toml" || file.name == "discrepancy.toml" || file.name == "numerics.toml") {
-            continue;  // each run and table has one source for all, which its reader requires; the others name the command that wrote them
+            // Each run and table has one source for all, which its reader requires; the others name the command that wrote them.
+            continue;
         }
         std::istringstream lines(file.text);
         int figures = 0;
@@ -130,6 +132,16 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
             EXPECT_TRUE(sourced) << file.name << ": " << line;
         }
         EXPECT_GE(figures, 8) << file.name;  // of the shortest: two power profiles of four figures
+    }
+}
+
+/// Rules that judge a single value judge it beside defaults, which must break none of them.
+TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
+{
+    const Scenario scenario = parse_scenario(std::string(good), "x.toml");
+    for (const std::string& name : catalog_workloads()) {
+        const auto problem = value_problem({}, catalog_workload(name), scenario.cluster);
+        EXPECT_FALSE(problem.has_value()) << name << ": " << problem->infeasible.text();
     }
 }
 

@@ -114,8 +114,8 @@ TEST(NetworkSizes, AreThePublishedOnesToTheirLastDigit)
     }
 }
 
-/// Parameters that one token uses: all but the routed experts that it is not sent to. With both embeddings; sums over the tensors of the
-/// published configurations.
+/// Parameters that one token uses: all but the routed experts that it is not sent to. With both embeddings; sums over the tensors
+/// of the published configurations.
 TEST(NetworkSizes, CountTheExpertsOfAToken)
 {
     const auto active = [](const char* name) { return active_parameters_of(network_of(catalog_workload(name))) / 1e9; };
@@ -162,7 +162,8 @@ struct Flops {
     const char* source;
 };
 
-/// Of training, by what vendors print: model FLOP/s over tokens/s (NVIDIA Megatron-Bridge, docs/performance-summary.md), and papers.
+/// Of training, by what vendors print: model FLOP/s over tokens/s (NVIDIA Megatron-Bridge, docs/performance-summary.md), and
+/// papers.
 TEST(NetworkSizes, NeedThePublishedOperations)
 {
     const Flops rows[] = {
@@ -185,8 +186,9 @@ TEST(NetworkSizes, NeedThePublishedOperations)
         EXPECT_NEAR(model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9 / row.per_token, 1.0, row.tolerance)
             << row.network << " " << model_flops_per_sequence(network, row.sequence) / row.sequence / 1e9 << "; " << row.source;
     }
-    // Forward passes of images and samples: multiply-adds of DiT-XL/2 (118.6e9 at 256 pixels, 524.5e9 at 512; facebookresearch/DiT),
-    // operations of ViT-G/14 (963.6e9; arXiv 2106.04560, table 2), U-Nets counted by hand from their configurations.
+    // Forward passes of images and samples: multiply-adds of DiT-XL/2 (118.6e9 at 256 pixels, 524.5e9 at 512;
+    // facebookresearch/DiT), operations of ViT-G/14 (963.6e9; arXiv 2106.04560, table 2), U-Nets counted by hand from their
+    // configurations.
     const Flops forward[] = {{"dit-xl-2", 256, 2.0 * 118.6, 0.005, "arXiv 2212.09748, table 4"},
                              {"dit-xl-2", 1024, 2.0 * 524.5, 0.005, "same"},
                              {"vit-g-14", 256, 963.6, 0.005, "arXiv 2106.04560, table 2"},

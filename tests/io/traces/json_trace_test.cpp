@@ -66,7 +66,8 @@ TEST_F(JsonTraceTest, reads_kernels_of_kineto)
     EXPECT_EQ(trace.faults[1].reason, "a kernel before the first step");
 }
 
-/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its step.
+/// 20 steps of 12.3 ms since the epoch, in microseconds with a fraction, as PyTorch writes them; the first kernel begins with its
+/// step.
 TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";
@@ -86,8 +87,8 @@ TEST_F(JsonTraceTest, a_kernel_that_begins_with_its_step_is_of_that_step)
     }
 }
 
-/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread without
-/// marks launched, is followed by a marked one, which ends in the next step's time.
+/// The CPU marks steps 1.5 steps before the GPU begins them. Stream 7 computes; on stream 20 a step's exchange, which a thread
+/// without marks launched, is followed by a marked one, which ends in the next step's time.
 TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
 {
     std::string text = R"({"traceEvents": [{"ph": "M"})";

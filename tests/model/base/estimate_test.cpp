@@ -168,8 +168,8 @@ TEST(MeanEstimate, CoversAsPromised)
 }
 
 /// 1, 2, 3, 4: mean 2.5, standard error sqrt(5/3 / 4) = 0.6455, t(3, 97.5 %) = 3.1824.
-/// Exponential draws, whose skewness is 2: from the stated number on, the upper limit at 99.9 % lies below the mean in at most twice
-/// the promised share of samples, one in 2,000; with a sixteenth of it far more often. 4 standard errors of the counts.
+/// Exponential draws, whose skewness is 2: from the stated number on, the upper limit at 99.9 % lies below the mean in at most
+/// twice the promised share of samples, one in 2,000; with a sixteenth of it far more often. 4 standard errors of the counts.
 TEST(MeanEstimate, NeedsMoreDrawsOfSkewedDistributions)
 {
     constexpr double level = 0.999;

@@ -3,9 +3,9 @@
 
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/fit/gpu_effects.hpp"
 #include "model/calibration/fit/samples.hpp"
-#include "model/calibration/fit/slow_gpus.hpp"
+#include "model/calibration/gpus/gpu_effects.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/trace/waiting.hpp"
 #include "tests/support/synthetic_job.hpp"
 
@@ -47,7 +47,8 @@ TEST(Calibrate, names_the_slow_gpu_and_the_long_stage)
     EXPECT_NEAR(calibration.slow[1].excess, 0.5, 0.05);
 }
 
-/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the stage's mean, nothing in its median.
+/// One GPU of 16 is 30 % slower. Its stage's others are as those of other stages: 7.5 % in the stage's mean, nothing in its
+/// median.
 TEST(Calibrate, a_slow_gpu_is_no_long_stage)
 {
     SyntheticJob job;
@@ -525,7 +526,8 @@ TEST(Collectives, means_of_iterations_say_so)
     EXPECT_NE(source.find("at most 4.5 times"), std::string::npos) << source;
 }
 
-/// Of three GPUs a variance is known to a factor of 40 upwards: 95 % limits hold the truth in 34 of 40, three standard errors below.
+/// Of three GPUs a variance is known to a factor of 40 upwards: 95 % limits hold the truth in 34 of 40, three standard errors
+/// below.
 TEST(Calibrate, limits_of_few_gpus_are_wide)
 {
     int inside = 0;

@@ -145,7 +145,8 @@ TEST(ChainDistributions, OfOneMemberAreClosedFormsToTheirTails)
                 const double deviation = cv * std::sqrt(kernels);
                 EXPECT_NEAR(found->mean_s, kernels, 1e-9 * kernels);
                 EXPECT_NEAR(found->cv * kernels, deviation, 1e-5 * deviation);
-                // A sixteenth of a deviation is one cell of the grid: where a wide distribution begins, and near the least factor, 0.001.
+                // A sixteenth of a deviation is one cell of the grid: where a wide distribution begins, and near the least
+                // factor, 0.001.
                 const double tolerance = (cv < 1.0 ? 0.01 : 0.0625) * deviation;
                 for (const double p : {0x1p-32, 1e-6, 1e-3, 0.1}) {
                     EXPECT_NEAR(value(*found, p), truth(p + 0x1p-33, false), tolerance) << cv << " " << kernels << " " << p;

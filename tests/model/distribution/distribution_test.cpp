@@ -144,7 +144,8 @@ TEST(DistributionQuantile, OfCauchysDistributionHasItsMeanAfterTruncation)
 }
 
 /// X = 1 with probability 1 - q, else Pareto from 1 (with shape a: P(X > x) = x^-a), which is generalized Pareto with shape and
-/// scale 1 / a. Cut at c: mean (1 - q + q a (1 - c^(1 - a)) / (a - 1)) / (1 - q c^-a), and for a = 1 (1 - q + q log c) / (1 - q / c).
+/// scale 1 / a. Cut at c: mean (1 - q + q a (1 - c^(1 - a)) / (a - 1)) / (1 - q c^-a), and for a = 1 (1 - q + q log c) / (1 - q /
+/// c).
 TEST(DistributionQuantile, OfAParetoTailHasItsMeanAfterTruncation)
 {
     const Mixture core{{{1.0, 1.0, Constant{}}}};

@@ -225,8 +225,8 @@ TEST(MembersInside, CountsWhoSharesAUnit)
     EXPECT_EQ(members_inside({16, 8}, c.tiers[2], c), 16);
 }
 
-/// What a member sends out of its node goes over its own link: 15/16 to others, 8/16 of it beyond the node, where direct messages reach 0.59
-/// of the bandwidth.
+/// What a member sends out of its node goes over its own link: 15/16 to others, 8/16 of it beyond the node, where direct messages
+/// reach 0.59 of the bandwidth.
 TEST(AllToAll, IsSetByTheTierWithTheLeastBandwidthForItsShare)
 {
     const Cluster c = cluster();
@@ -246,7 +246,8 @@ TEST(AllToAll, TokensGoOnceToANode)
     EXPECT_LE(token_exchange_time(8_GB, {1.0}, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
 }
 
-/// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links, where plain copies send 7/8 of 8.
+/// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links, where plain copies send 7/8 of
+/// 8.
 TEST(AllToAll, TokensGoOnceToAGpu)
 {
     const Cluster c = cluster();

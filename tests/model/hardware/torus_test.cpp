@@ -148,7 +148,8 @@ TEST(Torus, IsPartOfACluster)
     EXPECT_DOUBLE_EQ(point_to_point_time(Bytes{large}, 256, 257, 1, cluster).si, hop + large / link);
 }
 
-/// In a full mesh, a pair of 8 has one of 7 links: MI300X reaches 47.7 GB/s between two, 312.9 of 448 among eight (stas00/ml-engineering).
+/// In a full mesh, a pair of 8 has one of 7 links: MI300X reaches 47.7 GB/s between two, 312.9 of 448 among eight
+/// (stas00/ml-engineering).
 TEST(FullMesh, HasTheLinksToItsMembers)
 {
     Cluster cluster;

@@ -199,7 +199,8 @@ TEST(Blocks, SelectiveRecomputeRunsNoProduct)
     }
 }
 
-/// By hand: 3 h f weights and a norm; 6 h f operations a token; kept are the norm's input and output, both columns and their product.
+/// By hand: 3 h f weights and a norm; 6 h f operations a token; kept are the norm's input and output, both columns and their
+/// product.
 TEST(Blocks, GatedMlpByHand)
 {
     const LayerKind& kind = block("gated mlp");
@@ -209,8 +210,8 @@ TEST(Blocks, GatedMlpByHand)
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::selective).numbers, sequence * (hidden + 2.0 * 4096.0));
 }
 
-/// DeepSeek-V2, arXiv 2405.04434, table 1 and section 2.1, per token: r_q (h + a (n + r)) + c (h + a (n + v)) + h r + a v h products,
-/// and of a causal half of the pairs 2 a (n + r) + 2 a v.
+/// DeepSeek-V2, arXiv 2405.04434, table 1 and section 2.1, per token: r_q (h + a (n + r)) + c (h + a (n + v)) + h r + a v h
+/// products, and of a causal half of the pairs 2 a (n + r) + 2 a v.
 TEST(Blocks, LatentAttentionByHand)
 {
     const LayerKind& kind = block("latent attention");
@@ -271,8 +272,8 @@ TEST(Blocks, ConvolutionByHand)
     EXPECT_EQ(kept_of(kind, shape_of(), Recompute::none).numbers, 4.0 * sequence * 320.0);
 }
 
-/// One product of the 27 vectors of 128 with themselves, as DLRM computes pairs (arXiv 1906.00091); three cross layers through 512 columns
-/// (Wang et al., arXiv 2008.13535).
+/// One product of the 27 vectors of 128 with themselves, as DLRM computes pairs (arXiv 1906.00091); three cross layers through
+/// 512 columns (Wang et al., arXiv 2008.13535).
 TEST(Blocks, InteractionByHand)
 {
     EXPECT_EQ(forward_flops(block("products of pairs"), shape_of()), sequence * 2.0 * 27.0 * 27.0 * 128.0);
@@ -295,8 +296,8 @@ TEST(Blocks, ScansOfShortSequencesHaveOneChunk)
     }
 }
 
-/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h (2 d + 2
-/// g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
+/// Dao and Gu, arXiv 2405.21060, and state-spaces/mamba: d = 32 heads of 64, 8 groups, states of 128, chunks of 128. In and out h
+/// (2 d + 2 g N + H) + d h, convolution of 4 taps with bias over d + 2 g N, 3 H, norm d; a scan 4 d N + d Q + 2 g Q N a token.
 TEST(Blocks, Mamba2ByHand)
 {
     const LayerKind& kind = block("mamba2");
@@ -311,8 +312,8 @@ TEST(Blocks, Mamba2ByHand)
               sequence * (2.0 * hidden + (2.0 * d + 2.0 * 8.0 * 128.0 + 32.0) + 3.0 * d));
 }
 
-/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K + W, 2 H,
-/// norm of a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
+/// Yang et al., arXiv 2412.06464: K = 8 * 128, W = 16 * 128; in h (2 K + 2 W + 2 H) and out W h, convolution of 4 taps over 2 K +
+/// W, 2 H, norm of a head; a scan H (6 k v + C (6 k + 4 v) + C^2) a token.
 TEST(Blocks, GatedDeltaByHand)
 {
     const LayerKind& kind = block("gated delta");

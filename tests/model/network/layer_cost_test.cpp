@@ -292,7 +292,8 @@ TEST(LayerCosts, LossMovesTheLogits)
     EXPECT_NEAR(head_s(52.0) - head_s(24.0), 28.0 * 1024 * 51200 / 1e12, 1e-12);
 }
 
-/// What a layer keeps leaves during its forward pass and returns during its backward pass; what compute does not hide is waited for.
+/// What a layer keeps leaves during its forward pass and returns during its backward pass; what compute does not hide is waited
+/// for.
 TEST(Offload, MovesActivationsBesideCompute)
 {
     Cluster c = products_only();

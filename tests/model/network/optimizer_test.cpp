@@ -7,9 +7,9 @@
 namespace prismopt {
 namespace {
 
-/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW and
-/// 32-bit gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et al., arXiv
-/// 2502.16982 (half of AdamW's moments).
+/// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW
+/// and 32-bit gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et
+/// al., arXiv 2502.16982 (half of AdamW's moments).
 TEST(Optimizer, HoldsThePublishedBytes)
 {
     const OptimizerSettings adamw;
@@ -27,7 +27,8 @@ TEST(Optimizer, HoldsThePublishedBytes)
 /// AdamW reads gradient, two moments and master copy (16), writes moments, copy and parameter (14), and gradients twice more (8).
 TEST(Optimizer, MovesItsStates) { EXPECT_EQ(OptimizerSettings{}.update_traffic(true), 38.0); }
 
-/// Without a copy: gradient, two moments and parameter (16) read, moments and parameter (12) written, and gradients twice more (8).
+/// Without a copy: gradient, two moments and parameter (16) read, moments and parameter (12) written, and gradients twice more
+/// (8).
 TEST(Optimizer, Updates32BitParametersInPlace)
 {
     const OptimizerSettings wide{.parameters = NumberType::fp32};

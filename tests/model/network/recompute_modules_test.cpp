@@ -1,5 +1,5 @@
-/// Selective recompute by modules: saved tensors and repeated work of a layer of DeepSeek-V3 (arXiv 2412.19437, section 4.2), by hand from
-/// its sizes: what Megatron-Core's --recompute-modules name (transformer_config.py).
+/// Selective recompute by modules: saved tensors and repeated work of a layer of DeepSeek-V3 (arXiv 2412.19437, section 4.2), by
+/// hand from its sizes: what Megatron-Core's --recompute-modules name (transformer_config.py).
 
 #include "model/network/layer_cost.hpp"
 #include "model/network/passes.hpp"
@@ -74,7 +74,8 @@ TEST(RecomputeModules, DropWhatEachMakesAgain)
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::mlp}), 3.0 * 18432.0);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::moe}), 0.0);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe_act}), 2.0 * h + k * f);
-    // The norm before the experts is not of their module: its result is the input of the checkpoint, dropped with the norm's module only.
+    // The norm before the experts is not of their module: its result is the input of the checkpoint, dropped with the norm's
+    // module only.
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe}),
                      dropped(moe, {Module::layernorm}) + dropped(moe, {Module::moe}));
 }
@@ -100,7 +101,8 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
     EXPECT_EQ(exchanges({Module::moe_act, Module::layernorm, Module::mla_up_proj, Module::shared_experts}), 0);
 }
 
-/// Fused attention makes its scores again itself; plain attention drops the 5 a s^2 bytes of Korthikanti et al., arXiv 2205.05198, eq. 1.
+/// Fused attention makes its scores again itself; plain attention drops the 5 a s^2 bytes of Korthikanti et al., arXiv
+/// 2205.05198, eq. 1.
 TEST(RecomputeModules, CoreAttentionIsThatOfPlainAttention)
 {
     const LayerKind flash = kind_of_network(0);

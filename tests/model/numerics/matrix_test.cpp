@@ -1,6 +1,6 @@
 #include "model/numerics/matrix.hpp"
 #include "model/numerics/deviation.hpp"
-#include "model/numerics/exponential.hpp"
+#include "model/numerics/formats/exponential.hpp"
 #include "model/numerics/random_tensor.hpp"
 
 #include <gtest/gtest.h>

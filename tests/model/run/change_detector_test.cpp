@@ -16,7 +16,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a daily swing of 1.5 % peak to peak.
+/// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a daily swing of 1.5 %
+/// peak to peak.
 class Job {
 public:
     explicit Job(std::uint64_t seed) : generator_(seed) { autocorrelated_ = 0.005 * normal_(generator_); }

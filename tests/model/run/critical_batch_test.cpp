@@ -145,8 +145,8 @@ TEST(CriticalBatch, ARampThatIsTooLongEndsWithTheRun)
     EXPECT_LT(phases.back().tokens, 1e12);
 }
 
-/// OLMo 1B doubled its batch of 1,024 sequences of 4,096 tokens after 168e9 and 503e9 of 608e9 tokens, at no loss (Merrill et al., arXiv
-/// 2505.23971, section 4, whose table says 43 % fewer steps; these thresholds give 40.5 %).
+/// OLMo 1B doubled its batch of 1,024 sequences of 4,096 tokens after 168e9 and 503e9 of 608e9 tokens, at no loss (Merrill et
+/// al., arXiv 2505.23971, section 4, whose table says 43 % fewer steps; these thresholds give 40.5 %).
 TEST(CriticalBatch, StepsOfOlmosRamp)
 {
     Learning of = learning(4096.0 * 1024.0, 1e15);

@@ -170,8 +170,9 @@ INSTANTIATE_TEST_SUITE_P(Runs, EachHistory, testing::ValuesIn(cases()), [](const
 });
 
 /// Clustered failures, exactly, by renewal reward: an attempt lasts E[gap] + detection and saves interval * sum over j of
-/// P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends. The first begins without a restart and
-/// lasts what is left of a gap, R: P(R > t) is the integral of P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) / 2.
+/// P(gap >= restart + lag + j cycle). A run of a thousand attempts is that but for its ends. The first begins without a restart
+/// and lasts what is left of a gap, R: P(R > t) is the integral of P(gap > t) from t on over the mean, E[R] = mean (1 + cv^2) /
+/// 2.
 TEST(ClusteredFailures, HaveTheRatioOfRenewalReward)
 {
     const double mean = 3 * hour;
@@ -262,8 +263,9 @@ TEST(Spares, NoneMeansWaitingForEachRepair)
     EXPECT_EQ(many.runs.cause[0].waiting_gpu_s, 0.0);
 }
 
-/// One spare, repairs of a constant time R, gaps G exponential: a failure that waited for w leaves R - w until its node is back when
-/// training goes on, so the next waits for max(0, R - w - G). The stationary P(w > y) = E[1 - e^(-rate (R - w - y))]+ by iteration.
+/// One spare, repairs of a constant time R, gaps G exponential: a failure that waited for w leaves R - w until its node is back
+/// when training goes on, so the next waits for max(0, R - w - G). The stationary P(w > y) = E[1 - e^(-rate (R - w - y))]+ by
+/// iteration.
 TEST(Spares, OneIsMissedAsOftenAsItsChainSays)
 {
     const double rate = 1.0 / (10 * hour);

@@ -116,10 +116,12 @@ Moments2 moments_of(const std::vector<double>& values)
     return m;
 }
 
-/// As far apart as two samples of one distribution are by chance in one of twenty cases, one of them very large (Kolmogorov's limit).
+/// As far apart as two samples of one distribution are by chance in one of twenty cases, one of them very large (Kolmogorov's
+/// limit).
 double chance_distance(std::size_t size) { return 1.36 / std::sqrt(static_cast<double>(size)); }
 
-/// Outages of 400 servers in 176.5 days: distributions fitted by moments; gaps and counts of simulated histories against the measured.
+/// Outages of 400 servers in 176.5 days: distributions fitted by moments; gaps and counts of simulated histories against the
+/// measured.
 TEST(NodeFaults, AreSimulatedAsMeasured)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");

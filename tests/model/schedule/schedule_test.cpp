@@ -202,7 +202,8 @@ int most_in_flight(const std::vector<Task>& order)
 }
 
 /// 1F1B holds p - s microbatches, GPipe all; interleaved 2 (p - s - 1) + (v - 1) p + 1 chunks, on the first stage
-/// 1 + (p - 1) / (p v) times 1F1B's activations (Korthikanti et al., arXiv 2205.05198, section 4.2.3); the others by their papers.
+/// 1 + (p - 1) / (p v) times 1F1B's activations (Korthikanti et al., arXiv 2205.05198, section 4.2.3); the others by their
+/// papers.
 TEST(Schedules, HoldNoMoreThanTheyPromise)
 {
     for (const ScheduleShape& shape : defined_shapes()) {

@@ -83,7 +83,8 @@ TEST(MeasuredData, IsMatchedBySource)
     const SourceAccuracy all = accuracy_of("all", fitted, 0);
     EXPECT_LT(all.mean_absolute, 0.065);
     EXPECT_LT(all.median_absolute, 0.045);
-    // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most rows.
+    // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most
+    // rows.
     EXPECT_GT(all.inside, 0.90);
     EXPECT_GT(several.inside, 0.94);
     std::map<std::string, SourceAccuracy> kinds;

@@ -1,6 +1,6 @@
 #include "optimizer/accuracy/model_interval.hpp"
 
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "optimizer/accuracy/check_model.hpp"
@@ -60,8 +60,8 @@ Fit uncertain(const std::vector<MeasuredRun>& runs)
 }
 
 /// Gradients by the catalog's entries of a cluster are those of the fit, which sets the constants in the catalog and builds the
-/// cluster anew. Both are differences of 1e-3 downwards; where entries share a constant their values are the same but for the digits of
-/// the file (3).
+/// cluster anew. Both are differences of 1e-3 downwards; where entries share a constant their values are the same but for the
+/// digits of the file (3).
 TEST(ModelInterval, HasTheDeviationOfTheFit)
 {
     const std::vector<MeasuredRun> runs = shipped_runs().runs;
@@ -196,8 +196,8 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     }
 }
 
-/// A chip described by its datasheet has the interval of accelerators that were left out of the fit, or the error that it declares where
-/// that is wider.
+/// A chip described by its datasheet has the interval of accelerators that were left out of the fit, or the error that it
+/// declares where that is wider.
 TEST(ModelInterval, OfAnInventedAcceleratorIsThatOfThoseLeftOut)
 {
     const FittedModel model = fitted_model();
@@ -315,7 +315,8 @@ TEST(LeftOutAccelerators, HaveADeviationThatHoldsTheShare)
     EXPECT_DOUBLE_EQ(unmeasured_deviation({pair}), 0.01);
 }
 
-/// Of 100 rows of which the constants explain a tenth of what is missing on the worst six, 95 % must be inside: the sixth decides.
+/// Of 100 rows of which the constants explain a tenth of what is missing on the worst six, 95 % must be inside: the sixth
+/// decides.
 TEST(Widening, PutsTheShareInside)
 {
     std::vector<LeftOut> rows(100, {0.01, 0.05, 0.05, 1.0});

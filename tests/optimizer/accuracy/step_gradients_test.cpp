@@ -1,6 +1,6 @@
 #include "optimizer/accuracy/step_gradients.hpp"
 
-#include "io/measured/scaled_cluster.hpp"
+#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/study/evaluator.hpp"

@@ -1,4 +1,5 @@
-/// The distributions that `calibrate` writes for jobs with known variance. jobs/calibration_study judges more of them, by their intervals.
+/// The distributions that `calibrate` writes for jobs with known variance. jobs/calibration_study judges more of them, by their
+/// intervals.
 
 #include "io/scenario/sections/sections.hpp"
 #include "io/traces/calibration_toml.hpp"
@@ -63,7 +64,8 @@ TEST(WrittenDistributions, have_the_variance_of_the_job)
             const double found = cv_of(read.*known.distribution);
             if (truth > 0.0) {
                 EXPECT_TRUE(written(calibration, known.key)) << what;
-                // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a distribution of 1,000 steps.
+                // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a distribution of
+                // 1,000 steps.
                 EXPECT_NEAR(found, truth, known.key == "gpu" ? 0.5 * truth : 0.12 * truth) << what;
             } else {
                 EXPECT_TRUE(!written(calibration, known.key) || found < 0.01) << what << ' ' << found;

@@ -54,7 +54,8 @@ bool validates_later(const ParallelPlan& plan)
     return plan.pp > 1 && split.contains(plan.schedule);
 }
 
-/// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for two names of one plan.
+/// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for two names of one
+/// plan.
 ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const Scenario& scenario)
 {
     if (plan.cp * plan.dp == 1) {
@@ -87,7 +88,8 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (!validates_later(plan)) {
         plan.post_validation = PostValidation::off;
     }
-    // The 4 layers of these tests are 2 2 or 1 2 1 in two or three chunks, whether the ends count or not; 1 1 1 1 or 0 2 2 0 in four.
+    // The 4 layers of these tests are 2 2 or 1 2 1 in two or three chunks, whether the ends count or not; 1 1 1 1 or 0 2 2 0 in
+    // four.
     EXPECT_EQ(scenario.workload.layers(), 4);
     if (plan.pp * plan.chunks <= 3) {
         plan.split = LayerSplit::layers;
@@ -301,7 +303,8 @@ TEST(DesignMap, NodeOrdersThatChangeNothingAreOnePlan)
         const ParallelPlan plan = designs.plan(point);
         allowed.emplace_back(plan.spares, plan.node_order);
     });
-    // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the other way round with it first.
+    // Nodes 0 and 1 hold the first and the last three stages as listed, and with the slow one last; the other way round with it
+    // first.
     EXPECT_EQ(allowed, (std::vector<std::pair<int, NodeOrder>>{
                            {2, NodeOrder::as_listed}, {0, NodeOrder::as_listed}, {0, NodeOrder::first_stage}}));
 }
@@ -497,8 +500,8 @@ TEST(DesignMap, SpaceWithAPhaseOfItsOwnPlanHoldsWhatStandsTheRulesOnceEach)
     none.space().enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { ADD_FAILURE() << index; });
 }
 
-/// A later phase that names a schedule and no chunks has that schedule's chunks, so plans with other chunks stay in the space; what a
-/// phase rejects is counted under it.
+/// A later phase that names a schedule and no chunks has that schedule's chunks, so plans with other chunks stay in the space;
+/// what a phase rejects is counted under it.
 TEST(DesignMap, PhasesWithASchedulesOfTheirOwnKeepInterleavedPlans)
 {
     Scenario scenario = wide();

@@ -1,6 +1,6 @@
 #include "optimizer/study/plan_posterior.hpp"
 
-#include "optimizer/study/study.hpp"
+#include "optimizer/loop/study.hpp"
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

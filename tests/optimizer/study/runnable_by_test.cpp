@@ -1,7 +1,7 @@
 #include "optimizer/space/design_map.hpp"
 
-#include "io/export/trainer.hpp"
 #include "io/scenario/sections/scenario_trainer.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_text.hpp"

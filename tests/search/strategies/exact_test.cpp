@@ -1,7 +1,7 @@
 #include "search/strategies/exact.hpp"
 
 #include "search/archive.hpp"
-#include "search/strategies/kept_bounds.hpp"
+#include "search/components/kept_bounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -565,7 +565,8 @@ TEST(Exact, AsksForSmallLayersTogether)
     EXPECT_EQ(std::get<PointRequest>(first->at(1)).index, 1U);
 }
 
-/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail sums to the error of the study.
+/// Incumbents are fixed before their draws, each round has draws of its own, and all that may fail sums to the error of the
+/// study.
 TEST(Exact, SpendsTheErrorOnceOverAllLimits)
 {
     Problem problem = zdt1(48);
@@ -799,7 +800,7 @@ TEST(Exact, RefusesAnswersToSomethingElse)
     chosen.sweep_ranges = 1;
     Exact exact(chosen);
     const auto tell = [&](const Answer& answer) { return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); }; };
-    const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("does not match the next request"));
+    const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("unexpected answer"));
     EXPECT_THAT(tell(problem.sweep({0, 16})), out_of_order);
     ASSERT_TRUE(exact.ask().has_value());
     EXPECT_THAT(tell(problem.sweep({0, 15})), out_of_order);

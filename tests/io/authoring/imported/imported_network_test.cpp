@@ -23,7 +23,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Fields of public model cards with the sum over their tensors, in 1e9. The sums come from the shapes of the published configurations.
+/// Fields of public model cards with the sum over their tensors, in 1e9. The sums come from the shapes of the published
+/// configurations.
 json configurations()
 {
     std::ifstream file(PRISMOPT_SOURCE_DIR "/tests/io/authoring/imported/configurations.json");

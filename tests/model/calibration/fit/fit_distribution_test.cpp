@@ -41,7 +41,8 @@ const std::vector<Case> cases{{"normal", Normal{0.03}},
 class FitDistribution : public testing::TestWithParam<Case> {};
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-/// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and its quantiles are the truth's:
+/// The family is among those that fit, as near as chance allows for 4,000 draws (0.0215 at 5 %), and its quantiles are the
+/// truth's:
 /// where a rival has an equal likelihood it may be chosen.
 TEST_P(FitDistribution, finds_the_family_and_its_quantiles)
 {
@@ -113,8 +114,8 @@ TEST(FitDistributionOf, the_far_tail_is_looked_at)
     EXPECT_TRUE(far_tail_holds(0.0, 999));
 }
 
-/// Few operations are much longer (0.4 %, Pareto 2.5, from a tenth on): a tail without a mean, begun before them, may follow the tenth
-/// longest as well, but is several times as wide as the values are.
+/// Few operations are much longer (0.4 %, Pareto 2.5, from a tenth on): a tail without a mean, begun before them, may follow the
+/// tenth longest as well, but is several times as wide as the values are.
 TEST(FitDistributionOf, rare_long_operations_are_as_wide_as_they_are)
 {
     for (const std::uint64_t seed : {21U, 22U, 23U}) {
@@ -135,8 +136,8 @@ TEST(FitDistributionOf, rare_long_operations_are_as_wide_as_they_are)
     }
 }
 
-/// 2 % of kernels wait for something whose length has a power tail (Lomax, shape 2 and 3). The three quantiles of 200,000 values are known
-/// to a tenth at p99.9 and to a quarter at p99.99, where twenty values are beyond.
+/// 2 % of kernels wait for something whose length has a power tail (Lomax, shape 2 and 3). The three quantiles of 200,000 values
+/// are known to a tenth at p99.9 and to a quarter at p99.99, where twenty values are beyond.
 TEST(FitDistributionOf, spikes_keep_their_far_tail)
 {
     for (const double shape : {2.0, 3.0}) {
@@ -189,8 +190,8 @@ TEST(FitDistributionOf, equal_values_are_constant)
     EXPECT_EQ(fit_distribution(std::vector<double>(50, 2.0), "test").family, "constant");
 }
 
-/// Eighty values with a few far off: a Student's t whose mean does not exist in a fold is many times as wide as they are, though near
-/// them in the middle.
+/// Eighty values with a few far off: a Student's t whose mean does not exist in a fold is many times as wide as they are, though
+/// near them in the middle.
 TEST(FitDistributionOf, few_values_takes_no_distribution_that_foretells_nothing)
 {
     int foretold_nothing = 0;

@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(Jobs, PredictedSteps, testing::ValuesIn(cases),
                          [](const testing::TestParamInfo<Case>& tested) { return std::string(tested.param.name); });
 
 /// 95 % intervals of five components of eight jobs: of 40, more than 6 miss with probability 0.3 %. What varies in a job is found
-/// apart from what does not: its estimate is within 15 %, three standard errors of the variance of 1,000 draws; that of eight GPUs
-/// is only in its interval.
+/// apart from what does not: its estimate is within 15 %, three standard errors of the variance of 1,000 draws; that of eight
+/// GPUs is only in its interval.
 TEST(Components, lie_within_their_intervals)
 {
     int missed = 0;

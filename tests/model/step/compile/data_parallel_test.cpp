@@ -87,7 +87,8 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
     EXPECT_NEAR(exchange.gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way, single_precision);
 }
 
-/// A draw that is longer is waited for by all that it is longer, where the compute beside it is used up; slower compute hides more.
+/// A draw that is longer is waited for by all that it is longer, where the compute beside it is used up; slower compute hides
+/// more.
 TEST(DataParallel, WhatIsHiddenHangsOnTheDraw)
 {
     constexpr Exchange exchange{1.0F, 0.75F, 2.0F};

@@ -95,8 +95,8 @@ TEST(Memory, CountsTheBytesOfAParameter)
     EXPECT_DOUBLE_EQ(whole.total().si, 18.0 * 4e6 + whole.activations.si + 3e9);
 }
 
-/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md); with 16-bit parameters 6 +
-/// 12/d.
+/// "AdamW, all fp32": 16 bytes, 8 + 8/d sharded (Megatron-Core, docs/user-guide/features/dist_optimizer.md); with 16-bit
+/// parameters 6 + 12/d.
 TEST(Memory, FollowsThePrecision)
 {
     const auto per_parameter = [](Precision precision, int dp) {

@@ -83,7 +83,8 @@ TEST(ExecutionGraph, ChunksAreFedByTheLastStage)
     EXPECT_THAT(graph.first_slot, testing::ElementsAre(0, 9, 5, 13));  // stage 0: chunks 0, 2 of the network
 }
 
-/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two each holds the stage for half.
+/// Where interleaved chunks wait for their exchanges: a transfer alone takes as long as ever, and of two each holds the stage for
+/// half.
 TEST(ExecutionGraph, ExchangesOfChunksHoldTheStage)
 {
     ParallelPlan plan = plan_of(8, 2, 2);

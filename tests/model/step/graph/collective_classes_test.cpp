@@ -119,7 +119,8 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
     }
 }
 
-/// Variance of a pass's communication: of each collective the square of the deviation that its classes with the distribution have together.
+/// Variance of a pass's communication: of each collective the square of the deviation that its classes with the distribution have
+/// together.
 TEST(CollectiveClasses, VaryByTheirOwnDistributions)
 {
     for (const Case& c : cases()) {
@@ -178,8 +179,8 @@ TEST(CollectiveClasses, AtTheEndsOfAStepVaryByTheirOwnDistributions)
             const auto gathered = static_cast<double>(graph.gathering[0].exposed());
             EXPECT_EQ(summed > 0.0, sharding == Sharding::none || shard_gpus > 0);
             const auto expect = [&](KernelClass kernel, double of) {
-                // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of 10 % somewhat more, and
-                // floats.
+                // Four standard errors of a standard deviation of 8,192 draws; of lognormal distributions of 10 % somewhat more,
+                // and floats.
                 const double margin = 1.2 * 4.0 / std::sqrt(2.0 * 8192.0) * of * cv + 1e-6 * noise_free_step(graph).step_s;
                 EXPECT_NEAR(deviation(problem, plan, kernel), of * cv, margin) << name(kernel) << ' ' << shard_gpus;
             };

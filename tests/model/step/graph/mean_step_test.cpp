@@ -195,7 +195,8 @@ TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
     }
 }
 
-/// The program of every schedule, pairs included, against the replay of its orders; distributions differ by stage, chunk and pass.
+/// The program of every schedule, pairs included, against the replay of its orders; distributions differ by stage, chunk and
+/// pass.
 TEST(NoiseFreeStep, OfEverySchedulesProgramIsThatOfItsReplay)
 {
     std::mt19937_64 random(11);

@@ -117,8 +117,8 @@ TEST(GroupFactor, BoundsProbabilitiesAndMeansOfItsTable)
     EXPECT_TRUE(GroupFactor(QuantileTable([](double, bool) { return 1.0; })).constant());
 }
 
-/// Brute force: fleets that differ in their GPUs alone, or in all that varies between steps as well, with all replicas simulated. No
-/// bound is higher than an upper limit of what is drawn (four standard errors), and all are well above the noise-free step.
+/// Brute force: fleets that differ in their GPUs alone, or in all that varies between steps as well, with all replicas simulated.
+/// No bound is higher than an upper limit of what is drawn (four standard errors), and all are well above the noise-free step.
 TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
 {
     Variability persistent;

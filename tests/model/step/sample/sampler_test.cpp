@@ -199,8 +199,8 @@ TEST(Sampler, StepsHaveTheirMeanWhateverTheDistribution)
             squares += (t - mean) * (t - mean);
         }
         const double deviation = std::sqrt(squares / fleets);
-        // Standard errors; what a standard distribution's own mean may be off (StandardDistributions.HaveMeanZeroAndDeviationOne); and
-        // single precision.
+        // Standard errors; what a standard distribution's own mean may be off
+        // (StandardDistributions.HaveMeanZeroAndDeviationOne); and single precision.
         EXPECT_NEAR(mean, truth, (4.5 / std::sqrt(fleets) + 5e-4) * deviation + 1e-6 * truth) << name;
     };
     for (const DistributionCase& row : distribution_cases()) {

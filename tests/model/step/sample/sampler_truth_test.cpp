@@ -52,8 +52,8 @@ TEST(SamplerTruth, ReplicasMatchBruteForceInAGivenFleet)
     record("mean over fleets", bias);
 }
 
-/// The share of the reference's draws that the sampler's quantile does not exceed is the probability asked for, but for the errors
-/// of both. A million draws: tests/model/long.
+/// The share of the reference's draws that the sampler's quantile does not exceed is the probability asked for, but for the
+/// errors of both. A million draws: tests/model/long.
 TEST(SamplerTruth, PipelinesMatchAPlainSimulation)
 {
     for (const PlainCase& c : plain_cases()) {

@@ -1,0 +1,93 @@
+#include "io/base/csv.hpp"
+
+#include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+std::string CsvRow::text(const std::string& column) const
+{
+    const auto found = fields_.find(column);
+    return found == fields_.end() ? "" : found->second;
+}
+
+double CsvRow::number(const std::string& column) const
+{
+    const std::string field = text(column);
+    const char* begin = field.data();
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(begin, begin + field.size(), value);
+    return error == std::errc{} && end == begin + field.size() && std::isfinite(value) ? value : 0.0;
+}
+
+int CsvRow::count(const std::string& column) const
+{
+    const double value = number(column);
+    return value >= 1.0 && value <= 1e9 && value == std::floor(value) ? static_cast<int>(value) : 0;
+}
+
+void CsvRow::replace(const std::string& column, const std::string& value) { fields_[column] = value; }
+
+void CsvRow::fill(const std::string& column, const std::string& value)
+{
+    std::string& field = fields_[column];
+    if (field.empty()) {
+        field = value;
+    }
+}
+
+std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
+{
+    std::vector<std::string> header;
+    std::vector<CsvRow> rows;
+    const auto add = [&](const TableLine& line) {
+        std::map<std::string, std::string> row;
+        for (std::size_t i = 0; i < header.size(); ++i) {
+            row.emplace(header[i], line.fields[i]);
+        }
+        rows.emplace_back(std::move(row));
+    };
+    read_table(text, path, {.start = [&](const std::vector<std::string>& names) { header = names; }, .line = add});
+    return rows;
+}
+
+std::vector<std::vector<std::string>> csv_fields(const std::string& text, const std::string& path)
+{
+    std::vector<std::vector<std::string>> lines;
+    read_table(text, path,
+               {.start = {}, .line = [&](const TableLine& l) { lines.emplace_back(l.fields.begin(), l.fields.end()); }});
+    return lines;
+}
+
+std::string read_text(const std::string& path)
+{
+    const auto refuse = [&path](const char* why) {
+        throw InputError(fmt::format("{}: cannot be read ({}); give the path of a file", path, why));
+    };
+    if (std::error_code error; std::filesystem::is_directory(path, error)) {
+        refuse("it is a directory");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        refuse(std::strerror(errno));
+    }
+    std::string text(std::istreambuf_iterator<char>(stream), {});
+    if (stream.bad()) {
+        refuse("read error");
+    }
+    return text;
+}
+
+std::vector<CsvRow> read_csv(const std::string& path) { return parse_csv(read_text(path), path); }
+
+}  // namespace prismopt

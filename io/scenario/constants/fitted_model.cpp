@@ -1,0 +1,225 @@
+#include "io/scenario/constants/fitted_model.hpp"
+
+#include "io/scenario/catalog.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/toml/toml.hpp"
+#include "model/hardware/kernel_time.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+constexpr const char* file_name = "fit.toml";
+constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
+constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
+constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
+constexpr Range widening_range{"a factor of a variance", 1.0, 1e6, "2.5"};
+constexpr Range scatter_range{"a standard deviation of logarithms", 0.0, 10.0, "0.05"};
+
+constexpr const char* kind_keys[run_kinds] = {"dense",   "low_precision",  "mixture", "hybrid",
+                                              "encoder", "recommendation", "torus"};
+
+FittedConstant read_constant(const Value& name, const Value& entries, const Value& rows)
+{
+    const std::string text = name.text("h100-sxm.gemm");
+    FittedConstant constant{text.substr(text.rfind('.') + 1), {}, rows.count(rows_range)};
+    for (const Value& entry : entries.list("[\"h100-sxm\"]")) {
+        constant.entries.push_back(entry.text("h100-sxm"));
+    }
+    return constant;
+}
+
+FittedMixtures read_mixtures(Table table)
+{
+    return {table.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"),
+            table.at("stack", "stack = \"megatron-bridge\"").text("megatron-bridge"),
+            table.at("rows", "rows = 7").count(rows_range)};
+}
+
+/// [error, share inside, half-width]
+FamilyErrors read_errors(Table& table, const char* key)
+{
+    constexpr const char* example = "[0.05, 0.95, 0.15]";
+    const Value value = table.at(key, std::string(key) + " = " + example);
+    const std::vector<Value> numbers = value.list(example);
+    if (numbers.size() != 3) {
+        value.fail({"does not have three numbers", "mean error, share inside, mean half-width", "run jobs/fit_constants"});
+    }
+    return {numbers[0].number(error_range), numbers[1].number(error_range), numbers[2].number(error_range)};
+}
+
+LeftOutErrors read_left_out(Table table)
+{
+    LeftOutErrors errors;
+    errors.source = table.at("source", "source = \"...\"").text("...");
+    errors.line = table.at("line", "line = \"GPT\"").text("GPT");
+    const Value kind = table.at("kind", "kind = \"dense\"");
+    const auto found = std::find(std::begin(kind_keys), std::end(kind_keys), kind.text("dense"));
+    if (found == std::end(kind_keys)) {
+        kind.fail({"is unknown", fmt::format("choose from {}", fmt::join(kind_keys, ", ")), "run jobs/fit_constants"});
+    }
+    errors.kind = static_cast<RunKind>(found - std::begin(kind_keys));
+    errors.known = table.at("known", "known = true").boolean();
+    errors.rows = table.at("rows", "rows = 7").count(rows_range);
+    errors.fitted = read_errors(table, "fitted");
+    errors.left_out = read_errors(table, "left_out");
+    errors.bias = table.at("bias", "bias = 0.01").number(error_range);
+    return errors;
+}
+
+FittedModel read_fit(Table table)
+{
+    FittedModel model;
+    model.rows = table.at("rows", "rows = 1235").count(rows_range);
+    if (const auto mixtures = table.find("mixtures")) {
+        for (const Value& value : mixtures->list("[{ ... }]")) {
+            model.mixtures.push_back(read_mixtures(value.table("{ ... }")));
+        }
+    }
+    const std::vector<Value> names = table.at("names", "names = [...]").list("[\"h100-sxm.gemm\"]");
+    const Value all_entries = table.at("entries", "entries = [[...]]");
+    const std::vector<Value> entries = all_entries.list("[[\"h100-sxm\"]]");
+    const Value matrix = table.at("covariance", "covariance = [[...]]");
+    const std::vector<Value> rows = matrix.list("[[0.01]]");
+    const Value all_counts = table.at("constant_rows", "constant_rows = [...]");
+    const std::vector<Value> counts = all_counts.list("[123]");
+    const std::size_t n = names.size();
+    const Complaint complaint{"does not have one row per name", "the file is generated as a whole", "run jobs/fit_constants"};
+    if (entries.size() != n) {
+        all_entries.fail(complaint);
+    }
+    if (counts.size() != n) {
+        all_counts.fail(complaint);
+    }
+    if (rows.size() != n) {
+        matrix.fail(complaint);
+    }
+    model.covariance.resize(n * n);
+    for (std::size_t i = 0; i < n; ++i) {
+        model.constants.push_back(read_constant(names[i], entries[i], counts[i]));
+        const std::vector<Value> row = rows[i].list("[0.01]");
+        if (row.size() != i + 1) {
+            rows[i].fail(complaint);
+        }
+        for (std::size_t j = 0; j <= i; ++j) {
+            model.covariance[i * n + j] = model.covariance[j * n + i] = row[j].number(covariance_range);
+        }
+    }
+    const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, ...]").list("[0.05, ...]");
+    for (const Value& value : scatter) {
+        model.scatter.push_back(value.number(scatter_range));
+    }
+    const std::vector<Value> widening = table.at("widening", "widening = [2, ...]").list("[2, ...]");
+    for (const Value& value : widening) {
+        model.widening.push_back(value.number(widening_range));
+    }
+    if (scatter.size() != run_kinds || widening.size() != run_kinds) {
+        matrix.fail(complaint);
+    }
+    if (const auto families = table.find("left_out")) {
+        for (const Value& value : families->list("[{ ... }]")) {
+            model.left_out.push_back(read_left_out(value.table("{ ... }")));
+        }
+    }
+    model.unmeasured = table.at("unmeasured", "unmeasured = 0.25").number(scatter_range);
+    return model;
+}
+
+}  // namespace
+
+int rows_on(const FittedModel& model, const std::string& accelerator)
+{
+    for (const FittedConstant& constant : model.constants) {
+        if (constant.key == "gemm" &&
+            std::find(constant.entries.begin(), constant.entries.end(), accelerator) != constant.entries.end()) {
+            return constant.rows;
+        }
+    }
+    return 0;
+}
+
+RunKind kind_of(const Workload& workload, const Cluster& cluster)
+{
+    if (!cluster.tiers.empty() && cluster.tiers.front().topology == Topology::torus) {
+        return RunKind::torus;
+    }
+    if (workload.find<TablesBlock>() != nullptr) {
+        return RunKind::recommendation;
+    }
+    bool encoder = workload.find<ResidualConvolutionBlock>() != nullptr;
+    bool hybrid = false;
+    workload.for_blocks([&](const BlockDescription& block) {
+        const auto* attention = std::get_if<AttentionBlock>(&block);
+        encoder = encoder || (attention != nullptr && !attention->causal);
+        hybrid = hybrid || std::holds_alternative<Mamba2Block>(block) || std::holds_alternative<GatedDeltaBlock>(block) ||
+                 (attention != nullptr && attention->window > 0);
+    });
+    if (encoder) {
+        return RunKind::encoder;
+    }
+    if (hybrid || workload.mixture()) {
+        return hybrid ? RunKind::hybrid : RunKind::mixture;
+    }
+    return operand_bytes(workload.precision) < 2.0 ? RunKind::low_precision : RunKind::dense;
+}
+
+const char* name(RunKind kind)
+{
+    switch (kind) {
+        case RunKind::low_precision: return "dense, fewer than 16 bits";
+        case RunKind::mixture: return "mixtures of experts";
+        case RunKind::hybrid: return "hybrids and windows";
+        case RunKind::encoder: return "diffusion, BERT, T5";
+        case RunKind::recommendation: return "DLRM";
+        case RunKind::torus: return "TPU and Trainium";
+        case RunKind::dense: break;
+    }
+    return "dense, 16 bits or more";
+}
+
+const char* key(RunKind kind) { return kind_keys[static_cast<std::size_t>(kind)]; }
+
+std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster)
+{
+    if (std::none_of(networks.begin(), networks.end(), [](const Workload* network) { return network->mixture(); })) {
+        return "";
+    }
+    int all = 0;
+    int alike = 0;
+    for (const FittedMixtures& mixtures : model.mixtures) {
+        all += mixtures.rows;
+        alike += mixtures.accelerator == cluster.accelerator.name && mixtures.stack == cluster.stack.name ? mixtures.rows : 0;
+    }
+    return fmt::format(
+        "{} of the {} runs in the fit train mixtures of experts, {} of them on {} with {}; software with its own kernels for "
+        "token exchanges, such as DeepSeek's, may be faster than the interval suggests",
+        all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
+}
+
+std::vector<double> widened_covariance(const FittedModel& model, RunKind kind)
+{
+    std::vector<double> result = model.covariance;
+    for (double& covariance : result) {
+        covariance *= model.widening[static_cast<std::size_t>(kind)];
+    }
+    return result;
+}
+
+FittedModel fitted_model()
+{
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name == file_name) {
+            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
+            return read_fit(Table(parsed.root, parsed));
+        }
+    }
+    throw InputError("model/catalog/fit.toml is missing from the program; run jobs/fit_constants and rebuild");
+}
+
+}  // namespace prismopt

@@ -1,0 +1,61 @@
+#include "io/trainers/trainer.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+std::string sharding(const TrainedPlan& of)
+{
+    return of.plan.sharding == Sharding::zero2 || of.plan.sharding == Sharding::zero3
+               ? fmt::format(
+                     "sharding {} is exported for Megatron-LM and torchtitan only; search sharding = [\"none\", \"zero1\"]",
+                     name(of.plan.sharding))
+               : "";
+}
+
+std::string hybrid_sharding(const TrainedPlan& of)
+{
+    return of.plan.shard_gpus > 0 && of.plan.shard_gpus < of.plan.gradient_gpus()
+               ? "hybrid sharding is exported for Megatron-LM and torchtitan only"
+               : "";
+}
+
+std::string tp_overlap(const TrainedPlan& of)
+{
+    return of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on
+               ? "tp_overlap needs the recipe's own table of buffers by model and GPU; search tp_overlap = [\"off\"]"
+               : "";
+}
+
+std::string expert_overlap(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::microbatches
+               ? "overlap with other microbatches is a setting of the recipe's comm_overlap, which may be unset; search "
+                 "expert_overlap = [\"off\", \"shared-experts\"]"
+               : "";
+}
+
+std::string offload(const TrainedPlan& of)
+{
+    return of.plan.offload != Offload::none ? "offload is exported for Megatron-LM only; search offload = [\"none\"]" : "";
+}
+
+}  // namespace
+
+std::vector<TrainerRule> bridge_rules()
+{
+    std::vector<TrainerRule> rules = megatron_rules();
+    const std::vector<TrainerRule> own{
+        {"sharding", "sharding", sharding},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
+        {"offload", "offload", offload},
+    };
+    rules.insert(rules.end(), own.begin(), own.end());
+    return rules;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,413 @@
+#include "io/trainers/megatron_rules.hpp"
+
+#include "model/network/transformer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
+
+/// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not
+/// given).
+int expert_replicas(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    return of.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+}
+
+/// GPUs of a node are alike, so that there the order of ranks makes no difference.
+bool order_matters(const TrainedPlan& of)
+{
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 &&
+           of.plan.gpus() > of.cluster.gpus_per_node();
+}
+
+std::string schedule(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const bool one_microbatch = plan.microbatches(of.phase.global_batch) == 1;
+    const bool runs = plan.schedule == Schedule::one_f_one_b || plan.schedule == Schedule::interleaved ||
+                      (plan.schedule == Schedule::gpipe && one_microbatch);  // as 1f1b does
+    return !pipelined(plan) || runs ? ""
+                                    : fmt::format(
+                                          "it has no pipeline schedule {}, only 1F1B and interleaved 1F1B; search schedule = "
+                                          "[\"1f1b\", \"interleaved\"]",
+                                          name(plan.schedule));
+}
+
+// forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number of contiguous
+// micro-batches in a virtual pipeline stage should range in [PP, M]".
+std::string group(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const int in_a_row = interleaved_group(plan, of.phase);
+    return !pipelined(plan) || plan.schedule != Schedule::interleaved || in_a_row >= plan.pp
+               ? ""
+               : fmt::format(
+                     "its interleaved group needs at least as many microbatches as there are stages, {}, but has {}; search a "
+                     "larger group, or fewer stages",
+                     plan.pp, in_a_row);
+}
+
+std::string post_validation(const TrainedPlan& of)
+{
+    return of.plan.post_validation == PostValidation::on
+               ? "its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]"
+               : "";
+}
+
+std::string offload(const TrainedPlan& of)
+{
+    return of.plan.offload == Offload::activations
+               ? "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]"
+               : "";
+}
+
+std::string node_order(const TrainedPlan& of)
+{
+    return of.plan.node_order == NodeOrder::as_listed ? ""
+                                                      : fmt::format(
+                                                            "node_order {} places nodes by their number in the scenario, which "
+                                                            "no argument can express; search node_order = [\"{}\"]",
+                                                            name(of.plan.node_order), name(NodeOrder::as_listed));
+}
+
+// initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
+// the attention and moe layers must be the same".
+std::string order(const TrainedPlan& of)
+{
+    return !order_matters(of) || expert_replicas(of) == of.plan.dp
+               ? ""
+               : fmt::format(
+                     "it puts replicas outermost (use-tp-pp-dp-mapping) only if experts have as many replicas as attention, {}, "
+                     "but with this context and expert parallelism they have {}; search order = [\"tp-dp-pp\"]",
+                     of.plan.dp, expert_replicas(of));
+}
+
+std::string tp_overlap(const TrainedPlan& of)
+{
+    const bool overlapped = of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on;
+    return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
+}
+
+// transformer_config.py asserts the dispatcher alltoall.
+std::string expert_overlap(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
+                   uses_deepep(of.plan, of.cluster)
+               ? fmt::format(
+                     "shared experts overlap with the alltoall dispatcher only, but stack {} uses DeepEP; search expert_overlap "
+                     "= [\"off\", \"microbatches\"]",
+                     of.cluster.stack.name)
+               : "";
+}
+
+std::string dispatch(const TrainedPlan& of)
+{
+    return of.plan.exchanges_tokens() && of.plan.dispatch == Dispatch::hybridep
+               ? "HybridEP is not exported; search dispatch = [\"of-stack\", \"all-to-all\", \"all-gather\", \"deepep\"]"
+               : "";
+}
+
+std::string cuda_graphs(const TrainedPlan& of)
+{
+    return of.plan.cuda_graphs.empty() ? "" : "CUDA graphs are not exported; search cuda_graphs = [[]]";
+}
+
+std::string hybrid_sharding(const TrainedPlan& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const bool further = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    return further && plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()
+               ? fmt::format("hybrid sharding over {} GPUs is exported for zero1 only", plan.shard_gpus)
+               : "";
+}
+
+std::string recomputed_layers(const TrainedPlan& of)
+{
+    const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
+    if (differ && of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0) {
+        return fmt::format(
+            "it recomputes the same number of layers in each chunk, but the {} of split = \"{}\" are spread over chunks of "
+            "different lengths; search recomputed_layers = [0]",
+            of.plan.recomputed_layers, name(of.plan.split));
+    }
+    return of.plan.recompute == Recompute::full && recomputed_per_chunk(of.plan) < 0
+               ? fmt::format(
+                     "it recomputes the same number of layers in each of the {} chunks, but {} layers do not divide evenly among "
+                     "them; search recomputed_layers that do",
+                     of.plan.pp * of.plan.chunks, of.plan.recomputed_layers)
+               : "";
+}
+
+std::string precision(const TrainedPlan& of)
+{
+    return of.workload.precision == Precision::fp32 || of.workload.precision == Precision::tf32
+               ? "only bf16, fp8 and nvfp4 are exported"
+               : "";
+}
+
+// transformer_config.py: "moe_expert_capacity_factor only works with alltoall token dispatcher".
+bool plain_attention(const Workload& workload)
+{
+    const auto* attention = workload.find<AttentionBlock>();
+    return attention != nullptr && attention->kernel == AttentionKernel::plain;
+}
+
+bool drops_tokens(const Workload& workload)
+{
+    const auto* experts = workload.find<ExpertsBlock>();
+    return experts != nullptr && experts->capacity > 0.0;
+}
+
+std::string dispatcher(const TrainedPlan& of)
+{
+    return of.workload.mixture() && drops_tokens(of.workload) && uses_deepep(of.plan, of.cluster)
+               ? fmt::format(
+                     "stack {} uses DeepEP, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
+                     "capacity, or choose another stack",
+                     of.cluster.stack.name)
+               : "";
+}
+
+/// What of a block Megatron's layers lack, or no argument expresses; empty: nothing.
+std::string unexported_of(const AttentionBlock& a)
+{
+    return a.window > 0                              ? "a window"
+           : a.chunk > 0                             ? "chunks"
+           : a.context > 0                           ? "cross attention"
+           : a.sinks                                 ? "sinks"
+           : a.gate                                  ? "a gate"
+           : !a.causal                               ? "attention without a causal mask"
+           : a.query_key_norm == QueryKeyNorm::whole ? "a norm over all query or key heads"
+                                                     : "";
+}
+std::string unexported_of(const LatentAttentionBlock& a) { return a.causal ? "" : "attention without a causal mask"; }
+std::string unexported_of(Activation activation)
+{
+    const bool known =
+        activation == Activation::gelu || activation == Activation::swiglu || activation == Activation::squared_relu;
+    return known ? "" : fmt::format("activation {}", name(activation));
+}
+std::string unexported_of(const MlpBlock& b) { return unexported_of(b.activation); }
+std::string unexported_of(const ExpertsBlock& e)
+{
+    return e.latent > 0 ? "latent experts" : e.shared_gate ? "a gate of shared experts" : unexported_of(e.activation);
+}
+/// What of a layer's blocks is not that of Megatron's GPT, which has attention, MLPs and experts.
+std::string unexported_block(const LayerDescription& layer)
+{
+    for (const BlockDescription& block : layer.blocks) {
+        const auto lacking = std::visit(
+            []<class Kind>(const Kind& own) -> std::optional<std::string> {
+                if constexpr (requires { unexported_of(own); }) {
+                    return unexported_of(own);
+                } else {
+                    return std::nullopt;  // all of it
+                }
+            },
+            block);
+        if (!lacking) {
+            return block_text(layer, block);
+        }
+        if (!lacking->empty()) {
+            return fmt::format("{} of {}", *lacking, block_text(layer, block));
+        }
+    }
+    return "";
+}
+
+/// Its layers are attention, then an MLP or experts, in one width.
+std::string unexported_layer(const LayerDescription& layer)
+{
+    const auto is = [&layer]<class... Kinds>(std::size_t place) {
+        return layer.blocks.size() == 2 && (std::holds_alternative<Kinds>(layer.blocks[place]) || ...);
+    };
+    if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) || !is.operator()<MlpBlock, ExpertsBlock>(1)) {
+        return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
+    }
+    return layer.parallel                            ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
+           : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length of layer \"{}\"", layer.name)
+           : layer.frozen                            ? fmt::format("frozen layers such as \"{}\"", layer.name)
+                                                     : "";
+}
+
+/// What of a network outside its layers is not that of Megatron's GPT.
+std::string unexported_ends(const Workload& w)
+{
+    return w.task != WorkloadTask::training               ? fmt::format("task = \"{}\"", name(w.task))
+           : w.adapter_rank > 0                           ? "adapters"
+           : w.frozen_ends                                ? "frozen_ends"
+           : w.vocabulary == 0                            ? "a network without a vocabulary"
+           : w.norms != NormPlace::pre                    ? fmt::format("norms = \"{}\"", name(w.norms))
+           : w.normalisation == Normalisation::plain_norm ? fmt::format("normalisation = \"{}\"", name(w.normalisation))
+                                                          : "";
+}
+
+/// One argument describes each kind of block, in all layers that have it.
+std::string unexported_difference(const Workload& w)
+{
+    const auto differs = [&w](std::size_t place, std::size_t of, std::size_t from) {
+        const BlockDescription& a = w.kinds[of].blocks[place];
+        const BlockDescription& b = w.kinds[from].blocks[place];
+        return (place == 0 || a.index() == b.index()) && !(a == b);
+    };
+    for (std::size_t of = 1; of < w.kinds.size(); ++of) {
+        for (std::size_t from = 0; from < of; ++from) {
+            for (const std::size_t place : {0, 1}) {
+                if (differs(place, of, from)) {
+                    return fmt::format("{} that differs from that of layer \"{}\"",
+                                       block_text(w.kinds[of], w.kinds[of].blocks[place]), w.kinds[from].name);
+                }
+            }
+        }
+    }
+    return "";
+}
+
+/// get_gpt_mtp_block_spec in megatron/core/models/gpt/gpt_layer_specs.py makes each module of one layer, of the kind of the last;
+/// validate_args in arguments.py asserts rotary or no positions.
+std::string unexported_prediction(const Workload& w)
+{
+    if (w.predictions == 0) {
+        return "";
+    }
+    const bool one = w.prediction.size() == 1 && w.prediction.front().count == 1;
+    if (!one || w.prediction.front().kind != w.sequence.back().kind) {
+        return "a prediction module that is not one layer of the kind of the last layer";
+    }
+    return position_embedding(w) == "learned_absolute" ? "prediction modules with learned positions" : "";
+}
+
+std::string unexported(const Workload& w)
+{
+    if (const std::string ends = unexported_ends(w); !ends.empty()) {
+        return ends;
+    }
+    for (const auto of : {unexported_block, unexported_layer}) {
+        for (const LayerDescription& layer : w.kinds) {
+            if (std::string lacking = of(layer); !lacking.empty()) {
+                return lacking;
+            }
+        }
+    }
+    const std::string difference = unexported_difference(w);
+    return difference.empty() ? unexported_prediction(w) : difference;
+}
+
+std::string network(const TrainedPlan& of)
+{
+    if (of.workload.captured) {
+        return "";  // refused for all trainers
+    }
+    constexpr auto remedy = "write the arguments by hand and take the plan from --target json";
+    if (const std::string lacking = unexported(of.workload); !lacking.empty()) {
+        return fmt::format("{} cannot be exported; {}", lacking, remedy);
+    }
+    if (of.workload.activation_storage != ActivationStorage::bf16) {
+        return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.workload.activation_storage), remedy);
+    }
+    return of.workload.optimizer == OptimizerSettings{}
+               ? ""
+               : fmt::format("only AdamW with 32-bit states and gradients is exported; {}", remedy);
+}
+
+}  // namespace
+
+std::vector<TrainerRule> megatron_rules()
+{
+    return {
+        {"network", "tp", network},
+        {"precision", "tp", precision},
+        {"token dispatcher", "ep", dispatcher},
+        {"replicas outermost", "order", order},
+        {"pipeline schedule", "schedule", schedule},
+        {"interleaved group", "group", group},
+        {"recomputed layers", "recomputed_layers", recomputed_layers},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
+        {"dispatch", "dispatch", dispatch},
+        {"CUDA graphs", "cuda_graphs", cuda_graphs},
+        {"offload", "offload", offload},
+        {"post-validation", "post_validation", post_validation},
+        {"node order", "node_order", node_order},
+    };
+}
+
+bool replicas_outermost(const TrainedPlan& of)
+{
+    return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && expert_replicas(of) == of.plan.dp;
+}
+
+int interleaved_group(const ParallelPlan& plan, const Phase& phase)
+{
+    return std::min(plan.group > 0 ? plan.group : plan.pp, plan.microbatches(phase.global_batch));
+}
+
+namespace {
+
+/// Whether selective recompute is that of more than Megatron's modules.
+bool recomputes_elementwise(const ParallelPlan& plan)
+{
+    return plan.recompute_modules.empty() || plan.recompute_modules.has(Module::elementwise);
+}
+
+}  // namespace
+
+int recomputed_per_chunk(const ParallelPlan& plan)
+{
+    if (plan.recomputed_layers == 0) {
+        return 0;
+    }
+    const int chunks = plan.pp * plan.chunks;
+    return plan.recomputed_layers % chunks == 0 ? plan.recomputed_layers / chunks : -1;
+}
+
+std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Workload& workload)
+{
+    if (!recomputes_elementwise(plan)) {
+        std::vector<std::string> names;
+        for (const Module module : recomputable_modules) {
+            if (plan.recompute_modules.has(module)) {
+                names.emplace_back(name(module));
+            }
+        }
+        return names;
+    }
+    if (plain_attention(workload)) {
+        return {"core_attn"};
+    }
+    return workload.mixture() ? std::vector<std::string>{"layernorm", "moe_act"} : std::vector<std::string>{"layernorm"};
+}
+
+bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload)
+{
+    return plan.recompute == Recompute::selective && recomputes_elementwise(plan) && !plain_attention(workload) &&
+           workload.find<MlpBlock>() != nullptr;
+}
+
+std::string position_embedding(const Workload& workload)
+{
+    const auto* attention = workload.find<AttentionBlock>();
+    return attention == nullptr || attention->positions == Positions::rotary ? "rope"
+           : workload.normalisation == Normalisation::layer_norm             ? "learned_absolute"
+                                                                             : "none";
+}
+
+std::string token_dispatcher(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return uses_deepep(plan, cluster) ? "flex" : plan.ep > 1 && plan.dispatch == Dispatch::all_gather ? "allgather" : "alltoall";
+}
+
+bool uses_deepep(const ParallelPlan& plan, const Cluster& cluster)
+{
+    return plan.ep > 1 && (plan.dispatch == Dispatch::of_stack ? cluster.stack.sends_once : plan.dispatch == Dispatch::deepep);
+}
+
+}  // namespace prismopt

@@ -1,0 +1,53 @@
+#include "model/calibration/gpus/effect_spread.hpp"
+
+#include "model/calibration/fit/goodness.hpp"
+
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/fisher_f.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+Component spread_of_effects(const std::string& name, const std::vector<double>& effects, const std::vector<double>& errors,
+                            double freedom, double draws)
+{
+    double noise = 0.0;
+    for (const double error : errors) {
+        noise += error * error / static_cast<double>(errors.size());
+    }
+    constexpr double level = 0.01;
+    constexpr double tail = 0.025;
+    const double seen = variance_of(effects);
+    const double units = std::max(1.0, draws - 1.0);
+    const boost::math::chi_squared distribution(units);
+    Component result;
+    result.name = name;
+    result.units = static_cast<int>(effects.size());
+    result.present = boost::math::cdf(boost::math::complement(boost::math::fisher_f(units, freedom), seen / noise)) < level;
+    result.variance = std::max(0.0, seen - noise);
+    result.low = std::max(0.0, seen * units / boost::math::quantile(distribution, 1.0 - tail) - noise);
+    result.high = std::max(0.0, seen * units / boost::math::quantile(distribution, tail) - noise);
+    return result;
+}
+
+double independent_draws(const std::vector<double>& series)
+{
+    const auto n = static_cast<double>(series.size());
+    constexpr std::size_t least = 20;  // fewer say nothing of a correlation
+    const double variance = variance_of(series);
+    if (series.size() < least || !(variance > 0.0)) {
+        return n;
+    }
+    const double mean = mean_of(series);
+    double product = 0.0;
+    for (std::size_t i = 1; i < series.size(); ++i) {
+        product += (series[i] - mean) * (series[i - 1] - mean) / (n - 1.0);
+    }
+    const double r = std::clamp(product / variance, 0.0, 0.99);
+    return n * (1.0 - r * r) / (1.0 + r * r);
+}
+
+}  // namespace prismopt

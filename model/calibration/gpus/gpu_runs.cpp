@@ -1,0 +1,308 @@
+#include "model/base/median.hpp"
+#include "model/calibration/fit/goodness.hpp"
+#include "model/calibration/fit/outliers.hpp"
+#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
+
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/complement.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+/// A GPU's runs of one benchmark.
+struct Gpu {
+    std::string name;
+    std::string node;  // empty: not told
+    std::vector<double> seconds;
+    double log_median = 0.0;  // over the median of all GPUs
+    double error = 0.0;
+};
+
+/// Tables write -1 where the place is not known.
+bool told(const std::string& node) { return !node.empty() && node != "-1"; }
+
+std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuRun>& runs)
+{
+    std::map<std::string, std::set<std::string>> nodes_of_name;
+    for (const GpuRun& run : runs) {
+        if (told(run.node)) {
+            nodes_of_name[run.gpu].insert(run.node);
+        }
+    }
+    std::map<std::string, std::map<std::pair<std::string, std::string>, Gpu>> found;
+    for (const GpuRun& run : runs) {
+        const bool local = told(run.node) && nodes_of_name[run.gpu].size() > 1;
+        Gpu& gpu = found[run.benchmark][{local ? run.node : "", run.gpu}];
+        gpu.name = "GPU " + run.gpu + (local ? " of node " + run.node : "");
+        gpu.node = told(run.node) ? run.node : gpu.node;
+        gpu.seconds.push_back(run.seconds);
+    }
+    std::map<std::string, std::vector<Gpu>> result;
+    for (auto& [benchmark, gpus] : found) {
+        std::vector<double> medians;
+        for (auto& [key, gpu] : gpus) {
+            const double median = median_of(gpu.seconds);
+            medians.push_back(median);
+            gpu.log_median = std::log(median);
+            gpu.error = std::sqrt(variance_of(gpu.seconds) / static_cast<double>(gpu.seconds.size())) / median;
+            result[benchmark].push_back(std::move(gpu));
+        }
+        const double centre = std::log(median_of(medians));
+        for (Gpu& gpu : result[benchmark]) {
+            gpu.log_median -= centre;
+        }
+    }
+    return result;
+}
+
+/// A node's GPUs, by index.
+using Nodes = std::map<std::string, std::vector<std::size_t>>;
+
+/// Probability that nodes without a spread of their own differ as much. Kruskal and Wallis, J. Am. Stat. Assoc. 47 (1952)
+/// 583-621: on ranks, so that one broken GPU does not hide nodes, nor pass for one.
+double alike(const Nodes& nodes, const std::vector<double>& values)
+{
+    std::vector<double> rising;
+    for (const auto& [node, members] : nodes) {
+        for (const std::size_t i : members) {
+            rising.push_back(values[i]);
+        }
+    }
+    std::sort(rising.begin(), rising.end());
+    const auto n = static_cast<double>(rising.size());
+    double ties = 0.0;
+    for (auto at = rising.begin(); at != rising.end();) {
+        const auto after = std::upper_bound(at, rising.end(), *at);
+        const auto t = static_cast<double>(after - at);
+        ties += t * t * t - t;
+        at = after;
+    }
+    const double untied = 1.0 - ties / (n * n * n - n);
+    if (nodes.size() < 2 || rising.size() < nodes.size() + 2 || !(untied > 0.0)) {
+        return 1.0;
+    }
+    double between = 0.0;
+    for (const auto& [node, members] : nodes) {
+        double sum = 0.0;
+        for (const std::size_t i : members) {
+            const auto [low, high] = std::equal_range(rising.begin(), rising.end(), values[i]);
+            sum += 0.5 * static_cast<double>((low - rising.begin()) + (high - rising.begin()) + 1);  // mean rank of its ties
+        }
+        between += sum * sum / static_cast<double>(members.size());
+    }
+    const double h = (12.0 / (n * (n + 1.0)) * between - 3.0 * (n + 1.0)) / untied;
+    const boost::math::chi_squared distribution(static_cast<double>(nodes.size() - 1));
+    return boost::math::cdf(boost::math::complement(distribution, std::max(0.0, h)));
+}
+
+/// Splits the GPUs' effects into nodes' and their own, where nodes differ.
+class NodeParts {
+public:
+    explicit NodeParts(const std::vector<Gpu>& gpus)
+    {
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            own_.push_back(gpus[i].log_median);
+            errors_.push_back(gpus[i].error);
+            if (!gpus[i].node.empty()) {
+                nodes_[gpus[i].node].push_back(i);
+            }
+        }
+        for (auto node = nodes_.begin(); node != nodes_.end();) {
+            node = node->second.size() < 2 ? nodes_.erase(node) : std::next(node);  // of one GPU nobody knows whose the effect is
+        }
+        constexpr double level = 0.01;
+        apart_ = alike(nodes_, own_) < level;
+        if (apart_) {
+            split();
+        }
+    }
+
+    bool apart() const { return apart_; }
+    /// Whether a spread between nodes would have shown.
+    bool told() const
+    {
+        constexpr std::size_t least = 10;
+        return nodes_.size() >= least;
+    }
+    const std::vector<double>& own() const { return own_; }
+    const std::vector<double>& gpu_effects() const { return apart_ ? gpu_effects_ : own_; }
+    const std::vector<double>& node_effects() const { return node_effects_; }
+    std::vector<Outlier> slow_gpus() const { return outliers(own_, errors_); }
+    std::vector<Outlier> fast_gpus() const
+    {
+        std::vector<double> negative(own_.size());
+        std::transform(own_.begin(), own_.end(), negative.begin(), [](double x) { return -x; });
+        return outliers(negative, errors_);
+    }
+    std::vector<Outlier> slow_nodes() const { return outliers(node_means_, node_errors_); }
+    double node_mean(std::size_t index) const { return node_means_[index]; }
+    std::string node_name(std::size_t index) const
+    {
+        return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(index))->first;
+    }
+
+private:
+    void split()
+    {
+        // A slow GPU is not its node's doing: means of those that are left, each then over its own.
+        std::vector<double> within = own_;
+        for (const auto& [node, members] : nodes_) {
+            std::vector<double> values;
+            for (const std::size_t i : members) {
+                values.push_back(own_[i]);
+            }
+            const double median = median_of(values);
+            for (const std::size_t i : members) {
+                within[i] -= median;
+            }
+        }
+        std::set<std::size_t> out;
+        for (const Outlier& outlier : outliers(within, errors_)) {
+            out.insert(outlier.index);
+        }
+        double squares = 0.0;
+        double freedom = 0.0;
+        double share = 0.0;  // mean of 1 / GPUs of a node
+        for (const auto& [node, members] : nodes_) {
+            std::vector<double> usual;
+            for (const std::size_t i : members) {
+                if (!out.contains(i) || members.size() <= 2) {
+                    usual.push_back(own_[i]);
+                }
+            }
+            const double mean = usual.empty() ? own_[members.front()] : mean_of(usual);
+            node_means_.push_back(mean);
+            squares += variance_of(usual) * static_cast<double>(usual.size() - (usual.empty() ? 0 : 1));
+            freedom += static_cast<double>(usual.size()) - (usual.empty() ? 0.0 : 1.0);
+            share += 1.0 / static_cast<double>(std::max<std::size_t>(1, usual.size()) * nodes_.size());
+            // A mean has its own part of each deviation: n / (n - 1).
+            const double stretch = std::sqrt(static_cast<double>(members.size()) / static_cast<double>(members.size() - 1));
+            for (const std::size_t i : members) {
+                own_[i] -= mean;
+                gpu_effects_.push_back(!out.contains(i) ? stretch * own_[i] : own_[i]);
+            }
+        }
+        const double of_gpus = freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means
+        node_errors_.assign(node_means_.size(), std::sqrt(of_gpus));
+        const double seen = variance_of(node_means_);
+        const double centre = median_of(node_means_);
+        for (double& mean : node_means_) {
+            mean -= centre;
+            node_effects_.push_back(mean * (seen > 0.0 ? std::sqrt(std::max(0.0, 1.0 - of_gpus / seen)) : 0.0));
+        }
+    }
+
+    Nodes nodes_;
+    std::vector<double> own_, errors_;  // by GPU: of all, or of the node where nodes are apart
+    bool apart_ = false;
+    std::vector<double> gpu_effects_, node_effects_, node_means_, node_errors_;
+};
+
+std::string percent(double part)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g %%", 100.0 * part);
+    return text;
+}
+
+/// How a distribution's key, and one of what it is of, are called.
+struct Names {
+    std::string key, what;
+};
+
+/// Slow ones by name are the distribution's slow mode.
+void add_distribution_of(Calibration& result, const Names& names, const std::vector<double>& effects,
+                         const std::vector<Outlier>& outliers, const std::string& source)
+{
+    std::vector<double> usual;
+    std::vector<double> slow;
+    for (std::size_t i = 0; i < effects.size(); ++i) {
+        const bool out = std::any_of(outliers.begin(), outliers.end(), [i](const Outlier& o) { return o.index == i; });
+        (out ? slow : usual).push_back(effects[i]);
+    }
+    if (slow.empty()) {
+        result.distributions.push_back({names.key, fit_distribution(exponentials(effects), source)});
+        return;
+    }
+    result.distributions.push_back({names.key, distribution_with_slow(usual, slow, source)});
+    result.notes.push_back(slow_advice(names.key, names.what, slow.size(), effects.size(),
+                                       result.distributions.back().fit.distribution.slow.excess));
+}
+
+}  // namespace
+
+Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source)
+{
+    Calibration result;
+    result.source = source;
+    result.operations = runs.size();
+    const auto benchmarks = gpus_by_benchmark(runs);
+    if (benchmarks.empty()) {
+        return result;
+    }
+    const auto widest = std::max_element(benchmarks.begin(), benchmarks.end(),
+                                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const std::vector<Gpu>& gpus = widest->second;
+    const NodeParts parts(gpus);
+    const std::string from = "; prismopt calibrate, " + source + (widest->first.empty() ? "" : ", " + widest->first);
+    const std::string of = widest->first.empty() ? "" : ", " + widest->first;
+    const std::string over =
+        parts.apart() ? "medians of the GPUs over the mean of their node" : "medians of the GPUs over their median";
+    add_distribution_of(result, {"gpu", "GPU"}, parts.gpu_effects(), parts.slow_gpus(), over + from);
+    if (parts.apart()) {
+        add_distribution_of(result, {"node", "node"}, parts.node_effects(), parts.slow_nodes(), "nodes over their median" + from);
+    } else if (parts.told()) {
+        result.distributions.push_back(
+            {"node", constant_distribution("no significant differences between nodes; gpu includes the remaining ones" + from)});
+    }
+    std::vector<double> rests;
+    for (const Gpu& gpu : gpus) {
+        const double median = median_of(gpu.seconds);
+        for (const double seconds : gpu.seconds) {
+            if (gpu.seconds.size() > 1) {
+                rests.push_back(std::log(seconds / median));
+            }
+        }
+    }
+    if (rests.size() > 1) {
+        result.left.push_back({"residual.gemm",
+                               "benchmark runs do not resolve single kernels, whose variation averages out; about the median of "
+                               "their GPU, runs vary by " +
+                                   percent(std::sqrt(variance_of(rests))) + from});
+    }
+    for (const Outlier& outlier : parts.slow_gpus()) {
+        result.slow.push_back({gpus[outlier.index].name + of, std::expm1(parts.own()[outlier.index]), outlier.probability});
+    }
+    for (const Outlier& outlier : parts.slow_nodes()) {
+        result.slow.push_back(
+            {"node " + parts.node_name(outlier.index) + of, std::expm1(parts.node_mean(outlier.index)), outlier.probability});
+    }
+    if (const std::vector<Outlier> fast = parts.fast_gpus(); !fast.empty()) {
+        const std::size_t first = fast.front().index;
+        result.notes.push_back(gpus[first].name + of + " takes " + percent(-std::expm1(parts.own()[first])) +
+                               " less than its peers' median" +
+                               (fast.size() > 1 ? ", " + std::to_string(fast.size() - 1) + " more as significantly" : "") +
+                               "; if the numbers are throughputs rather than times, it is slow: name the column throughput");
+    }
+    for (const auto& [name, members] : benchmarks) {
+        Signature signature{name.empty() ? "runs" : name, 0.0, {}};
+        std::vector<double> factors;
+        for (const Gpu& gpu : members) {
+            factors.push_back(median_of(gpu.seconds));
+            signature.mean_s += factors.back() / static_cast<double>(members.size());
+        }
+        signature.fit = fit_distribution(factors, "");
+        result.signatures.push_back(signature);
+    }
+    return result;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,122 @@
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/output.hpp"
+
+#include "io/html/report_page.hpp"
+#include "io/report/report.hpp"
+#include "io/report/report_json.hpp"
+#include "io/results/journal.hpp"
+#include "io/scenario/scenario.hpp"
+#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/loop/study.hpp"
+#include "optimizer/loop/study_journal.hpp"
+#include "optimizer/program/program.hpp"
+#include "optimizer/study/stored_study.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+int report_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("html", po::value<std::string>()->value_name("FILE"),
+                          "write one self-contained HTML page with charts and tables")(
+        "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
+        "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
+        "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
+        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one figure for papers")(
+        "sensitivity", po::value<std::string>()->value_name("FILE"),
+        "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
+    const auto values = parse_options("report", options, "RESULTS", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const std::string path = (*values)["RESULTS"].as<std::string>();
+    const Results results = open_results(path);
+    std::vector<std::string> inputs{path};
+    if (values->count("sensitivity") > 0) {
+        inputs.push_back((*values)["sensitivity"].as<std::string>());
+    }
+    std::vector<OutputPath> outputs;
+    const bool json_printed = values->count("json") > 0 && (*values)["json"].as<std::string>() == "-";
+    for (const char* option : {"html", "csv", "svg", "json"}) {
+        if (values->count(option) > 0 && !(json_printed && std::string_view(option) == "json")) {
+            outputs.push_back({option, (*values)[option].as<std::string>()});
+        }
+    }
+    refuse_same_outputs(outputs);
+    const auto write = [&](const char* option, const auto& make) {
+        if (values->count(option) > 0) {
+            write_output(option, (*values)[option].as<std::string>(), make(), inputs);
+        }
+    };
+    if (values->count("sensitivity") > values->count("html")) {
+        throw InputError("--sensitivity adds to the HTML page; add --html FILE");
+    }
+    write("html", [&] {
+        ReportedStudy study = reported_study(results, path);
+        if (values->count("sensitivity") > 0) {
+            add_sensitivity(study, (*values)["sensitivity"].as<std::string>());
+        }
+        return report_page({std::move(study)}, shipped_model_check(), program_name());
+    });
+    write("csv", [&] { return front_csv(results); });
+    write("svg", [&] { return svg_report(results); });
+    if (json_printed) {
+        fmt::print("{}", report_json(results, path));
+        return exit_done;
+    }
+    write("json", [&] { return report_json(results, path); });
+    fmt::print("{}", text_report(results));
+    return exit_done;
+}
+
+int inspect_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
+    const auto values = parse_options("inspect", options, "FILE", words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const std::string path = (*values)["FILE"].as<std::string>();
+    const bool json = (*values)["json"].as<bool>();
+    if (!is_journal(path)) {
+        const Results results = open_results(path);
+        fmt::print("{}", json ? summary_json(results, path) : summary(results));
+        return exit_done;
+    }
+    const JournalContents contents = read_journal(path);
+    const Scenario scenario = *journaled_scenario(path);
+    const JournalCount count = count_records(contents);
+    if (json) {
+        const nlohmann::ordered_json described{{"format", "prismopt journal"},
+                                               {"format_version", 1},
+                                               {"file", path},
+                                               {"scenario_name", scenario.name},
+                                               {"scenario_path", scenario.path},
+                                               {"seed", scenario.seed},
+                                               {"answers", count.answers},
+                                               {"tuning_steps", count.tuning},
+                                               {"good_bytes", contents.good_bytes},
+                                               {"lost_bytes", contents.lost_bytes},
+                                               {"lost_answers", count.lost},
+                                               {"damage", contents.damage.empty() ? nlohmann::ordered_json()
+                                                                                  : nlohmann::ordered_json(contents.damage)}};
+        fmt::print("{}\n", described.dump(1));
+        return exit_done;
+    }
+    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
+               count.tuning > 0 ? fmt::format("{} tuning steps, ", count.tuning) : "", count.answers, contents.good_bytes,
+               contents.damage.empty()
+                   ? "undamaged"
+                   : fmt::format("damaged: {}; {} answers are missing between intact ones", contents.damage, count.lost));
+    return exit_done;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,139 @@
+#include "optimizer/commands/report/report_details.hpp"
+
+#include "io/report/named_points.hpp"
+#include "optimizer/accuracy/model_accuracy.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/run_study.hpp"
+#include "optimizer/study/stored_study.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    if (std::holds_alternative<Infeasible>(compiled)) {
+        return {};
+    }
+    const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
+    StepTimeline timeline{mean_timeline(graph), graph.stages(), 0.0};
+    for (const TimelineEvent& event : timeline.events) {
+        timeline.step_s = std::max(timeline.step_s, event.end_s);
+    }
+    return timeline;
+}
+
+void add_timelines(StoredStudy& stored, ReportedStudy& study)
+{
+    for (const FrontPoint& point : study.results.front) {
+        const Point where = stored.space().point(point.index);
+        study.timelines.push_back(timeline_of(stored.problem(where), stored.plan(where)));
+    }
+}
+
+/// Adds the run studies of the named points; not for a provisional front, which was estimated from other draws.
+void add_runs(StoredStudy& stored, ReportedStudy& study)
+{
+    for (const std::size_t position : positions(named_points(study.results))) {
+        const Point where = stored.space().point(study.results.front[position].index);
+        study.runs.push_back(run_study(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
+                                       stored.sampler({Purpose::confirm})));
+        study.runs.back().position = position;
+    }
+}
+
+}  // namespace
+
+ReportedStudy reported_study(const Results& results, const std::string& file)
+{
+    ReportedStudy study;
+    study.results = results;
+    study.name = results.study.scenario_name;
+    study.file = file;
+    try {
+        StoredStudy stored(results);
+        add_timelines(stored, study);
+        if (!results.provisional) {
+            add_runs(stored, study);
+        }
+    } catch (const InputError& error) {
+        study.timelines.clear();
+        study.timeline_note =
+            std::string("Steps are not shown, because this version of prismopt cannot read the scenario of these results: ") +
+            error.what();
+    }
+    return study;
+}
+
+void add_sensitivity(ReportedStudy& study, const std::string& path)
+{
+    const auto refuse = [&path](const std::string& why) {
+        throw InputError(fmt::format(
+            "--sensitivity {} {}; write one with: prismopt sensitivity SCENARIO --design \"...\" --json > FILE.json", path, why));
+    };
+    std::ifstream stream(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (!stream) {
+        refuse("cannot be read");
+    }
+    nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
+                       json["effects"].is_array() && json.contains("plan") && json.contains("scenario") && json.contains("seed");
+    if (!whole) {
+        refuse("is not an output of sensitivity --json");
+    }
+    const std::string design = json["design"];
+    StoredStudy stored(study.results);
+    if (!stored.scenario().hardware_parameters.empty()) {
+        throw InputError(fmt::format(
+            "--sensitivity {}: this study varies the hardware or the network, and the page shows the sensitivity only for "
+            "studies "
+            "with one of each; write the plan's hardware into [cluster] and its network into [workload], remove [[knob]] and "
+            "workload in [space], and search that scenario",
+            path));
+    }
+    if (json["scenario"] != study.results.study.scenario_text || json["seed"] != study.results.study.seed) {
+        refuse("belongs to another scenario or seed than these results");
+    }
+    json.erase("scenario");  // the page has it
+    std::string designs;
+    for (const FrontPoint& point : study.results.front) {
+        const std::string other = design_text(stored.plan(stored.space().point(point.index)), stored.scenario().space);
+        if (other == design) {
+            study.sensitivity = json.dump();
+            study.sensitivity_point = point.index;
+            return;
+        }
+        designs += "\n  " + other;
+    }
+    throw InputError(fmt::format("--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
+                                 path, design, designs));
+}
+
+ModelCheck shipped_model_check()
+{
+    const CheckedModel checked = check_model(shipped_runs());
+    ModelCheck check;
+    check.compared =
+        "Mean step time of the measured runs that ship with the program. The constants of the catalog were fitted to runs like "
+        "these, so the errors show how well the model fits, not how well it predicts new runs.";
+    for (const SourceAccuracy& source : accuracy_by_source(checked)) {
+        check.sources.push_back({source.name, source.rows, source.mean_absolute, source.median_absolute, source.bias,
+                                 source.worst, source.rank_correlation});
+    }
+    for (const CheckedRun& run : checked.runs) {
+        check.runs.push_back({run.run.row, run.run.measured_s, run.predicted_s});
+    }
+    return check;
+}
+
+}  // namespace prismopt

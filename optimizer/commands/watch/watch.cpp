@@ -1,0 +1,322 @@
+#include "io/logs/log_reader.hpp"
+#include "io/logs/log_source.hpp"
+#include "model/plan/phase.hpp"
+#include "model/productive_times.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/commands/chosen_plan.hpp"
+#include "optimizer/commands/command.hpp"
+#include "optimizer/commands/watch/watch_text.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/stored_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr double day_s = (1_day).si;
+
+std::string trainer_help()
+{
+    std::string text = "format of the log (default: detected from its first lines):";
+    for (const LogFormat& format : log_formats()) {
+        text += fmt::format("\n  {}: {}", format.name, format.trainers);
+    }
+    return text + fmt::format("\n  {}: a number of seconds per line\n  {}: a table with a column of step times", numbers_format,
+                              csv_format);
+}
+
+/// The plan of a study, predicted again: its draws give the distribution of the mean step over jobs.
+class WatchedPlan {
+public:
+    WatchedPlan(const po::variables_map& values, const Results& results)
+        : study_(results), index_(chosen_point(values, results, study_)), point_(study_.space().point(index_)),
+          problem_(study_.problem(point_)), plan_(study_.plan(point_)), sampler_(study_.sampler({Purpose::confirm})),
+          rung_(study_.scenario().search.confirm)
+    {
+        Predictor predictor(problem_);
+        const auto bound = predictor.bound(plan_);
+        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+            throw InfeasiblePlan(fmt::format("--point {} is infeasible: {}; choose another point", index_, refusal->text()));
+        }
+        draws_ = predictor.sample(plan_, {0, rung_.fleets, rung_.steps}, sampler_);
+        for (const std::vector<double>& phase : draws_) {
+            means_.push_back(std::accumulate(phase.begin(), phase.end(), 0.0) / static_cast<double>(phase.size()));
+        }
+        model_ = model_interval(problem_, plan_, fitted_model());
+    }
+
+    std::uint64_t index() const { return index_; }
+    std::string design() const { return design_text(plan_, study_.scenario().space); }
+    const Reliability& reliability() const { return problem_.reliability; }
+    double steps() const
+    {
+        return std::accumulate(problem_.phases.begin(), problem_.phases.end(), 0.0,
+                               [](double sum, const Phase& phase) { return sum + phase.steps(); });
+    }
+
+    /// What trainers that print tokens or sequences per second leave out: of the first phase.
+    LogOptions log_options(std::string path, std::string trainer) const
+    {
+        const Phase& phase = problem_.phases.front();
+        return {.path = std::move(path),
+                .trainer = std::move(trainer),
+                .tokens_per_step = static_cast<double>(phase.sequence) * phase.global_batch,
+                .sequences_per_step = static_cast<double>(phase.global_batch),
+                .gpus = plan_in_phase(plan_, phase).gpus()};
+    }
+
+    /// Predicted time of a step over that of the first phase, which other phases are converted to: their changes are planned.
+    double relative(std::int64_t step) const { return means_[phase_of(step)] / means_.front(); }
+
+    LevelCheck check(const Baseline& baseline) const
+    {
+        const std::size_t phase = phase_of(baseline.last);
+        const Phase& here = problem_.phases[phase];
+        std::vector<double> jobs_s = productive_times({here}, {draws_[phase]}, rung_.steps).seconds;
+        for (double& seconds : jobs_s) {
+            seconds /= here.steps();
+        }
+        return check_level(baseline.mean_s, baseline.mean_error, jobs_s, model_.low, model_.high);
+    }
+
+    /// `lasting_s`: of a step of the first phase.
+    RemainingRun remaining(const WatchedJob& job, double lasting_s, double error) const
+    {
+        return remaining_run(problem_, plan_, means_,
+                             {static_cast<double>(job.last_step), lasting_s / means_.front(), error, job.trained_s, job.failures},
+                             sampler_);
+    }
+
+private:
+    /// Phase of the step with this number.
+    std::size_t phase_of(std::int64_t step) const { return phase_of_step(problem_.phases, static_cast<double>(step - 1)); }
+
+    StoredStudy study_;
+    std::uint64_t index_;
+    Point point_;
+    const Problem& problem_;
+    ParallelPlan plan_;
+    SamplerOptions sampler_;
+    Rung rung_;
+    PhaseDraws draws_;
+    std::vector<double> means_;  // [phase]
+    ModelInterval model_;
+};
+
+double within(const po::variables_map& values, const char* option, double low, double high)
+{
+    const double value = values[option].as<double>();
+    if (!(value >= low && value <= high)) {
+        throw InputError(fmt::format("--{} {:.6g} is not between {:.6g} and {:.6g}", option, value, low, high));
+    }
+    return value;
+}
+
+ChangeDetectorOptions detector_options(const po::variables_map& values, const Reliability& reliability)
+{
+    ChangeDetectorOptions options;
+    options.false_alarm_s = day_s * within(values, "false-alarm-days", 0.01, 36'500.0);
+    options.least_change = within(values, "least-change", 0.0, 100.0) / 100.0;
+    options.slow = {within(values, "swing", 0.0, 100.0) / 100.0, reliability.drift};
+    options.baseline = values["baseline"].as<int>();
+    if (options.baseline < 50 || options.baseline > 100'000) {
+        throw InputError(fmt::format("--baseline {} is not between 50 and 100000 steps", options.baseline));
+    }
+    return options;
+}
+
+/// Reads the log, and keeps what it says of the job.
+class Watch {
+public:
+    Watch(const WatchedPlan& plan, const po::variables_map& values, const std::string& results, const std::string& log)
+        : plan_(plan), reader_(plan.log_options(log, values.count("trainer") > 0 ? values["trainer"].as<std::string>() : "")),
+          detector_(detector_options(values, plan.reliability()))
+    {
+        job_.results = results;
+        job_.log = log;
+        job_.point = plan.index();
+        job_.design = plan.design();
+        if (values.count("failures") > 0) {
+            failures_ = within(values, "failures", 0.0, 1e6);
+        }
+    }
+
+    void add(std::string_view text)
+    {
+        reader_.add(text);
+        take();
+    }
+    void finish()
+    {
+        reader_.finish();
+        take();
+    }
+    /// All steps of the training are done.
+    bool trained() const { return job_.steps > 0 && static_cast<double>(job_.last_step) >= plan_.steps(); }
+    std::optional<Baseline> baseline() const
+    {
+        std::optional<Baseline> baseline = detector_.baseline();
+        if (baseline) {
+            const double relative = plan_.relative(baseline->last);
+            baseline->mean_s *= relative;
+            baseline->median_s *= relative;
+        }
+        return baseline;
+    }
+    std::vector<Change> changes() const { return detector_.changes(); }
+    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*baseline())); }
+
+    WatchedJob job(std::string stopped)
+    {
+        if (job_.steps == 0) {
+            throw InputError(
+                fmt::format("{}: no step times in {} lines; name the form with --trainer (see prismopt watch --help), or wait "
+                            "for the first step",
+                            job_.log, reader_.lines()));
+        }
+        WatchedJob job = job_;
+        job.trainer = reader_.trainer();
+        job.restarts = reader_.restarts();
+        job.failures = failures_;
+        if (!failures_ && reader_.numbers_steps()) {
+            job.failures = reader_.restarts();
+        }
+        job.peak_memory = reader_.peak_memory();
+        job.needed = detector_.needed();
+        job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();
+        job.baseline = baseline();
+        job.changes = detector_.changes();
+        job.spikes = detector_.spikes();
+        job.level_s = detector_.level_s() * plan_.relative(job.last_step);
+        job.level_change = job.baseline ? detector_.level_s() / detector_.baseline()->median_s - 1.0 : 0.0;
+        job.level_error = detector_.level_error();
+        for (const Spike& spike : job.spikes) {
+            job.spike_excess_s += spike.excess * job.level_s;
+        }
+        if (job.baseline) {
+            job.level = level();
+        }
+        if (job.level_s > 0.0) {
+            job.remaining = plan_.remaining(job, detector_.lasting_s(), detector_.lasting_error());
+        }
+        job.now = std::chrono::system_clock::now();
+        job.stopped = std::move(stopped);
+        return job;
+    }
+
+private:
+    void take()
+    {
+        for (const LoggedStep& step : reader_.take()) {
+            if (job_.steps == 0) {
+                job_.first_step = step.number;
+            }
+            ++job_.steps;
+            job_.last_step = step.number;
+            job_.trained_s += step.seconds * static_cast<double>(step.steps);
+            detector_.add({step.number, step.seconds / plan_.relative(step.number), step.steps, step.restarted});
+        }
+    }
+
+    const WatchedPlan& plan_;
+    LogReader reader_;
+    ChangeDetector detector_;
+    WatchedJob job_;
+    std::optional<double> failures_;
+    std::optional<LevelCheck> level_;
+};
+
+/// Prints what a log that is followed brings, as it comes.
+class Events {
+public:
+    explicit Events(bool json) : json_(json) {}
+
+    void print(Watch& watch)
+    {
+        const std::vector<Change> changes = watch.changes();
+        const bool level = watch.baseline() && !level_printed_;
+        const bool change = !changes.empty() && changes.back().found > last_found_;
+        if (!level && !change) {
+            return;
+        }
+        if (json_) {
+            fmt::print("{}\n", watch_json(watch.job("")).dump());
+        } else {
+            if (level) {
+                fmt::print("{}\n", level_text(*watch.baseline(), watch.level()));
+            }
+            if (change) {
+                fmt::print("{}\n", change_text(changes.back()));
+            }
+        }
+        std::fflush(stdout);
+        level_printed_ = level_printed_ || level;
+        last_found_ = change ? changes.back().found : last_found_;
+    }
+
+private:
+    bool json_;
+    bool level_printed_ = false;
+    std::int64_t last_found_ = -1;
+};
+
+}  // namespace
+
+int watch_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    options.add_options()("point", po::value<std::int64_t>()->value_name("ID"),
+                          "number of the job's plan in reports (default: the first plan of the front)")(
+        "trainer", po::value<std::string>()->value_name("NAME"), trainer_help().c_str())(
+        "follow", po::bool_switch(), "wait for more lines at the end of the log; print changes as they are found")(
+        "json", po::bool_switch(), "print JSON: one object, or with --follow one per line")(
+        "false-alarm-days", po::value<double>()->value_name("D")->default_value(30.0, "30"),
+        "mean time between false alarms, in days")("baseline", po::value<int>()->value_name("N")->default_value(200),
+                                                   "number of initial steps that form the baseline")(
+        "least-change", po::value<double>()->value_name("PERCENT")->default_value(0.25, "0.25"),
+        "smaller changes are not reported")("swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
+                                            "normal variation of the step time over a day, peak to peak")(
+        "failures", po::value<double>()->value_name("N"), "failures of the job so far (default: restarts in the log)");
+    const auto values = parse_options("watch", options, {"RESULTS LOG", 2}, words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const auto paths = (*values)["RESULTS LOG"].as<std::vector<std::string>>();
+    if (paths.size() != 2) {
+        throw InputError("prismopt watch needs a results file and a log (- for standard input); see prismopt watch --help");
+    }
+    catch_stop_signals();
+    catch_interrupt();
+    const StopRequest stop({}, call.team);
+    const bool follow = (*values)["follow"].as<bool>();
+    const bool json = (*values)["json"].as<bool>();
+    LogSource source(paths[1], follow);
+    const WatchedPlan plan(*values, open_results(paths[0]));
+    Watch watch(plan, *values, paths[0], paths[1]);
+    Events events(json);
+    std::optional<std::string> stopped;
+    while (!source.ended() && !stopped && !(follow && watch.trained())) {
+        watch.add(source.next());
+        if (follow) {
+            events.print(watch);
+        }
+        stopped = stop.reason();
+    }
+    watch.finish();
+    const WatchedJob job = watch.job(stopped.value_or(""));
+    fmt::print("{}", json ? watch_json(job).dump(follow ? -1 : 2) + "\n" : watch_text(job));
+    return watch_exit_code(job);
+}
+
+}  // namespace prismopt

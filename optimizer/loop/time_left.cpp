@@ -1,0 +1,71 @@
+#include "optimizer/loop/time_left.hpp"
+
+#include "model/base/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+/// The past that counts, and in how many pieces: the median of their paces is not moved by a limit that excludes thousands of
+/// plans at once, nor by a plan that takes long.
+constexpr double window_s = 300.0;
+constexpr std::size_t pieces = 9;
+constexpr double least_s = 10.0;     // a shorter past says nothing
+constexpr double furthest = 1000.0;  // times the past that counts: a pace says nothing of what takes longer
+
+std::string in_words(double seconds)
+{
+    constexpr double minute = 60.0;
+    constexpr double hour = (1_h).si;
+    if (seconds < 2.0 * minute) {
+        return fmt::format("{:.0f} s", seconds);
+    }
+    return seconds < 2.0 * hour ? fmt::format("{:.0f} min", seconds / minute) : fmt::format("{:.1f} h", seconds / hour);
+}
+
+}  // namespace
+
+std::string TimeLeft::text(double now_s, std::uint64_t left)
+{
+    if (left == 0) {
+        return "0 s";
+    }
+    seen_.push_back({now_s, left});
+    while (seen_.size() > 2 && seen_[1].at_s <= now_s - window_s) {
+        seen_.pop_front();
+    }
+    const double begin_s = std::max(seen_.front().at_s, now_s - window_s);
+    if (now_s - begin_s < least_s) {
+        return "unknown";
+    }
+    const auto left_at = [&](double at_s) {
+        const auto later =
+            std::lower_bound(seen_.begin(), seen_.end(), at_s, [](const Seen& seen, double s) { return seen.at_s < s; });
+        if (later == seen_.begin() || later == seen_.end()) {
+            return static_cast<double>(later == seen_.end() ? seen_.back().left : later->left);
+        }
+        const Seen& before = *std::prev(later);
+        const double share = (at_s - before.at_s) / (later->at_s - before.at_s);
+        return (1.0 - share) * static_cast<double>(before.left) + share * static_cast<double>(later->left);
+    };
+    std::vector<double> paces;
+    const double piece_s = (now_s - begin_s) / pieces;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const double from_s = begin_s + static_cast<double>(i) * piece_s;
+        paces.push_back((left_at(from_s) - left_at(from_s + piece_s)) / piece_s);
+    }
+    const auto middle = paces.begin() + pieces / 2;
+    std::nth_element(paces.begin(), middle, paces.end());
+    const double left_s = *middle > 0.0 ? static_cast<double>(left) / *middle : INFINITY;
+    return left_s <= furthest * (now_s - begin_s) ? in_words(left_s) : "unknown";
+}
+
+}  // namespace prismopt

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Remaining time of a phase of a search, extrapolated from recent progress.
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace prismopt {
+
+class TimeLeft {
+public:
+    /// "90 s", "25 min", "3.2 h", or "unknown" without recent progress, or with so little that the pace says nothing about the
+    /// rest. `now_s` must not decrease.
+    std::string text(double now_s, std::uint64_t left);
+
+private:
+    struct Seen {
+        double at_s = 0.0;
+        std::uint64_t left = 0;
+    };
+    std::deque<Seen> seen_;  // oldest first
+};
+
+}  // namespace prismopt

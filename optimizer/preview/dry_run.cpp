@@ -1,0 +1,282 @@
+#include "optimizer/preview/dry_run.hpp"
+
+#include "io/report/space_counts.hpp"
+#include "model/base/normal.hpp"
+#include "optimizer/loop/codesign.hpp"
+#include "optimizer/preview/rehearsal.hpp"
+#include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+constexpr std::uint64_t most_counted = 10'000'000;
+
+double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / (1_h).si); }
+
+std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
+{
+    std::string text = fmt::format("strategy {}{}\n", plan.chosen.name, plan.chosen.why.empty() ? "" : ": " + plan.chosen.why);
+    if (tunes_hardware(model.scenario)) {
+        text += fmt::format(
+            "hardware tuning runs first: up to {} evaluations, which add hardware variants that are not counted below\n",
+            grouped(most_tuning_evaluations(model.scenario)));
+    }
+    return text;
+}
+
+bool sweeps(const StudyPlan& plan) { return plan.chosen.name == "exact" || plan.chosen.name == "racing"; }
+
+/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space.
+std::string sweep_text(const std::string& sweep_s, double feasible)
+{
+    const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
+    return fmt::format(
+        "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, at most {}), and the "
+        "draws\n",
+        sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
+}
+
+/// What a search takes besides sweeping.
+struct Work {
+    Estimated draws;         // of steps, including those that confirm the front
+    double summary_s = 0.0;  // per draw
+    double front = 0.0;      // plans
+};
+
+/// Processor time of the whole job, which has taken `start_s` before its first plan. The search draws some plans together and
+/// others alone.
+std::string expected_text(const char* at_least, double start_s, const Estimated& looking_s, const Work& work,
+                          const DrawCosts& costs)
+{
+    const Estimate alone_s = mean_estimate(costs.alone_s, {}, {});
+    const Estimate together_s = mean_estimate(costs.together_s, {}, {});
+    const auto limit = [](double value, double otherwise) { return std::isfinite(value) ? value : otherwise; };
+    const double least_s = work.summary_s + std::max(0.0, limit(std::min(alone_s.low, together_s.low), 0.0));
+    const double most_s = work.summary_s + limit(std::max(alone_s.high, together_s.high), 2.0 * alone_s.value);
+    const double fixed_s = start_s + work.front * costs.model_interval_s;
+    constexpr double fixed_factor = 2.0;  // it was measured once
+    return fmt::format("expected: {}{} to {} ({:.3g} to {:.3g} us per step draw, timed on {} samples; {:.3g} to {:.3g} draws)\n",
+                       at_least, hours(fixed_s + looking_s.low + work.draws.low * least_s),
+                       hours(fixed_factor * fixed_s + looking_s.high + work.draws.high * most_s), 1e6 * least_s, 1e6 * most_s,
+                       costs.alone_s.size() + costs.together_s.size(), work.draws.low, work.draws.high);
+}
+
+/// How far the number of draws of a search may be from that of its rehearsal, either way: as measured on the shipped scenarios,
+/// where plans do not lie above their lower bounds as the plans of the sample do.
+constexpr double rehearsal_factor = 3.0;
+constexpr const char* not_known_text =
+    "assumption: the other plans lie as far above their lower bounds as the plans drawn here; otherwise a search may need a "
+    "third to three times as many draws\n";
+
+/// Cost of the strategy, rehearsed on the whole space. `tuple_s`: time to check one combination.
+void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible, double tuple_s,
+                    double start_s, const Pause& pause, std::string& text)
+{
+    const std::size_t rungs = plan.rungs.size();
+    const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
+    const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
+    const char* at_least = found.ended ? "" : "at least ";
+    text += fmt::format("{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {:.3g} draws\n",
+                        at_least, found.plans.front(), found.plans[rungs - 1], found.front, found.draws);
+    const double looking_s = tuple_s * static_cast<double>(found.looked_at);
+    const Work work{{found.draws, found.draws / rehearsal_factor, rehearsal_factor * found.draws},
+                    sample.summary_s,
+                    static_cast<double>(found.front)};
+    text += expected_text(at_least, start_s, {looking_s, looking_s, looking_s}, work, draw_costs(model, found, pause)) +
+            not_known_text;
+}
+
+/// Number of feasible plans that the upper confidence limits of the best plans do not exclude; an exhaustive strategy draws
+/// these.
+Estimated left_to_draw(const DrawnSample& sample, const SpaceEstimate& estimate, const std::vector<Bound>& best,
+                       std::vector<Bound>& left)
+{
+    std::vector<std::vector<double>> limits;
+    for (const Bound& bound : best) {
+        limits.push_back(bound.objectives);
+        for (std::size_t k = 0; k < bound.objectives.size(); ++k) {
+            std::vector<double> ratios;
+            for (const DrawnSample::Plan& plan : sample.plans) {
+                ratios.push_back(plan.objectives[k].simultaneous_high / plan.bound[k]);
+            }
+            std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
+            limits.back()[k] *= ratios[ratios.size() / 2];
+        }
+    }
+    double sum = 0.0;
+    double squares = 0.0;
+    double largest = 0.0;
+    for (const SpaceEstimate::Plan& plan : estimate.plans) {
+        largest = std::max(largest, plan.stands_for);
+        const bool excluded = std::any_of(limits.begin(), limits.end(), [&plan](const std::vector<double>& limit) {
+            return std::isfinite(limit.front()) && dominates(limit, plan.bound.objectives);
+        });
+        if (!excluded) {
+            sum += plan.stands_for;
+            squares += plan.stands_for * plan.stands_for;
+            left.push_back(plan.bound);
+        }
+    }
+    left.insert(left.end(), best.begin(), best.end());
+    constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
+    const auto known = static_cast<double>(best.size());
+    const double half = two_sided_95 * std::sqrt(squares);
+    return {std::max(known, sum), std::max(known, sum - half), std::max(known, sum + half) + none_seen * largest};
+}
+
+/// Counts of the combinations from the first one on.
+struct Count {
+    Archive archive;
+    std::uint64_t examined = 0;
+    double seconds = 0.0;      // of processor time
+    std::string stopped = {};  // why; empty: the time was up, or all were examined
+};
+
+struct OutOfTime {};
+
+/// Examines combinations until the time is up or the run is stopped.
+Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
+{
+    constexpr std::uint64_t at_once = 4096;
+    const std::uint64_t size = model.designs.space().size();
+    Count count;
+    const double start_s = processor_s();
+    Worker worker(model, [&] {
+        pause();
+        if (processor_s() - start_s > most_s) {
+            throw OutOfTime{};
+        }
+    });
+    try {
+        while (count.examined < size) {
+            const std::uint64_t end = count.examined + std::min(at_once, size - count.examined);
+            count.archive.add(std::vector<Answer>{worker.sweep({.begin = count.examined, .end = end})});
+            count.examined = end;
+        }
+    } catch (const OutOfTime&) {
+    } catch (const Stopped& stop) {
+        count.stopped = stop.what();
+    }
+    count.seconds = processor_s() - start_s;
+    return count;
+}
+
+void whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause, std::string& text)
+{
+    StudyPlan plan = plan_study(model);
+    const auto feasible = static_cast<double>(count.archive.feasible());
+    const double tuple_s = count.seconds / static_cast<double>(count.examined);
+    text += strategy_text(model, plan);
+    text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
+                        1e6 * count.seconds / feasible);
+    text += sweeps(plan) ? sweep_text(hours(count.seconds), feasible) : "";
+    rehearsed_text(model, std::move(plan), count.archive.bounds(), feasible, tuple_s, start_s, pause, text);
+}
+
+void sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
+{
+    text += fmt::format("{}: {} combinations of values\n", model.scenario.name, grouped(model.designs.space().size()));
+    const SpaceEstimate estimate = estimate_space(model, pause);
+    const auto about = [](const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); };
+    text += fmt::format(
+        "estimates with 95 % confidence intervals, from {} plans in {} random branches of the space\n{} plans are allowed by the "
+        "rules of [space]\n",
+        grouped(estimate.judged), grouped(estimate.branches), about(estimate.allowed));
+    text += estimate.plans.empty() ? none_found_text(estimate) + "\n"
+                                   : fmt::format("{} plans are feasible\n", about(estimate.feasible));
+    if (!estimate.plans.empty()) {
+        for (const Rejected& rejected : estimate.rejected) {
+            text +=
+                fmt::format("{:>9.4f} %  of the checked plans rejected: {}\n",
+                            100.0 * static_cast<double>(rejected.count) / static_cast<double>(estimate.judged), rejected.reason);
+        }
+    }
+    if (!estimate.stopped.empty()) {
+        throw Stopped(estimate.stopped);
+    }
+    StudyPlan plan = plan_study(model);
+    const std::string sweep_s = fmt::format("{} to {}", hours(estimate.sweep_s.low), hours(estimate.sweep_s.high));
+    text += strategy_text(model, plan);
+    if (estimate.plans.empty()) {
+        text += (sweeps(plan) ? sweep_text(sweep_s, estimate.allowed.value) : "") +
+                "the number of draws cannot be estimated without a feasible plan\n";
+        return;
+    }
+    std::vector<Bound> bounds;
+    for (const SpaceEstimate::Plan& found : estimate.plans) {
+        bounds.push_back(found.bound);
+    }
+    if (!sweeps(plan)) {
+        const double tuple_s = estimate.sweep_s.value / estimate.allowed.value;
+        rehearsed_text(model, std::move(plan), bounds, estimate.feasible.value, tuple_s, start_s, pause, text);
+        return;
+    }
+    text += sweep_text(sweep_s, estimate.feasible.value);
+    std::vector<Bound> left;
+    const std::vector<Bound> best = improved_front(model, bounds, pause);
+    const DrawnSample sample = draw_sample(model, best, static_cast<std::uint64_t>(estimate.feasible.value), plan.rungs, pause);
+    const Estimated drawn = left_to_draw(sample, estimate, best, left);
+    const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
+    const double confirming = static_cast<double>(best.size()) * draws_of(model.scenario.search.confirm);
+    const double top = draws_of(plan.rungs.back());
+    Rehearsal like;
+    for (const Bound& bound : left) {
+        like.drawn.emplace_back(bound.index, top);
+    }
+    text += fmt::format("{} plans evaluated at the top rung, a front of about {} confirmed\n", about(drawn), best.size());
+    const Work work{
+        {drawn.value * top, drawn.low * top, drawn.high * top + confirming}, sample.summary_s, static_cast<double>(best.size())};
+    text += expected_text("", start_s, estimate.sweep_s, work, draw_costs(model, like, pause)) +
+            "assumption: the other plans lie as far above their lower bounds as the plans drawn here\n";
+}
+
+}  // namespace
+
+DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_counting_s)
+{
+    const StudyModel model(scenario);
+    const double start_s = processor_s();
+    const std::uint64_t size = model.designs.space().size();
+    const Count count = size <= most_counted ? count_plans(model, most_counting_s, pause) : Count{};
+    DryRun result;
+    if (count.examined == size && count.archive.feasible() == 0) {
+        refuse_infeasible(scenario, count.archive);
+    }
+    const bool whole = count.examined == size;
+    if (whole || !count.stopped.empty()) {
+        result.text =
+            fmt::format("{}: {}\n{}", scenario.name, whole ? "all plans checked" : "stopped before all plans were checked",
+                        count.examined > 0 ? space_text(size, count.archive.feasible(), count.archive.rejected())
+                                           : fmt::format("Space: {} combinations of values, none of which was examined\n", size));
+    }
+    result.stopped = count.stopped;
+    if (!result.stopped.empty()) {
+        return result;
+    }
+    try {
+        if (whole) {
+            whole_text(model, count, start_s, pause, result.text);
+        } else {
+            sampled_text(model, start_s, pause, result.text);
+        }
+    } catch (const Stopped& stop) {
+        result.stopped = stop.what();
+    }
+    return result;
+}
+
+}  // namespace prismopt

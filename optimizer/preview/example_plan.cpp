@@ -1,0 +1,44 @@
+#include "optimizer/preview/example_plan.hpp"
+
+#include "io/scenario/hardware_variants.hpp"
+#include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/space/spread_ranges.hpp"
+#include "optimizer/study/evaluator.hpp"
+
+#include <optional>
+
+namespace prismopt {
+
+std::string example_design(const Scenario& scenario)
+{
+    constexpr std::uint64_t most_looked_at = 1'000'000;  // a second or so
+    const StudyModel model(scenario);
+    Worker worker(model);
+    std::optional<Bound> best;
+    const auto take = [&best](const Bound& bound) {
+        if (!best || bound.objectives.front() < best->objectives.front()) {
+            best = bound;
+        }
+    };
+    for (const SweepRange& range : spread_ranges(model.designs.space().size(), most_looked_at)) {
+        for (const Bound& bound : worker.sweep(range).feasible) {
+            take(bound);
+        }
+    }
+    if (!best && model.designs.space().size() > most_looked_at) {
+        for (const SpaceEstimate::Plan& plan : estimate_space(model, [] {}).plans) {
+            take(plan.bound);
+        }
+    }
+    if (!best) {
+        return {};
+    }
+    const Point point = model.designs.space().point(best->index);
+    const std::string design = design_text(model.designs.plan(point), scenario.space);
+    return scenario.hardware_parameters.empty()
+               ? design
+               : hardware_text(scenario.hardware_parameters, scenario.hardware[model.designs.hardware(point)]) + " " + design;
+}
+
+}  // namespace prismopt

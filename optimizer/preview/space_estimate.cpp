@@ -1,0 +1,238 @@
+#include "optimizer/preview/space_estimate.hpp"
+
+#include "model/base/normal.hpp"
+#include "search/archive.hpp"
+#include "search/branch_sampler.hpp"
+#include "search/components/moves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <set>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uint64_t branch_tuples = 1024;  // neighbours share compiled programs, as in a search
+constexpr std::uint64_t smaller = 16;          // times
+constexpr std::uint64_t fewest_branches = 500;
+constexpr std::uint64_t too_few_branches = 50;  // for an interval, after the time for sampling
+constexpr double sampling_s = 8.0;              // processor time; twice that until the fewest branches are drawn
+constexpr double improving_s = 4.0;             // processor time
+constexpr int moves_of_a_member = 8;
+
+double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// Mean over branches, with its confidence interval.
+class Tally {
+public:
+    void add(double value)
+    {
+        sum_ += value;
+        squares_ += value * value;
+    }
+    Estimated of(double count) const
+    {
+        const double mean = sum_ / count;
+        const double variance = std::max(0.0, squares_ / count - mean * mean) / count;
+        // On a logarithmic scale: counts are positive, and few branches have most of the weight.
+        const double half = mean > 0.0 ? two_sided_95 * std::sqrt(variance) / mean : 0.0;
+        return {mean, mean * std::exp(-half), mean * std::exp(half)};
+    }
+    double effective() const { return squares_ > 0.0 ? sum_ * sum_ / squares_ : 0.0; }
+
+private:
+    double sum_ = 0.0;
+    double squares_ = 0.0;
+};
+
+void add(const std::vector<Rejected>& more, std::vector<Rejected>& all)
+{
+    for (const Rejected& rejected : more) {
+        const auto found = std::find_if(all.begin(), all.end(), [&](const Rejected& r) { return r.reason == rejected.reason; });
+        if (found == all.end()) {
+            all.push_back(rejected);
+            continue;
+        }
+        found->count += rejected.count;
+        if (found->nearest.empty() || (rejected.miss > 0.0 && rejected.miss < found->miss)) {
+            found->miss = rejected.miss;
+            found->nearest = rejected.nearest;
+        }
+    }
+}
+
+std::set<std::string> rules_of(const Space& space)
+{
+    std::set<std::string> reasons;
+    for (const Rejected& rule : space.enumerate(0, 0, [](std::uint64_t, std::span<const int>) {})) {
+        reasons.insert(rule.reason);
+    }
+    return reasons;
+}
+
+std::vector<Bound> front_of(const std::vector<Bound>& bounds)
+{
+    std::vector<std::vector<double>> values;
+    for (const Bound& bound : bounds) {
+        values.push_back(bound.objectives);
+    }
+    std::vector<Bound> front;
+    for (const std::size_t place : non_dominated(values)) {
+        front.push_back(bounds[place]);
+    }
+    return front;
+}
+
+}  // namespace
+
+double SpaceEstimate::share_below() const
+{
+    constexpr double doubt = 0.05;
+    return effective > 0.0 ? 1.0 - std::pow(doubt, 1.0 / effective) : 1.0;
+}
+
+namespace {
+
+struct OutOfTime {};
+
+/// The same with branches of at most so many tuples; nothing where the time is enough for too few of them.
+std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const Pause& pause, int most_branches)
+{
+    const Space& space = model.designs.space();
+    const BranchSampler sampler(space, tuples);
+    const std::set<std::string> rules = rules_of(space);
+    const double start_s = processor_s();
+    SpaceEstimate result;
+    const auto out_of_time = [&] {
+        const double spent_s = processor_s() - start_s;
+        const bool enough = result.branches >= fewest_branches || (tuples > 1 && result.branches < too_few_branches);
+        return spent_s > (enough ? sampling_s : 2.0 * sampling_s);
+    };
+    Worker worker(model, [&] {
+        pause();
+        if ((tuples > 1 || result.branches > 0) && out_of_time()) {
+            throw OutOfTime{};
+        }
+    });
+    Tally allowed;
+    Tally feasible;
+    Tally seconds;
+    try {
+        while (result.branches < static_cast<std::uint64_t>(most_branches) && !out_of_time()) {
+            SearchRandom random(model.scenario.seed, static_cast<std::uint32_t>(result.branches));
+            pause();
+            const double before_s = processor_s();
+            const auto branch = sampler.descend(random);
+            if (!branch) {
+                seconds.add(0.0);
+                ++result.branches;
+                continue;
+            }
+            Sweep sweep = worker.sweep({.begin = branch->begin, .end = branch->end});
+            ++result.branches;
+            std::uint64_t judged = sweep.feasible.size();
+            std::erase_if(sweep.rejected, [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
+            for (const Rejected& rejected : sweep.rejected) {
+                judged += rejected.count;
+            }
+            add(sweep.rejected, result.rejected);
+            result.judged += judged;
+            allowed.add(branch->weight * static_cast<double>(judged));
+            feasible.add(branch->weight * static_cast<double>(sweep.feasible.size()));
+            seconds.add(branch->weight * (processor_s() - before_s));
+            for (Bound& bound : sweep.feasible) {
+                result.plans.push_back({std::move(bound), branch->weight});
+            }
+        }
+    } catch (const OutOfTime&) {
+    } catch (const Stopped& stop) {
+        if (result.branches == 0) {
+            throw;
+        }
+        result.stopped = stop.what();
+    }
+    if (tuples > 1 && result.stopped.empty() && result.branches < std::min<std::uint64_t>(too_few_branches, most_branches)) {
+        return std::nullopt;
+    }
+    const auto count = static_cast<double>(result.branches);
+    for (SpaceEstimate::Plan& plan : result.plans) {
+        plan.stands_for /= count;
+    }
+    result.allowed = allowed.of(count);
+    result.feasible = feasible.of(count);
+    result.sweep_s = seconds.of(count);
+    result.effective = allowed.effective();
+    return result;
+}
+
+}  // namespace
+
+SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches)
+{
+    for (std::uint64_t tuples = branch_tuples;; tuples /= smaller) {
+        if (auto estimate = sampled_by(std::max<std::uint64_t>(1, tuples), model, pause, most_branches)) {
+            return *std::move(estimate);
+        }
+    }
+}
+
+std::string none_found_text(const SpaceEstimate& estimate)
+{
+    std::string text = fmt::format("no feasible plan among {} sampled", grouped(estimate.judged));
+    if (estimate.judged > 0) {
+        text += fmt::format("; less than {:.2g} % of the plans that the rules of [space] allow are feasible (95 % confidence)",
+                            100.0 * estimate.share_below());
+    }
+    for (const Rejected& rejected : estimate.rejected) {
+        const std::string by = rejected.miss > 0.0 && rejected.reason == "out of memory"
+                                   ? fmt::format(" exceeds the memory by {:.2f} GB", rejected.miss / 1e9)
+                                   : "";
+        text += fmt::format("\n  {}: {}", rejected.reason, grouped(rejected.count));
+        text += rejected.nearest.empty() ? "" : fmt::format("; the closest plan{}: {}", by, rejected.nearest);
+    }
+    return text;
+}
+
+std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause)
+{
+    const Space& space = model.designs.space();
+    const Moves moves(space);
+    const double some = 1.0 / static_cast<double>(space.axes().size());
+    Worker worker(model, pause);
+    std::set<std::uint64_t> seen;
+    std::vector<Bound> front = front_of(sample);
+    const double start_s = processor_s();
+    bool better = true;
+    for (std::uint32_t pass = 0; better && processor_s() - start_s < improving_s; ++pass) {
+        better = false;
+        std::vector<Bound> found = front;
+        for (std::size_t i = 0; i < front.size() && processor_s() - start_s < improving_s; ++i) {
+            SearchRandom random(model.scenario.seed + 1 + pass, static_cast<std::uint32_t>(i));
+            for (int move = 0; move < moves_of_a_member; ++move) {
+                Point point = space.point(front[i].index);
+                if (move % 2 == 1 || !moves.shift_factor(point, random)) {
+                    moves.mutate(point, some, random);
+                }
+                const auto allowed = moves.repaired(point);
+                if (!allowed || !seen.insert(space.index(*allowed)).second) {
+                    continue;
+                }
+                const std::uint64_t index = space.index(*allowed);
+                for (const Bound& bound : worker.sweep({.begin = index, .end = index + 1}).feasible) {
+                    better = better || std::none_of(found.begin(), found.end(), [&bound](const Bound& other) {
+                                 return other.objectives == bound.objectives || dominates(other.objectives, bound.objectives);
+                             });
+                    found.push_back(bound);
+                }
+            }
+        }
+        front = front_of(found);
+    }
+    return front;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,51 @@
+#pragma once
+
+/// Estimates for a space that is too large to check every tuple.
+
+#include "optimizer/parallel/stop.hpp"
+#include "optimizer/study/evaluator.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A value and its 95 % confidence interval.
+struct Estimated {
+    double value = 0.0;
+    double low = 0.0;
+    double high = 0.0;
+};
+
+/// Estimates from random branches (BranchSampler), all of whose tuples are checked.
+struct SpaceEstimate {
+    struct Plan {
+        Bound bound;
+        double stands_for = 0.0;  // number of feasible plans of the space that it represents
+    };
+    std::uint64_t branches = 0;      // drawn, including dead ends
+    std::uint64_t judged = 0;        // tuples in them that the rules of the space allow
+    Estimated allowed;               // tuples of the whole space that the rules allow
+    Estimated feasible;              // of the whole space
+    Estimated sweep_s;               // processor time to check the whole space
+    std::vector<Plan> plans;         // feasible plans of the branches
+    std::vector<Rejected> rejected;  // of the checked tuples
+    std::string stopped;             // text of Stopped; empty: the sample is complete
+    double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
+
+    /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
+    double share_below() const;
+};
+
+/// Draws branches for some seconds, at most `most_branches`; smaller ones if plans take long to check. Throws Stopped only before
+/// the first branch is checked.
+SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches = 20'000);
+
+/// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.
+std::string none_found_text(const SpaceEstimate& estimate);
+
+/// A front of lower bounds closer to that of the whole space, by local moves from the front of the sample.
+std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
+
+}  // namespace prismopt

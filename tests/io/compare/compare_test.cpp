@@ -1,0 +1,193 @@
+#include "io/compare/compare.hpp"
+
+#include "tests/io/sample_results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Fronts of two exact objectives.
+Results with_front(const std::vector<std::pair<double, double>>& values)
+{
+    Results results = sample_results();
+    const FrontPoint member = results.front.front();
+    results.front.clear();
+    for (const auto& [a, b] : values) {
+        results.front.push_back(member);
+        results.front.back().objectives = {Estimate::exact(a), Estimate::exact(b)};
+    }
+    return results;
+}
+
+TEST(Compare, MeasuresFrontsInOneBox)
+{
+    // The box is [1, 4.4] x [1, 2.2]; A dominates (4.4 - 2) * (2.2 - 1) of it, B two rectangles less their overlap.
+    const std::vector<NamedResults> studies{{"a.h5", with_front({{2.0, 1.0}})}, {"b.h5", with_front({{1.0, 2.0}, {4.0, 1.5}})}};
+    const std::vector<double> volumes = joint_hypervolumes(studies);
+    const double box = 3.4 * 1.2;
+    EXPECT_NEAR(volumes[0], 2.4 * 1.2 / box, 1e-12);
+    EXPECT_NEAR(volumes[1], (3.4 * 0.2 + 0.4 * 0.7 - 0.4 * 0.2) / box, 1e-12);
+}
+
+TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
+{
+    Results better = with_front({{90.0, 1.0}});
+    Results plain = with_front({{100.0, 1.0}});
+    better.front.front().objectives.front() = {90.0, 85.0, 95.0, 0.0, 0.0};
+    plain.front.front().objectives.front() = {100.0, 94.0, 106.0, 0.0, 0.0};
+    EXPECT_THAT(comparison_text({{"a.h5", plain}, {"b.h5", better}}), HasSubstr("-10.00 %, confidence intervals overlap"));
+    plain.front.front().objectives.front().low = 96.0;
+    const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
+    EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals disjoint"));
+    EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
+}
+
+TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
+{
+    Results fleet = with_front({{100.0, 1.0}});
+    fleet.front.front().objectives.front() = {100.0, 99.0, 101.0, 0.0, 0.0};
+    fleet.study.nodes_known = false;
+    Results known = with_front({{90.0, 1.0}});
+    known.study.nodes_known = false;
+    known.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
+    const std::string alike = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    EXPECT_THAT(
+        alike,
+        HasSubstr("\nquantiles over the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)\n"));
+    EXPECT_THAT(alike, HasSubstr("-10.00 %, confidence intervals disjoint"));
+    EXPECT_THAT(alike, Not(HasSubstr("Warning")));
+    known.study.nodes_known = true;
+    const std::string apart = comparison_text({{"a.h5", fleet}, {"b.h5", known}});
+    EXPECT_THAT(
+        apart,
+        HasSubstr("Warning: these quantiles are taken over different populations: A over the fleet (a random sample of GPUs; the "
+                  "luck of which GPUs the job gets is included), B over this cluster (the speed of each node is given).\n"));
+    EXPECT_THAT(apart, HasSubstr("-10.00 %, different nodes"));
+    EXPECT_THAT(apart, Not(HasSubstr("intervals")));
+    fleet.study.nodes_known = true;
+    EXPECT_THAT(comparison_text({{"a.h5", fleet}, {"b.h5", known}}), HasSubstr("-10.00 %, confidence intervals disjoint"));
+}
+
+TEST(Compare, SaysWhichPointsAreBeaten)
+{
+    const std::string text = comparison_text({{"a.h5", with_front({{2.0, 2.0}})}, {"b.h5", with_front({{1.0, 1.0}})}});
+    EXPECT_THAT(text, HasSubstr("     2     2             B\n"));
+}
+
+/// Two seeds of one plan: the values differ by noise, and neither beats the other.
+TEST(Compare, DoesNotCallNoiseDominance)
+{
+    Results a = with_front({{100.0, 5.0}});
+    Results b = with_front({{99.0, 5.0}});
+    a.front.front().objectives.front() = {100.0, 97.0, 103.0, 0.0, 0.0};
+    b.front.front().objectives.front() = {99.0, 96.0, 102.0, 0.0, 0.0};
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}),
+                HasSubstr("No point dominates another beyond the sampling error.\n"));
+    b.front.front().objectives.front() = {90.0, 85.0, 96.0, 0.0, 0.0};
+    const std::string apart = comparison_text({{"a.h5", a}, {"b.h5", b}});
+    EXPECT_THAT(apart, HasSubstr("    100     5             B\n"));
+    EXPECT_THAT(apart, HasSubstr("     90     5\n"));
+    b.front.front().objectives.back() = Estimate::exact(6.0);  // for more of the other
+    EXPECT_THAT(comparison_text({{"a.h5", a}, {"b.h5", b}}), HasSubstr("No point dominates another beyond the sampling error"));
+}
+
+/// The draws that chose them flatter provisional points; other jobs say nothing.
+TEST(Compare, LetsNoProvisionalPointsAndNoOtherJobsDominate)
+{
+    const NamedResults plain{"a.h5", with_front({{100.0, 5.0}}), "a job"};
+    NamedResults better{"b.h5", with_front({{50.0, 5.0}}), "a job"};
+    EXPECT_THAT(comparison_text({plain, better}), HasSubstr("    100     5             B\n"));
+    better.results.provisional = true;
+    const std::string text = comparison_text({plain, better});
+    EXPECT_THAT(text, HasSubstr("-50.00 %, provisional"));
+    EXPECT_THAT(text, HasSubstr("provisional front of 1 point,"));
+    EXPECT_THAT(text, HasSubstr("No point dominates another beyond the sampling error"));
+    better.results.provisional = false;
+    better.job = "another";
+    const std::string other = comparison_text({plain, better});
+    EXPECT_THAT(other, HasSubstr("Warning: these studies train different workloads: A a job, B another.\n"));
+    EXPECT_THAT(other, HasSubstr("  different workload\n"));
+    EXPECT_THAT(other, HasSubstr("no hypervolumes and no gains: these studies train different workloads\n"));
+    EXPECT_THAT(other, Not(HasSubstr("%")));
+    EXPECT_THAT(other, HasSubstr("No point dominates another beyond the sampling error"));
+    EXPECT_THAT(comparison_text({plain, plain}), Not(HasSubstr("Warning")));
+}
+
+/// The second study is better by its draws, and not beyond what the model may be off.
+TEST(Compare, ComparesByTheErrorOfTheModelToo)
+{
+    Results plain = with_front({{100.0, 5.0}});
+    Results better = with_front({{90.0, 5.0}});
+    plain.front.front().objectives.front() = {100.0, 99.0, 101.0, 0.0, 0.0};
+    better.front.front().objectives.front() = {90.0, 89.0, 91.0, 0.0, 0.0};
+    const auto rows = [&] { return compared({{"a.h5", plain}, {"b.h5", better}}).gains; };
+    ASSERT_EQ(rows().size(), 4U);  // a head, the time, the model's error of it, GPUs
+    EXPECT_EQ(rows()[2][1], "92 to 108 s");
+    EXPECT_EQ(rows()[2][2], "82.8 to 97.2 s");
+    EXPECT_EQ(rows()[2][3], "prediction intervals overlap");
+    better.front.front().model_high = 1.01;
+    EXPECT_EQ(rows()[2][3], "prediction intervals disjoint");
+    for (Results* results : {&plain, &better}) {
+        results->front.front().model_low = results->front.front().model_high = std::nan("");
+    }
+    EXPECT_EQ(rows().size(), 3U);
+}
+
+TEST(Compare, HasUnitsForPeople)
+{
+    const Results run = with_front({{100.0 * 86400.0, 3e6}});
+    const std::string text = comparison_text({{"a.h5", run}, {"b.h5", run}});
+    EXPECT_THAT(text, HasSubstr(", days "));
+    EXPECT_THAT(text, HasSubstr(" 100 "));
+}
+
+TEST(Compare, TellsAxesAndLinesThatDiffer)
+{
+    Results other = sample_results();
+    other.axes[1].labels.emplace_back("16");
+    other.axes.push_back({"extra", false, {"on"}});
+    other.study.scenario_text = "name = \"sample\"  # the same\nseed = 2\n";
+    const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
+    EXPECT_THAT(text, HasSubstr("  tp: A: 4, 8; B: 4, 8, 16\n"));
+    EXPECT_THAT(text, HasSubstr("  extra: A: absent; B: on\n"));
+    EXPECT_THAT(text, HasSubstr("  B: seed = 2\n"));
+    EXPECT_THAT(text, Not(HasSubstr("name = ")));
+    const std::string same = comparison_text({{"a.h5", sample_results()}, {"b.h5", sample_results()}});
+    EXPECT_THAT(same, HasSubstr("the axes are the same\nthe scenarios are the same\n"));
+}
+
+TEST(Compare, TellsOverlaysThatDiffer)
+{
+    Results other = sample_results();
+    other.study.learned_digest = "fedcba9876543210";
+    const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
+    EXPECT_THAT(text, HasSubstr("A: learned from earlier, 2025-01-01T00:00:00Z (digest 0123456789abcdef)"));
+    EXPECT_THAT(text, HasSubstr("B: learned from earlier, 2025-01-01T00:00:00Z (digest fedcba9876543210)"));
+}
+
+TEST(Compare, ComparesByCommonObjectives)
+{
+    Results other = sample_results();
+    std::swap(other.objectives[0], other.objectives[1]);
+    for (FrontPoint& point : other.front) std::swap(point.objectives[0], point.objectives[1]);
+    other.objectives[1].name = "cost";
+    const std::vector<NamedResults> studies{{"a.h5", sample_results()}, {"b.h5", other}};
+    EXPECT_EQ(common_objectives(studies), (std::vector<std::string>{"gpus"}));
+    const Results reduced = with_objectives(other, {"gpus"});
+    ASSERT_EQ(reduced.objectives.size(), 1U);
+    EXPECT_EQ(reduced.front.front().objectives.size(), 1U);
+    EXPECT_EQ(reduced.front.front().objectives.front().value, 16384.0);
+    EXPECT_TRUE(reduced.evaluations.front().objectives.empty());  // only bounded
+}
+
+}  // namespace
+
+}  // namespace prismopt

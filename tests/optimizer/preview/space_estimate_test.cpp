@@ -1,0 +1,123 @@
+#include "optimizer/preview/space_estimate.hpp"
+
+#include "optimizer/preview/dry_run.hpp"
+#include "search/archive.hpp"
+#include "tests/optimizer/tiny_study.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace prismopt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::string many_choices = R"(gpus = { from = 1, to = 16, step = 1 }
+tp = [1, 2, 4, 8]
+cp = [1, 2]
+pp = [1, 2, 3, 4, 5]
+v = [1, 2, 3]
+microbatch = [1, 2, 3, 8]
+schedule = ["interleaved", "zb_v", "1f1b", "gpipe"]
+recompute = ["none", "full"]
+sharding = ["zero1", "none"]
+split = ["slots", "layers"]
+dp_overlap = ["off", "on"]
+order = ["tp-dp-pp", "tp-pp-dp"]
+)";
+
+void expect_near(const Estimated& estimate, double truth)
+{
+    const double deviation = (estimate.high - estimate.value) / 1.96;
+    EXPECT_NEAR(estimate.value, truth, 4.0 * deviation);
+    EXPECT_LT(deviation, 0.1 * truth);
+}
+
+/// What is estimated from some branches is what judging each tuple counts.
+TEST(SpaceEstimate, AgreesWithTheWholeSpace)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const Sweep whole = worker.sweep({.begin = 0, .end = model.designs.space().size()});
+    double allowed = 0.0;
+    model.designs.space().enumerate(0, model.designs.space().size(),
+                                    [&allowed](std::uint64_t, std::span<const int>) { allowed += 1.0; });
+    const SpaceEstimate estimate = estimate_space(
+        model, [] {}, 1500);
+    EXPECT_EQ(estimate.branches, 1500U);
+    expect_near(estimate.allowed, allowed);
+    expect_near(estimate.feasible, static_cast<double>(whole.feasible.size()));
+    double stands_for = 0.0;
+    for (const SpaceEstimate::Plan& plan : estimate.plans) {
+        stands_for += plan.stands_for;
+    }
+    EXPECT_NEAR(stands_for, estimate.feasible.value, 1e-9 * stands_for);
+
+    const std::vector<Bound> front = improved_front(model, {estimate.plans.front().bound}, [] {});
+    std::vector<std::vector<double>> bounds;
+    for (const Bound& bound : whole.feasible) {
+        bounds.push_back(bound.objectives);
+    }
+    for (const Bound& member : front) {  // from one plan to the best there are, or nearly
+        EXPECT_LT(std::count_if(bounds.begin(), bounds.end(),
+                                [&member](const std::vector<double>& other) { return dominates(other, member.objectives); }),
+                  0.02 * static_cast<double>(bounds.size()));
+    }
+}
+
+/// Without a feasible plan in the sample only a share is told: the rule of three, where branches weigh the same.
+TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
+{
+    Scenario scenario = tiny_scenario(many_choices);
+    scenario.memory_headroom = 0.9999;
+    const StudyModel model(scenario);
+    const SpaceEstimate estimate = estimate_space(
+        model, [] {}, 500);
+    EXPECT_TRUE(estimate.plans.empty());
+    EXPECT_GT(estimate.judged, 100U);
+    EXPECT_GT(estimate.share_below(), 3.0 / 500.0 * 0.9);
+    EXPECT_LT(estimate.share_below(), 0.1);
+    EXPECT_THAT(none_found_text(estimate), HasSubstr("out of memory"));
+    SpaceEstimate equal;
+    equal.effective = 1000.0;
+    EXPECT_NEAR(equal.share_below(), 0.003, 1e-5);
+}
+
+/// A space that takes too long to count is not counted.
+TEST(DryRun, EstimatesWhatItHasNoTimeToCount)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    EXPECT_THAT(dry_run(
+                    scenario, [] {}, 0.0)
+                    .text,
+                AllOf(HasSubstr("estimates with 95 % confidence intervals"), HasSubstr("expected: ")));
+}
+
+/// At once, in the count, in the sample and in the rehearsal: the text grows.
+TEST(DryRun, KeepsWhatItKnowsWhenItIsStopped)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    std::size_t length = 0;
+    for (const int pauses : {0, 100, 200'000, 210'000}) {
+        int left = pauses;
+        const DryRun found = dry_run(
+            scenario,
+            [&left] {
+                if (left-- == 0) {
+                    throw Stopped("stopped here");
+                }
+            },
+            0.0);
+        EXPECT_EQ(found.stopped, "stopped here") << pauses;
+        EXPECT_THAT(found.text, HasSubstr("combinations of values")) << pauses;
+        EXPECT_GE(found.text.size(), length) << pauses;
+        length = found.text.size();
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
