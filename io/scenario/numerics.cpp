@@ -75,8 +75,13 @@ std::string numerics_text(const Scenario& scenario)
     std::string text;
     for (const Precision precision : scenario.space.precision) {
         const Numerics& numerics = scenario.numerics;
-        text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ", name(precision),
-                            precision_deviation(precision, numerics.reference), name(numerics.reference));
+        const double deviation = precision_deviation(precision, numerics.reference);
+        text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ", name(precision), deviation,
+                            name(numerics.reference));
+        if (deviation > numerics.max_deviation) {
+            text += ", excluded by max_deviation";
+            continue;
+        }
         if (const auto gap = numerics.loss_gap.find(precision); gap != numerics.loss_gap.end()) {
             text += fmt::format(", {} % more tokens ({} to {}) for a loss gap of {:.3g} % ({:.3g} to {:.3g})",
                                 more_tokens_text(scenario, gap->second.expected()), more_tokens_text(scenario, gap->second.low),

@@ -70,6 +70,10 @@ void read_loss_gap(const Value& value, NumericsKeys& keys)
         if (gap.low > gap.high) {
             table.find("low")->fail({"is more than high", "they are the ends of an interval", "exchange them"});
         }
+        if (std::any_of(keys.loss_gap.begin(), keys.loss_gap.end(),
+                        [&](const GapOfPrecision& other) { return other.precision == gap.precision; })) {
+            table.find("precision")->fail({"is listed twice", "each precision has one loss gap", "remove one of the two"});
+        }
         keys.loss_gap.push_back(gap);
     }
 }
@@ -121,6 +125,69 @@ std::map<Precision, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& s
     return gaps;
 }
 
+bool chosen(const Scenario& scenario, Precision precision)
+{
+    const std::vector<Precision>& choices = scenario.space.precision;
+    return std::find(choices.begin(), choices.end(), precision) != choices.end();
+}
+
+/// Gaps of precisions that no plan has, and, without a limit of the deviation, precisions that would be free.
+void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKeys& keys)
+{
+    for (const GapOfPrecision& gap : keys.loss_gap) {
+        if (!chosen(scenario, gap.precision)) {
+            table.find("loss_gap")
+                ->fail({fmt::format("has {}, which has no effect", name(gap.precision)), "precision in [space] does not have it",
+                        "add it there, or remove it here"});
+        }
+    }
+    if (keys.loss_gap.empty() || keys.max_deviation) {
+        return;
+    }
+    for (const Precision precision : scenario.space.precision) {
+        const auto given = [precision](const GapOfPrecision& gap) { return gap.precision == precision; };
+        if (precision > scenario.workload.precision && std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
+            table.find("loss_gap")
+                ->fail({fmt::format("lacks {}", name(precision)),
+                        fmt::format("it has fewer bits than {}, that of the workload, and would be free",
+                                    name(scenario.workload.precision)),
+                        fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", name(precision))});
+        }
+    }
+}
+
+void refuse_limit_below_all(Table& table, const Scenario& scenario, const MaxDeviation& limit)
+{
+    double least = std::numeric_limits<double>::infinity();
+    for (const Precision precision : scenario.space.precision) {
+        least = std::min(least, precision_deviation(precision, limit.reference));
+    }
+    if (least > limit.factor) {
+        table.find("max_deviation")
+            ->fail({"excludes all precisions in [space]",
+                    fmt::format("the least deviation is {:.3g} times that of {}", least, name(limit.reference)),
+                    "give a larger factor, or add a precision"});
+    }
+}
+
+/// What is stated twice, or about nothing.
+void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys& keys)
+{
+    const auto refuse = [&table](const char* key, const char* reason, const char* remedy) {
+        if (const auto value = table.find(key)) {
+            value->fail({"has no effect", reason, remedy});
+        }
+    };
+    if (scenario.space.precision.empty()) {
+        for (const char* key : {"loss_gap", "max_deviation", "accept_numerics"}) {
+            refuse(key, "[space] has no choice of precision", "add precision = [...] to [space], or remove it");
+        }
+    }
+    if (keys.accepted && (keys.published || !keys.loss_gap.empty() || keys.max_deviation)) {
+        refuse("accept_numerics", "loss_gap or max_deviation states what precisions do to learning", "remove it, or the other");
+    }
+}
+
 void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<Precision, LossGap>& gaps)
 {
     for (const auto& [precision, gap] : gaps) {
@@ -144,17 +211,12 @@ void read_numerics(Table table, Scenario& scenario)
 {
     NumericsKeys keys;
     numerics_fields().read_whole(table, Keys::all, keys);
-    if (scenario.space.precision.empty()) {
-        for (const char* key : {"loss_gap", "accept_numerics"}) {
-            if (const auto value = table.find(key)) {
-                value->fail(
-                    {"has no effect", "[space] has no choice of precision", "add precision = [...] to [space], or remove it"});
-            }
-        }
-    }
+    refuse_idle_keys(table, scenario, keys);
+    refuse_other_gaps(table, scenario, keys);
     scenario.numerics.loss_gap = gaps_of(keys, scenario);
     refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
     if (keys.max_deviation) {
+        refuse_limit_below_all(table, scenario, *keys.max_deviation);
         scenario.numerics.reference = keys.max_deviation->reference;
         scenario.numerics.max_deviation = keys.max_deviation->factor;
     }
