@@ -200,6 +200,9 @@ const std::array rules{
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
              [](const Case& c) { return *placement_problem(c.plan, c.cluster); }},
+    PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
+             [](const Case& c) { return !local_updates_problem(c.plan, c.cluster); },
+             [](const Case& c) { return *local_updates_problem(c.plan, c.cluster); }},
     PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
              [](const Case& c) {

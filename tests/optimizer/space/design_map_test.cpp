@@ -45,7 +45,7 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps);
 }
 
 bool validates_later(const ParallelPlan& plan)
