@@ -281,6 +281,14 @@ void refuse_crossing(const Choice<Crossing>& crossing, const Study& study)
     }
 }
 
+void refuse_local_steps(const Choice<int>& steps, const Study& study)
+{
+    if (steps.value > 1 && study.cluster.building_gpus() == 0) {
+        steps.fail({"does not apply", "no tier has an `aggregate`, so the cluster is one building",
+                    "give the tier between buildings an aggregate, or remove the axis"});
+    }
+}
+
 void refuse_node_order(const Choice<NodeOrder>& order, const Study& study)
 {
     if (!study.cluster.nodes_listed()) {
@@ -313,6 +321,7 @@ Refusal<int> refusal_for(const PlanAxis<int>& axis)
                                          {&S::ep, refuse_ep},
                                          {&S::etp, refuse_etp},
                                          {&S::recomputed_layers, refuse_recomputed},
+                                         {&S::local_steps, refuse_local_steps},
                                          {&S::spares, refuse_spares}});
 }
 Refusal<Offload> refusal_for(const PlanAxis<Offload>&) { return refuse_offload; }
@@ -488,6 +497,12 @@ constexpr PlanAxis<Precision> precision_axis{
     "precisions of the products of linear layers, whose effect on learning [numerics] states; default: that of the workload",
     "fp8"};
 
+constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel", nullptr, &SpaceSettings::attention_kernel,
+                                                "kernels of all attention blocks, whose deviation [numerics] limits: plain "
+                                                "writes the score matrix to memory, flash never does; "
+                                                "default: those of the workload",
+                                                "flash"};
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -573,6 +588,7 @@ const SectionTable& space_table()
         space.add(workload_key());
         space.add(key_of(batch_axis));
         space.add(key_of(precision_axis));
+        space.add(key_of(kernel_axis));
         return space;
     }();
     return table;
@@ -594,6 +610,9 @@ void read_space(Table table, Scenario& scenario)
     }
     if (const auto value = table.find(precision_axis.name)) {
         read_axis(*value, precision_axis, networks, space);
+    }
+    if (const auto value = table.find(kernel_axis.name)) {
+        read_axis(*value, kernel_axis, networks, space);
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();
