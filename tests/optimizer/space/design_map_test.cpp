@@ -172,6 +172,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.order = *parse<PlacementOrder>(label);
         } else if (axis == "crossing") {
             plan.crossing = *parse<Crossing>(label);
+        } else if (axis == "local_steps") {
+            plan.local_steps = std::stoi(label);
         } else if (axis == "node_order") {
             plan.node_order = *parse<NodeOrder>(label);
         } else {
@@ -249,6 +251,7 @@ split = ["slots"]
     scenario.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
     scenario.cluster.node_factors = {1.0, 1.2, 1.0, 1.1};
     scenario.space.crossing = {Crossing::pp, Crossing::dp, Crossing::none, Crossing::pp_interleaved, Crossing::by_order};
+    scenario.space.local_steps = {4, 1};
     scenario.space.spares = {0, 1, 3};
     scenario.space.node_order = {NodeOrder::spread, NodeOrder::as_listed, NodeOrder::packed, NodeOrder::first_stage,
                                  NodeOrder::last_stage};
@@ -257,7 +260,8 @@ split = ["slots"]
     std::vector<std::uint64_t> allowed;
     for (const Rejected& reason :
          space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); })) {
-        if (reason.reason == name(Reason::crossing) || reason.reason == name(Reason::spares_and_nodes)) {
+        if (reason.reason == name(Reason::crossing) || reason.reason == name(Reason::local_steps) ||
+            reason.reason == name(Reason::spares_and_nodes)) {
             EXPECT_GT(reason.count, 0U) << reason.reason;
         }
     }
