@@ -47,7 +47,8 @@ void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
         case HardwareTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
-        case HardwareTarget::precision: break;
+        case HardwareTarget::precision:
+        case HardwareTarget::attention_kernel: break;
         case HardwareTarget::power:
             scale_peaks(accelerator, clock_at(value / accelerator.power.si));
             accelerator.power.si = value;
@@ -82,7 +83,8 @@ double value_of(const HardwareParameter& parameter, const Cluster& cluster)
         case HardwareTarget::power: return cluster.accelerator.power.si;
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
-        case HardwareTarget::precision: break;
+        case HardwareTarget::precision:
+        case HardwareTarget::attention_kernel: break;
     }
     return 0.0;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks, global batches and
-/// precisions.
+/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks, global batches,
+/// precisions and attention kernels.
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
@@ -19,7 +19,7 @@ namespace prismopt {
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
 /// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained;
-/// global_batch, in sequences; precision, of the products of linear layers.
+/// global_batch, in sequences; precision, of the products of linear layers; attention_kernel, of all attention blocks.
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -32,7 +32,8 @@ enum class HardwareTarget {
     power,
     workload,
     global_batch,
-    precision
+    precision,
+    attention_kernel
 };
 template <>
 inline constexpr auto names_of<HardwareTarget> =
@@ -54,7 +55,7 @@ struct HardwareParameter {
     std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of choices: 0, 1, ...
     bool continuous = false;             // any value from the first to the last level may be tuned
     DollarsPerSecond price_per_unit{};   // per GPU and SI unit above (or below) the cluster's value
-    std::vector<std::string> choices{};  // names of networks or precisions, by level
+    std::vector<std::string> choices{};  // names of networks, precisions or kernels, by level
 };
 
 /// Returns the value of the hardware parameter in this cluster, in SI units.

@@ -244,6 +244,10 @@ const std::array rules{
              [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
              [](const Case& c) { return *placement_problem(c.plan, c.cluster); },
              [](const Case&) { return std::string("remove the axis, or describe the buildings"); }},
+    PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
+             [](const Case& c) { return !local_updates_problem(c.plan, c.cluster); },
+             [](const Case& c) { return *local_updates_problem(c.plan, c.cluster); },
+             [](const Case&) { return std::string("give the tier between buildings an aggregate, or remove the axis"); }},
     PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
              [](const Case& c) {

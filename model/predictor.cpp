@@ -3,6 +3,7 @@
 #include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
+#include "model/plan/placement.hpp"
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -25,6 +26,15 @@ namespace {
 
 /// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
 constexpr double single_precision = 1e-5;
+
+/// Tokens that a phase needs over those of synchronous training.
+double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase)
+{
+    if (plan.local_steps == 1) {
+        return 1.0;
+    }
+    return problem.local.tokens_factor(plan.local_steps, buildings_of(plan_in_phase(plan, phase), problem.cluster));
+}
 
 constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
@@ -79,6 +89,15 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
 }
 
 }  // namespace
+
+std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan)
+{
+    std::vector<Phase> phases = problem.phases;
+    for (Phase& phase : phases) {
+        phase.tokens *= tokens_factor(problem, plan, phase);
+    }
+    return phases;
+}
 
 std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 {
@@ -182,7 +201,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     std::vector<double> phase_s;
     bound.step_s = steps.front().mean_s * (1.0 - single_precision);
     for (std::size_t phase = 0; phase < steps.size(); ++phase) {
-        const double count = problem_.phases[phase].steps() * (1.0 - single_precision);
+        const Phase& own = problem_.phases[phase];
+        const double count = own.steps() * tokens_factor(problem_, plan, own) * (1.0 - single_precision);
         phase_s.push_back(count * steps[phase].mean_s);
         productive_s += phase_s.back();
         productive_p95_s += count * steps[phase].quantiles_s[0];
@@ -237,7 +257,8 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
     }
     double* shortest_s = nullptr;
     if (steps.size() == 1) {
-        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares);
+        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares,
+                              tokens_factor(problem_, plan, problem_.phases.front()));
         shortest_s = &cutoff.shortest_s_.try_emplace(run, std::numeric_limits<double>::infinity()).first->second;
         if (steps.front().mean_s >= *shortest_s) {
             return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
@@ -311,8 +332,11 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
     };
     if (cutoff != nullptr) {
         constexpr double rounding = 1e-9;  // of sums in another order
-        const auto early =
-            from([&](std::size_t phase) { return longest_path(paths[phase]) + optimizer_time(graphs[phase]); }, rounding);
+        const auto early = from(
+            [&](std::size_t phase) {
+                return longest_path(paths[phase]) + optimizer_time(graphs[phase]) + static_cast<double>(graphs[phase].outer_s);
+            },
+            rounding);
         if (std::holds_alternative<NoiseFree>(early) && cutoff->suffices(std::get<NoiseFree>(early))) {
             return early;
         }
@@ -362,9 +386,10 @@ PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, c
 std::vector<double> Predictor::training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                               const SamplerOptions& options)
 {
-    ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
+    const std::vector<Phase> phases = phases_of_plan(problem_, plan);
+    ProductiveTimes productive = productive_times(phases, draws, steps);
     drift(productive, problem_, options);
-    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
     return sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose).seconds;
 }
 
@@ -389,7 +414,7 @@ std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const P
         PhasePrediction& here = result.emplace_back();
         here.plan = plan_in_phase(plan, phase);
         here.sequence = phase.sequence;
-        here.steps = phase.steps();
+        here.steps = phase.steps() * tokens_factor(problem_, plan, phase);
         here.step = step_distribution(draws[i], steps, confidence);
         here.productive_s = here.steps * here.step.mean.value;
         here.tflops_per_gpu = tflops_per_gpu(phase, here.plan, here.step.mean.value);
@@ -424,9 +449,10 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.draws = draws.front().size();
     result.step = step_distribution(draws.front(), steps, confidence);
 
-    ProductiveTimes productive = productive_times(problem_.phases, draws, steps);
+    const std::vector<Phase> phases = phases_of_plan(problem_, plan);
+    ProductiveTimes productive = productive_times(phases, draws, steps);
     drift(productive, problem_, options);
-    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(problem_.phases, draws));
+    const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
     const Histories histories =
         sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;

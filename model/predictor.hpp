@@ -8,6 +8,7 @@
 #include "model/prediction.hpp"
 #include "model/run/failure_model.hpp"
 #include "model/run/failure_tables.hpp"
+#include "model/run/local_updates.hpp"
 #include "model/schedule/program_paths.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/slowest_group.hpp"
@@ -39,7 +40,11 @@ struct Problem {
     Power power{};
     Seconds deadline{};      // zero: none
     double deviation = 1.0;  // of the results of operators in its precision, relative to a reference
+    LocalUpdates local{};    // price of training apart
 };
+
+/// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges.
+std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan);
 
 /// Step times, [phase][draw], as sample_steps() returns them for one range of draws.
 using PhaseDraws = std::vector<std::vector<double>>;
@@ -49,8 +54,8 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 
 /// Which bounds are high enough; a tighter one is not needed then. Bounds nowhere lower than one that suffices must suffice.
 ///
-/// Remembers for each number of GPUs, checkpoint interval and number of spares the shortest step that sufficed: a longer one
-/// does, too, without the bounds of its run.
+/// Remembers for each number of GPUs, checkpoint interval, number of spares and price of training apart the shortest step that
+/// sufficed: a longer one does, too, without the bounds of its run.
 class Cutoff {
 public:
     explicit Cutoff(std::function<bool(const NoiseFree&)> suffices) : suffices_(std::move(suffices)) {}
@@ -59,7 +64,7 @@ public:
 
 private:
     friend class Predictor;
-    using Run = std::tuple<const void*, int, int, double, int>;  // predictor, GPUs, nodes, interval, spares
+    using Run = std::tuple<const void*, int, int, double, int, double>;  // predictor, GPUs, nodes, interval, spares, tokens
 
     std::function<bool(const NoiseFree&)> suffices_;
     std::map<Run, double> shortest_s_;

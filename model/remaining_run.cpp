@@ -34,8 +34,9 @@ std::size_t phase_of_step(const std::vector<Phase>& phases, double steps_done)
 RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, const std::vector<double>& phase_step_s,
                            const JobSoFar& job, const SamplerOptions& options)
 {
+    const std::vector<Phase> phases = phases_of_plan(problem, plan);
     RemainingRun result;
-    const ParallelPlan now = plan_in_phase(plan, problem.phases[phase_of_step(problem.phases, job.steps_done)]);
+    const ParallelPlan now = plan_in_phase(plan, phases[phase_of_step(phases, job.steps_done)]);
     result.expected_failures = failures_of(problem, now).rate() * job.trained_s;
     if (job.failures) {
         result.rate_factor = (prior_failures + *job.failures) / (prior_failures + result.expected_failures);
@@ -44,14 +45,14 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, con
     std::vector<RunSegment> parts;
     std::vector<double> part_s;
     double end = 0.0;
-    for (std::size_t phase = 0; phase < problem.phases.size(); ++phase) {
-        end += problem.phases[phase].steps();
-        const double steps = std::clamp(end - job.steps_done, 0.0, problem.phases[phase].steps());
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+        end += phases[phase].steps();
+        const double steps = std::clamp(end - job.steps_done, 0.0, phases[phase].steps());
         if (steps <= 0.0) {
             continue;
         }
         result.steps += steps;
-        const ParallelPlan here = plan_in_phase(plan, problem.phases[phase]);
+        const ParallelPlan here = plan_in_phase(plan, phases[phase]);
         if (parts.empty() || parts.back().gpus != here.gpus()) {
             parts.push_back({failures_of(problem, here), here.gpus(), {}});
             for (FailureModel::Source& source : parts.back().model.sources) {

@@ -121,6 +121,9 @@ void set_run(const Launch& launch, Settings& s)
     } else if (launch.workload.precision == Precision::nvfp4) {
         s.set("fp4-format", "e2m1");
     }
+    if (!launch.workload.fuses_attention()) {
+        s.set("attention-backend", "unfused");  // by default the fastest fused one
+    }
 }
 
 /// What no scenario has; returns the names.

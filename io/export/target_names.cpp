@@ -51,6 +51,7 @@ constexpr std::string_view megatron[] = {
     "bf16",
     "fp8-format",
     "fp4-format",
+    "attention-backend",
     "num-layers",
     "hidden-size",
     "ffn-hidden-size",

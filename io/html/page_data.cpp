@@ -312,9 +312,10 @@ Json study_json(const ReportedStudy& study)
     json["price"] = notes.price;
     json["job"] = job_json(notes);
     json["named"] = named_json(results);
-    json["precisions_note"] = notes.numerics;
+    json["local_updates_note"] = notes.local_updates;
     const BatchTable& batches = notes.batch_table;
-    json["batches"] = {{"title", batches.title}, {"cells", batches.cells}, {"note", batches.note}};
+    json["batches"] = {{"title", batches.title + "."}, {"cells", batches.cells}, {"note", batches.note}};
+    json["numerics"] = {{"title", notes.numerics}, {"cells", notes.numerics_cells}, {"note", best_plans_note}};
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

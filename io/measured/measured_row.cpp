@@ -196,9 +196,7 @@ private:
             w.change<ExpertsBlock>([capacity](ExpertsBlock& experts) { experts.capacity = capacity; });
         }
         if (row_.text("attention") == "plain") {
-            const auto unfuse = [](auto& attention) { attention.kernel = AttentionKernel::plain; };
-            w.change<AttentionBlock>(unfuse);
-            w.change<LatentAttentionBlock>(unfuse);
+            w.set_attention_kernel(AttentionKernel::plain);
         }
         w.precision = precision_of(row_.text("precision"));
         if (const int rank = row_.count("adapter_rank"); rank > 0) {

@@ -12,32 +12,19 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
 
-/// The batch of a hardware variant, from the label of the axis.
-std::optional<int> batch_of(const Scenario& scenario, const Results& results, int variant)
+/// The batch of a hardware variant, from its label; empty: it has none.
+std::string batch_of(const Scenario& scenario, const std::string& hardware)
 {
-    const auto values =
-        hardware_values(scenario.hardware_parameters, results.axes.front().labels[static_cast<std::size_t>(variant)]);
-    for (std::size_t k = 0; values && k < scenario.hardware_parameters.size(); ++k) {
-        if (scenario.hardware_parameters[k].target == HardwareTarget::global_batch) {
-            return static_cast<int>((*values)[k]);
-        }
-    }
-    return std::nullopt;
-}
-
-std::vector<double> values_of(const std::vector<Estimate>& objectives)
-{
-    std::vector<double> values;
-    for (const Estimate& objective : objectives) {
-        values.push_back(objective.value);
-    }
-    return values;
+    const auto values = hardware_values(scenario.hardware_parameters, hardware);
+    const auto batch = values ? global_batch_at(scenario, *values) : std::nullopt;
+    return batch ? std::to_string(*batch) : "";
 }
 
 double factor_of(const Learning& learning) { return std::exp(two_sided_95 * learning.spread); }
@@ -67,18 +54,6 @@ std::string tokens_text(const BatchRow& row)
     return row.tokens_low == row.tokens_high
                ? short_count(row.tokens)
                : fmt::format("{} ({} to {})", short_count(row.tokens), short_count(row.tokens_low), short_count(row.tokens_high));
-}
-
-std::string value_text(double value, const ObjectiveInfo& objective)
-{
-    if (!std::isfinite(value)) {
-        return "-";
-    }
-    if (value == std::round(value) && objective.units != "s") {
-        return fmt::format("{:.0f}", value);  // a number of GPUs
-    }
-    const ReadingUnit unit = reading_unit(objective.units, value);
-    return fmt::format("{:.4g} {}", value / unit.size, unit.name);
 }
 
 std::string critical_text(const Learning& learning)
@@ -123,40 +98,16 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
     if (!learning.ramp.empty()) {
         return rows_of(learning, learning.as_given.global_batch);
     }
-    std::map<int, BatchRow> rows;
-    for (const int batch : learning.global_batch) {
-        rows[batch] = rows_of(learning, batch).front();
-    }
-    std::map<int, double> least;  // by batch, of the search; the front was drawn again
-    std::map<std::uint64_t, const FrontPoint*> front;
-    for (const FrontPoint& point : results.front) {
-        front[point.index] = &point;
-    }
-    for (const EvaluatedPoint& point : results.evaluations) {
-        const auto batch = batch_of(scenario, results, point.point.front());
-        if (!batch || !rows.contains(*batch)) {
-            continue;
+    const std::map<std::string, BestPlan> best =
+        best_plans(results, [&scenario](const std::string& hardware) { return batch_of(scenario, hardware); });
+    std::vector<BatchRow> rows;
+    for (const int batch : std::set<int>(learning.global_batch.begin(), learning.global_batch.end())) {
+        rows.push_back(rows_of(learning, batch).front());
+        if (const auto found = best.find(std::to_string(batch)); found != best.end()) {
+            rows.back().best = found->second;
         }
-        BatchRow& row = rows[*batch];
-        if (point.objectives.empty()) {
-            row.bound = std::min(row.bound, point.bounds.front());
-            continue;
-        }
-        const double value = point.objectives.front().value;
-        if (!row.values.empty() && value >= least[*batch]) {
-            continue;
-        }
-        const auto confirmed = front.find(point.index);
-        least[*batch] = value;
-        row.on_front = confirmed != front.end();
-        row.values = values_of(row.on_front ? confirmed->second->objectives : point.objectives);
     }
-    std::vector<BatchRow> result;
-    for (auto& [batch, row] : rows) {
-        row.bound = std::min(row.bound, row.values.empty() ? row.bound : row.values.front());
-        result.push_back(std::move(row));
-    }
-    return result;
+    return rows;
 }
 
 BatchTable batch_table(const Scenario& scenario, const Results& results)
@@ -175,32 +126,23 @@ BatchTable batch_table(const Scenario& scenario, const Results& results)
     std::vector<std::string>& head = table.cells.emplace_back(
         std::vector<std::string>{"batch", "tokens each", "tokens (95 % limits of the critical batch)", "steps"});
     if (!ramp) {
-        for (const ObjectiveInfo& objective : results.objectives) {
-            head.push_back(objective.name);
-        }
-        if (judged) {
-            head.push_back(fmt::format("{} at least", results.objectives.front().name));
-        }
-        head.emplace_back("");
+        add_best_head(results, head);
     }
     for (const BatchRow& row : rows) {
         std::vector<std::string>& line = table.cells.emplace_back(std::vector<std::string>{
             fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
             tokens_text(row), short_count(row.steps)});
         if (!ramp) {
-            for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-                line.push_back(row.values.empty() ? "-" : value_text(row.values[k], results.objectives[k]));
-            }
-            if (judged) {
-                line.push_back(value_text(row.bound, results.objectives.front()));
-            }
-            line.emplace_back(row.on_front ? "on the front" : "");
+            add_best(row.best, results, line);
         }
     }
     if (ramp) {
         table.note = without_ramp_text(learning, rows);
     } else if (judged) {
-        table.note = "Each batch with the best of its plans that were drawn; none of its plans is better than \"at least\".\n";
+        table.note = fmt::format("{}\n", best_plans_note);
+    }
+    if (!scenario.numerics.loss_gap.empty()) {
+        table.note += "Tokens are without those that make up for the precision.\n";
     }
     const std::string stability = batch_stability_text(scenario);
     table.note += stability.empty() ? "" : fmt::format("Note: {}.\n", stability);

@@ -2,26 +2,23 @@
 
 /// Global batches of a study beside each other: what each costs in tokens, steps, time and money.
 
+#include "io/report/plans_by_choice.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
-/// One global batch: the best plan by the first objective among the drawn plans of the results; or a stage of a batch ramp,
-/// without values.
+/// One global batch with its best plan; or a stage of a batch ramp, without one.
 struct BatchRow {
     int global_batch = 0;     // sequences
     double tokens = 0.0;      // of the phase or stage, to the same loss
     double tokens_low = 0.0;  // the same with the 95 % limits of the critical batch
     double tokens_high = 0.0;
     double steps = 0.0;
-    std::vector<double> values{};  // [objective], in SI units, of the best plan that was drawn; empty: none was
-    bool on_front = false;         // that plan
-    double bound = std::numeric_limits<double>::infinity();  // no stored plan has a lower first objective
+    BestPlan best{};
 };
 
 /// By batch, ascending; of a ramp by stage, then the rest of the phase. Empty if the space does not choose the batch and there is

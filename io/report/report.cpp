@@ -287,7 +287,12 @@ std::string front_section(const Results& results, const StudyNotes& notes)
         text += '\n';
         text += batches_text(notes.batch_table);
     }
-    text += notes.numerics.empty() ? "" : notes.numerics + "\n";
+    if (!notes.numerics_cells.empty()) {
+        text += fmt::format("\n{}{}\n", aligned(notes.numerics_cells, notes.numerics_cells.front().size() - 1), best_plans_note);
+    }
+    for (const std::string& note : {notes.numerics, notes.local_updates}) {
+        text += note.empty() ? "" : note + "\n";
+    }
     if (results.provisional) {
         text +=
             "Provisional: the search was stopped, and these are the best plans so far. Their estimates are optimistic, because "

@@ -199,22 +199,27 @@ Json posterior(const Results& results)
     return json;
 }
 
+Json best_values(const BestPlan& best, const Results& results)
+{
+    Json values = Json::object();
+    for (std::size_t k = 0; k < best.values.size(); ++k) {
+        values[results.objectives[k].name] = number(best.values[k]);
+    }
+    return values;
+}
+
 Json batches(const Results& results, const StudyNotes& notes)
 {
     Json json = Json::array();
     for (const BatchRow& row : notes.batches) {
-        Json values = Json::object();
-        for (std::size_t k = 0; k < row.values.size(); ++k) {
-            values[results.objectives[k].name] = number(row.values[k]);
-        }
         json.push_back({{"global_batch", row.global_batch},
                         {"tokens", row.tokens},
                         {"tokens_low", row.tokens_low},
                         {"tokens_high", row.tokens_high},
                         {"steps", row.steps},
-                        {"best", values},
-                        {"on_front", row.on_front},
-                        {"at_least", number(row.bound)}});
+                        {"best", best_values(row.best, results)},
+                        {"on_front", row.best.on_front},
+                        {"at_least", number(row.best.bound)}});
     }
     return json;
 }
@@ -231,7 +236,8 @@ std::string report_json(const Results& results, const std::string& file)
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
     json["global_batches"] = batches(results, notes);
-    json["precisions_note"] = text_or_null(notes.numerics);
+    json["numerics_note"] = text_or_null(notes.numerics);
+    json["local_updates_note"] = text_or_null(notes.local_updates);
     json["columns"] = columns();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

@@ -28,7 +28,9 @@ struct StudyNotes {
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
     BatchTable batch_table;
-    std::string numerics;  // what choices of precision cost and deviate; empty: none
+    std::string local_updates;                             // what training apart between two exchanges costs; empty: no plan does
+    std::vector<std::vector<std::string>> numerics_cells;  // the best plan of each of these choices; empty: none
+    std::string numerics;  // what choices of precision and attention kernel cost and deviate; empty: none
 };
 StudyNotes study_notes(const Results& results);
 

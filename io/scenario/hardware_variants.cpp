@@ -28,7 +28,8 @@ ParameterWriting writing(HardwareTarget target)
         case HardwareTarget::group:
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
-        case HardwareTarget::precision: break;
+        case HardwareTarget::precision:
+        case HardwareTarget::attention_kernel: break;
         case HardwareTarget::memory: return {"GB", 1e9};
         case HardwareTarget::compute: return {"TFLOP/s", 1e12};
         case HardwareTarget::power: return {"W", 1.0};
@@ -80,23 +81,13 @@ std::optional<double> value_at(const Scenario& scenario, HardwareTarget target, 
                                                        : std::optional(values[found - scenario.hardware_parameters.begin()]);
 }
 
-Workload workload_at(const Scenario& scenario, std::span<const double> values)
-{
-    const auto network = value_at(scenario, HardwareTarget::workload, values);
-    Workload workload = network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload;
-    if (const auto precision = value_at(scenario, HardwareTarget::precision, values)) {
-        workload.precision = scenario.space.precision[static_cast<std::size_t>(*precision)];
-    }
-    return workload;
-}
-
 /// Nothing if no number of tokens makes up for the precision.
 std::optional<std::vector<Phase>> all_phases_at(const Scenario& scenario, std::span<const double> values,
                                                 const Workload& workload)
 {
     std::vector<Phase> phases = scenario.phases;
-    if (const auto batch = value_at(scenario, HardwareTarget::global_batch, values)) {
-        phases[scenario.learning->phase] = phases_of(*scenario.learning, static_cast<int>(*batch)).front();  // no ramp beside it
+    if (const auto batch = global_batch_at(scenario, values)) {
+        phases[scenario.learning->phase] = phases_of(*scenario.learning, *batch).front();  // no ramp beside it
     }
     const auto gap = scenario.numerics.loss_gap.find(workload.precision);
     return gap == scenario.numerics.loss_gap.end() ? phases
@@ -104,6 +95,25 @@ std::optional<std::vector<Phase>> all_phases_at(const Scenario& scenario, std::s
 }
 
 }  // namespace
+
+Workload workload_at(const Scenario& scenario, std::span<const double> values)
+{
+    const auto network = value_at(scenario, HardwareTarget::workload, values);
+    Workload workload = network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload;
+    if (const auto precision = value_at(scenario, HardwareTarget::precision, values)) {
+        workload.precision = scenario.space.precision[static_cast<std::size_t>(*precision)];
+    }
+    if (const auto kernel = value_at(scenario, HardwareTarget::attention_kernel, values)) {
+        workload.set_attention_kernel(scenario.space.attention_kernel[static_cast<std::size_t>(*kernel)]);
+    }
+    return workload;
+}
+
+std::optional<int> global_batch_at(const Scenario& scenario, std::span<const double> values)
+{
+    const auto batch = value_at(scenario, HardwareTarget::global_batch, values);
+    return batch ? std::optional(static_cast<int>(*batch)) : std::nullopt;
+}
 
 std::optional<Variant> variant_at(const Scenario& scenario, std::span<const double> values)
 {
@@ -113,13 +123,13 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
         return std::nullopt;
     }
     Workload workload = workload_at(scenario, values);
-    const double deviation = precision_deviation(workload.precision, scenario.numerics.reference);
-    const bool chosen = value_at(scenario, HardwareTarget::precision, values).has_value();
+    const double deviation = deviation_from(scenario.numerics.reference, numeric_choice(workload));
     auto phases = all_phases_at(scenario, values, workload);
-    if (!phases || (chosen && deviation > scenario.numerics.max_deviation)) {
+    if (!phases || deviation > scenario.numerics.max_deviation) {
         return std::nullopt;
     }
-    return Variant{std::move(*hardware), std::move(workload), std::move(*phases), deviation};
+    LocalUpdates local = local_updates_of(scenario, workload, *phases);
+    return Variant{std::move(*hardware), std::move(workload), std::move(*phases), std::move(local), deviation};
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values)
@@ -195,7 +205,8 @@ std::string_view parameter_units(HardwareTarget target)
         case HardwareTarget::group:
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
-        case HardwareTarget::precision: return "1";
+        case HardwareTarget::precision:
+        case HardwareTarget::attention_kernel: return "1";
         case HardwareTarget::memory: return "B";
         case HardwareTarget::compute: return "FLOP/s";
         case HardwareTarget::power: return "W";

@@ -16,8 +16,15 @@ struct Variant {
     Hardware hardware;
     Workload workload;          // trained on it
     std::vector<Phase> phases;  // of the training
-    double deviation = 1.0;     // of its precision, relative to the reference: precision_deviation()
+    LocalUpdates local;         // its price of training apart
+    double deviation = 1.0;     // of its precision and attention kernel: deviation_from()
 };
+
+/// The network that the variant with the parameters at these values trains, with its precision and attention kernel.
+Workload workload_at(const Scenario& scenario, std::span<const double> values);
+
+/// The global batch of the variant; nothing if the space does not choose it.
+std::optional<int> global_batch_at(const Scenario& scenario, std::span<const double> values);
 
 /// The phases of the variant with the parameters at these values.
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values);

@@ -17,12 +17,12 @@ namespace {
 /// RMS deviations by class of operators: attention and linear layers, each forward and backward.
 using ClassDeviations = std::array<double, 4>;
 
-ClassDeviations class_deviations(Precision precision)
+ClassDeviations class_deviations(const NumericChoice& choice)
 {
-    const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
-    const std::string linear = precision == Precision::fp8 ? "fp8-e4m3" : std::string(name(precision));
+    const bool wide = choice.precision == Precision::fp32 || choice.precision == Precision::tf32;
+    const std::string linear = choice.precision == Precision::fp8 ? "fp8-e4m3" : std::string(name(choice.precision));
     const FormatDeviation products = linear_deviation(linear);
-    const FormatDeviation attention = attention_deviation(wide ? linear : "bf16", "flash");
+    const FormatDeviation attention = attention_deviation(wide ? linear : "bf16", std::string(name(choice.kernel)));
     return {attention.forward, attention.backward, products.forward, products.backward};
 }
 
@@ -41,11 +41,33 @@ std::string more_tokens_text(const Scenario& scenario, double gap)
     return phases ? fmt::format("{:.3g}", 100.0 * (tokens_of(*phases) / tokens_of(scenario.phases) - 1.0)) : "unlimited";
 }
 
+/// In words, by what the space chooses.
+std::string choice_text(const NumericChoice& choice, const SpaceSettings& space)
+{
+    const std::string kernel = space.attention_kernel.empty() ? "" : fmt::format("{} attention", name(choice.kernel));
+    if (space.precision.empty()) {
+        return kernel;
+    }
+    return fmt::format("{}{}{}", name(choice.precision), kernel.empty() ? "" : " with ", kernel);
+}
+
+/// The reference in the same words, but with what differs from the usual one.
+std::string reference_text(const NumericChoice& reference, const SpaceSettings& space)
+{
+    const bool usual = space.attention_kernel.empty() && reference.kernel == AttentionKernel::flash;
+    return fmt::format("{}{}", name(reference.precision), usual ? "" : fmt::format(" with {} attention", name(reference.kernel)));
+}
+
 }  // namespace
 
-double precision_deviation(Precision precision, Precision reference)
+NumericChoice numeric_choice(const Workload& workload)
 {
-    const ClassDeviations of = class_deviations(precision);
+    return {workload.precision, workload.fuses_attention() ? AttentionKernel::flash : AttentionKernel::plain};
+}
+
+double deviation_from(const NumericChoice& reference, const NumericChoice& choice)
+{
+    const ClassDeviations of = class_deviations(choice);
     const ClassDeviations against = class_deviations(reference);
     double largest = 0.0;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -70,21 +92,42 @@ std::optional<std::vector<Phase>> phases_despite_gap(std::vector<Phase> phases, 
     return phases;
 }
 
+std::vector<NumericChoice> numeric_choices(const Scenario& scenario)
+{
+    const SpaceSettings& space = scenario.space;
+    const NumericChoice own = numeric_choice(scenario.workload);
+    std::vector<NumericChoice> choices;
+    for (const Precision precision : space.precision.empty() ? std::vector{own.precision} : space.precision) {
+        for (const AttentionKernel kernel : space.attention_kernel.empty() ? std::vector{own.kernel} : space.attention_kernel) {
+            choices.push_back({precision, kernel});
+        }
+    }
+    return choices;
+}
+
 std::string numerics_text(const Scenario& scenario)
 {
+    if (scenario.space.precision.empty() && scenario.space.attention_kernel.empty()) {
+        return "";
+    }
+    const Numerics& numerics = scenario.numerics;
     std::string text;
-    for (const Precision precision : scenario.space.precision) {
-        const Numerics& numerics = scenario.numerics;
-        text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ", name(precision),
-                            precision_deviation(precision, numerics.reference), name(numerics.reference));
-        if (const auto gap = numerics.loss_gap.find(precision); gap != numerics.loss_gap.end()) {
+    for (const NumericChoice& choice : numeric_choices(scenario)) {
+        const double deviation = deviation_from(numerics.reference, choice);
+        text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ",
+                            choice_text(choice, scenario.space), deviation, reference_text(numerics.reference, scenario.space));
+        if (deviation > numerics.max_deviation) {
+            text += ", excluded by max_deviation";
+            continue;
+        }
+        if (const auto gap = numerics.loss_gap.find(choice.precision); gap != numerics.loss_gap.end()) {
             text += fmt::format(", {} % more tokens ({} to {}) for a loss gap of {:.3g} % ({:.3g} to {:.3g})",
                                 more_tokens_text(scenario, gap->second.expected()), more_tokens_text(scenario, gap->second.low),
                                 more_tokens_text(scenario, gap->second.high), 100.0 * gap->second.expected(),
                                 100.0 * gap->second.low, 100.0 * gap->second.high);
         }
     }
-    return text.empty() ? "" : "Precision: " + text + ".";
+    return "Numerics: " + text + ".";
 }
 
 }  // namespace prismopt

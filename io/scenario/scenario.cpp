@@ -184,7 +184,40 @@ void refuse_free_batches(const Scenario& scenario, Table& top)
     }
 }
 
-/// A precision without an effect on learning would be a free choice, too. The choice is a hardware parameter without a price.
+/// The same of replicas that train apart.
+void refuse_free_local_updates(const Scenario& scenario, Table& top)
+{
+    const SpaceSettings& space = scenario.space;
+    if (std::all_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local == 1; })) {
+        return;
+    }
+    const Value axis = *top.find("space")->table("").find("local_steps");
+    if (std::find(space.crossing.begin(), space.crossing.end(), Crossing::dp) == space.crossing.end() ||
+        most_buildings(scenario) == 1) {
+        axis.fail({"has no effect",
+                   most_buildings(scenario) == 1 ? "all jobs of the space fit into one building" : "no replicas cross buildings",
+                   "add crossing = [\"dp\"] and numbers of GPUs that need several buildings, or remove it"});
+    }
+    if (!top.find("local_updates")) {
+        axis.fail({"needs [local_updates]",
+                   "replicas that exchange less often learn less from a token, which a search would otherwise ignore",
+                   "add [local_updates] with loss_gap or more_tokens (docs/learning.md)"});
+    }
+}
+
+/// A choice by name is a hardware parameter without a price.
+template <class T>
+HardwareParameter parameter_of(HardwareTarget target, std::string key, const std::vector<T>& choices)
+{
+    HardwareParameter parameter{.target = target, .name = std::move(key)};
+    for (const T choice : choices) {
+        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
+        parameter.choices.emplace_back(name(choice));
+    }
+    return parameter;
+}
+
+/// A precision without an effect on learning would be a free choice, too.
 void take_precisions(Scenario& scenario, Table& top)
 {
     const std::vector<Precision>& choices = scenario.space.precision;
@@ -192,21 +225,42 @@ void take_precisions(Scenario& scenario, Table& top)
         return;
     }
     const Value list = *top.find("space")->table("").find("precision");
-    if (!scenario.numerics.judged) {
+    if (!scenario.numerics.judged()) {
         list.fail({"needs [numerics]", "fewer bits are faster, and a search would otherwise ignore what they do to learning",
                    "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
     }
-    HardwareParameter parameter{.target = HardwareTarget::precision, .name = "precision"};
     for (const Precision precision : choices) {
         if (scenario.cluster.accelerator.peak(precision).si <= 0.0) {
             list.fail({fmt::format("has {}, which the accelerator does not support", name(precision)),
                        fmt::format("{} has no peak rate for it", scenario.cluster.accelerator.name),
                        "remove it, or give the peak rate in accelerator_override in [cluster]"});
         }
-        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
-        parameter.choices.emplace_back(name(precision));
     }
-    scenario.hardware_parameters.push_back(std::move(parameter));
+    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::precision, "precision", choices));
+}
+
+/// The same for attention kernels, of which no loss gap is published.
+void take_attention_kernels(Scenario& scenario, Table& top)
+{
+    const std::vector<AttentionKernel>& choices = scenario.space.attention_kernel;
+    if (choices.empty()) {
+        return;
+    }
+    const Value list = *top.find("space")->table("").find("attention_kernel");
+    for (const Workload* network : networks(scenario)) {
+        if (network->captured || !network->has_attention()) {
+            list.fail({"has no effect",
+                       network->captured ? fmt::format("the operators of {} are as captured", network->name)
+                                         : fmt::format("{} has no attention", network->name),
+                       "remove it"});
+        }
+    }
+    if (!scenario.numerics.judges_kernels()) {
+        list.fail({"needs [numerics] with max_deviation or accept_numerics",
+                   "kernels round differently, and a search would otherwise ignore what that does to learning",
+                   "add one of the two (docs/learning.md)"});
+    }
+    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::attention_kernel, "attention_kernel", choices));
 }
 
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
@@ -338,6 +392,8 @@ Fields<Scenario> made_scenario_fields()
                [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
     all.custom(section_key("numerics", numerics_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_numerics(in(value), s); });
+    all.custom(section_key("local_updates", local_updates_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_local_updates(in(value), s); });
     all.custom(section_key("learning", learning_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::required),
@@ -390,12 +446,14 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
     refuse_missing_precision(scenario, top);
     take_precisions(scenario, top);
+    take_attention_kernels(scenario, top);
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }
     refuse_idle_imbalance(scenario, top);
     refuse_free_batches(scenario, top);
+    refuse_free_local_updates(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.hardware_parameters.empty()) {

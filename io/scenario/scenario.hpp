@@ -4,6 +4,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/learned.hpp"
+#include "io/scenario/local_updates.hpp"
 #include "io/scenario/numerics.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"
@@ -57,6 +58,7 @@ struct Scenario {
     std::string older_keys;                      // warning about deprecated keys of [workload]; empty: none
     std::vector<Phase> phases;                   // at least one
     Numerics numerics;                           // what number formats do to learning
+    LocalUpdatesPrice local_updates;             // what training apart between two exchanges costs
     std::optional<Learning> learning;            // what the global batch of a phase costs
     Cluster cluster;
     Learned learned;               // of steps measured on the cluster, and applied to its constants; empty: nothing

@@ -42,17 +42,20 @@ std::string offload(const TrainedPlan& of)
     return of.plan.offload != Offload::none ? "offload is exported for Megatron-LM only; search offload = [\"none\"]" : "";
 }
 
+std::string attention_kernel(const TrainedPlan& of)
+{
+    return of.workload.fuses_attention() ? "" : "plain attention is exported for Megatron-LM only; use flash attention";
+}
+
 }  // namespace
 
 std::vector<TrainerRule> bridge_rules()
 {
     std::vector<TrainerRule> rules = megatron_rules();
     const std::vector<TrainerRule> own{
-        {"sharding", "sharding", sharding},
-        {"hybrid sharding", "sharding", hybrid_sharding},
-        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
-        {"expert overlap", "expert_overlap", expert_overlap},
-        {"offload", "offload", offload},
+        {"attention kernel", "tp", attention_kernel},         {"sharding", "sharding", sharding},
+        {"hybrid sharding", "sharding", hybrid_sharding},     {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap}, {"offload", "offload", offload},
     };
     rules.insert(rules.end(), own.begin(), own.end());
     return rules;

@@ -300,6 +300,11 @@ std::string unexported(const Workload& w)
     return difference.empty() ? unexported_prediction(w) : difference;
 }
 
+std::string local_updates(const TrainedPlan& of)
+{
+    return of.plan.local_steps > 1 ? "it reduces gradients in every step; search local_steps = [1]" : "";
+}
+
 std::string network(const TrainedPlan& of)
 {
     if (of.workload.captured) {
@@ -326,6 +331,7 @@ std::vector<TrainerRule> megatron_rules()
         {"precision", "tp", precision},
         {"token dispatcher", "ep", dispatcher},
         {"replicas outermost", "order", order},
+        {"local updates", "local_steps", local_updates},
         {"pipeline schedule", "schedule", schedule},
         {"interleaved group", "group", group},
         {"recomputed layers", "recomputed_layers", recomputed_layers},

@@ -30,6 +30,16 @@ std::string order(const TrainedPlan& of)
                : "";
 }
 
+std::string attention_kernel(const TrainedPlan& of)
+{
+    return of.workload.fuses_attention() ? "" : "it runs fused attention; use flash attention";
+}
+
+std::string local_updates(const TrainedPlan& of)
+{
+    return of.plan.local_steps > 1 ? "it reduces gradients in every step; search local_steps = [1]" : "";
+}
+
 std::string crossing(const TrainedPlan& of)
 {
     return of.plan.crossing != Crossing::by_order && of.plan.gpus() > of.cluster.building_gpus()
@@ -160,10 +170,12 @@ std::vector<TrainerRule> torchtitan_rules()
 {
     return {
         {"precision", "tp", precision},
+        {"attention kernel", "tp", attention_kernel},
         {"expert tensor parallelism", "etp", expert_tensor_parallelism},
         {"token dispatcher", "dispatch", dispatcher},
         {"replicas outermost", "order", order},
         {"crossing of buildings", "crossing", crossing},
+        {"local updates", "local_steps", local_updates},
         {"pipeline schedule", "schedule", schedule},
         {"selective recompute", "recompute", selective_recompute},
         {"recomputed layers", "recomputed_layers", recomputed_layers},

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kernel classes: kernels and collectives that share a residual distribution and the speed of a what-if.
+/// Kernel classes: kernels and collectives that share a residual distribution and the speed of a what-if; and choices of kernels.
 
 #include "model/base/names.hpp"
 
@@ -19,6 +19,13 @@ inline constexpr auto names_of<Collective> = std::to_array<Named<Collective>>({{
                                                                                {Collective::reduce_scatter, "reduce_scatter"},
                                                                                {Collective::all_reduce, "all_reduce"},
                                                                                {Collective::all_to_all, "all_to_all"}});
+
+/// Attention kernel. `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022); `flash` never does (Dao et al.
+/// 2022).
+enum class AttentionKernel { plain, flash };
+template <>
+inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>({{AttentionKernel::plain, "plain"},
+                                                                                         {AttentionKernel::flash, "flash"}});
 
 /// Process groups of collectives. `sharded`: gathers of parameters and reductions of gradients inside the passes of each layer
 /// (FSDP, ZeRO-2 and ZeRO-3); `data`: the same at the ends of a step.

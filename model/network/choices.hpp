@@ -3,6 +3,7 @@
 /// Choices in the description of a network.
 
 #include "model/base/names.hpp"
+#include "model/hardware/kernel_class.hpp"
 
 #include <array>
 
@@ -31,13 +32,6 @@ enum class NormPlace { pre, post, sandwich };
 template <>
 inline constexpr auto names_of<NormPlace> =
     std::to_array<Named<NormPlace>>({{NormPlace::pre, "pre"}, {NormPlace::post, "post"}, {NormPlace::sandwich, "sandwich"}});
-
-/// Attention kernel. `plain` writes the s^2 score matrix to memory (Korthikanti et al. 2022); `flash` never does (Dao et al.
-/// 2022).
-enum class AttentionKernel { plain, flash };
-template <>
-inline constexpr auto names_of<AttentionKernel> = std::to_array<Named<AttentionKernel>>({{AttentionKernel::plain, "plain"},
-                                                                                         {AttentionKernel::flash, "flash"}});
 
 /// What routing weights multiply: the experts' results, which are then saved for the gradient of the weights, or the activations
 /// before their last product (Megatron-Core's memory-efficient permutation; NVIDIA/TransformerEngine, pull request 1468).

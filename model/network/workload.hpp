@@ -113,16 +113,20 @@ struct Workload {
     bool fuses_attention() const
     {
         bool fuses = true;
-        for_blocks([&fuses](const BlockDescription& block) {
-            std::visit(
-                [&fuses]<class Kind>(const Kind& own) {
-                    if constexpr (requires { requires std::same_as<decltype(own.kernel), AttentionKernel>; }) {
-                        fuses = fuses && own.kernel == AttentionKernel::flash;
-                    }
-                },
-                block);
-        });
+        for_attention_kernels(*this, [&fuses](AttentionKernel kernel) { fuses = fuses && kernel == AttentionKernel::flash; });
         return fuses;
+    }
+    /// Returns whether some block has an attention kernel.
+    bool has_attention() const
+    {
+        bool has = false;
+        for_attention_kernels(*this, [&has](AttentionKernel) { has = true; });
+        return has;
+    }
+    /// Sets the kernel of all attention blocks.
+    void set_attention_kernel(AttentionKernel kernel)
+    {
+        for_attention_kernels(*this, [kernel](AttentionKernel& own) { own = kernel; });
     }
     /// Calls change(block) for each block of that kind.
     template <class Kind, class Change>
@@ -166,6 +170,26 @@ struct Workload {
     std::string undivided_text(int tp) const;
     std::string unshared_text(int tp, int cp) const;
     std::string undivided_experts_text(int ep) const;
+
+private:
+    /// Calls visit(kernel) for each block with an attention kernel of this (const) workload.
+    template <class Self, class Visit>
+    static void for_attention_kernels(Self& self, Visit&& visit)
+    {
+        for (auto& kind : self.kinds) {
+            for (auto& block : kind.blocks) {
+                std::visit(
+                    [&visit](auto& own) {
+                        if constexpr (requires {
+                                          requires std::same_as<std::remove_cvref_t<decltype(own.kernel)>, AttentionKernel>;
+                                      }) {
+                            visit(own.kernel);
+                        }
+                    },
+                    block);
+            }
+        }
+    }
 };
 
 }  // namespace prismopt

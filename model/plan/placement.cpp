@@ -112,6 +112,25 @@ Group gradient_group(const ParallelPlan& plan, const Placement& placement)
     return group;
 }
 
+ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster)
+{
+    plan.dp /= plan.local_steps > 1 ? buildings_of(plan, cluster) : 1;
+    return plan;
+}
+
+std::optional<Infeasible> local_updates_problem(const ParallelPlan& plan, const Cluster& cluster)
+{
+    if (plan.local_steps == 1 || (plan.crossing == Crossing::dp && buildings_of(plan, cluster) > 1)) {
+        return std::nullopt;
+    }
+    const std::string what = "local_steps=" + std::to_string(plan.local_steps);
+    return Infeasible{Reason::local_steps,
+                      plan.crossing == Crossing::dp ? what + " on " + std::to_string(plan.gpus()) + " GPUs in one building of " +
+                                                          std::to_string(cluster.building_gpus())
+                                                    : what + " needs crossing=dp",
+                      0.0};
+}
+
 std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Cluster& cluster)
 {
     const auto say = [](const std::string& detail) { return Infeasible{Reason::crossing, detail, 0.0}; };

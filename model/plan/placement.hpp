@@ -53,6 +53,13 @@ Group gradient_group(const ParallelPlan& plan, const Placement& placement);
 /// Returns the number of buildings that the plan uses; one if no dimension crosses.
 int buildings_of(const ParallelPlan& plan, const Cluster& cluster);
 
+/// Returns the plan of one building, with its share of the replicas, if replicas in different buildings train apart between two
+/// exchanges (local_steps); else the plan.
+ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster);
+
+/// Returns the reason why the plan has no replicas that could train apart, or nothing.
+std::optional<Infeasible> local_updates_problem(const ParallelPlan& plan, const Cluster& cluster);
+
 /// Returns the reason why the plan cannot cross buildings as it specifies, or nothing.
 std::optional<Infeasible> placement_problem(const ParallelPlan& plan, const Cluster& cluster);
 

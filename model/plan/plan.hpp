@@ -199,6 +199,7 @@ struct ParallelPlan {
     int recomputed_layers = 0;      // with recompute = full: layers of the network that recompute; 0: all
     Seconds checkpoint_interval{};  // productive time between checkpoints; zero: as the reliability has it
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest if nodes are known
+    int local_steps = 1;            // steps between two exchanges of replicas in different buildings
 
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
@@ -225,6 +226,7 @@ enum class Reason {
     skips_and_stages,
     shards_and_replicas,
     crossing,
+    local_steps,
     batch_and_replicas,
     same_plan,
     schedule_undefined,
@@ -262,6 +264,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::skips_and_stages, "skip connections cross stages"},
                                   {Reason::shards_and_replicas, "shard_gpus does not divide cp*dp"},
                                   {Reason::crossing, "crossing does not fit the buildings"},
+                                  {Reason::local_steps, "no replicas in other buildings to train apart from"},
                                   {Reason::batch_and_replicas, "global batch not divisible by dp*microbatch"},
                                   {Reason::same_plan, "same plan under another name"},
                                   {Reason::schedule_undefined, "schedule not defined"},

@@ -5,6 +5,7 @@
 
 #include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/kernel_class.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
@@ -37,6 +38,7 @@ struct SpaceSettings {
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
     std::vector<Crossing> crossing{Crossing::by_order};
+    std::vector<int> local_steps{1};
     std::vector<NodeOrder> node_order{NodeOrder::as_listed};
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
@@ -47,8 +49,9 @@ struct SpaceSettings {
     std::vector<Seconds> checkpoint_interval{Seconds{}};  // zero: as in [reliability]
     std::vector<int> spares{as_configured};               // by default as in [reliability]
     // Not of a plan, but of the training:
-    std::vector<int> global_batch{};     // sequences; empty: those of the phases
-    std::vector<Precision> precision{};  // empty: that of the workload
+    std::vector<int> global_batch{};                  // sequences; empty: those of the phases
+    std::vector<Precision> precision{};               // empty: that of the workload
+    std::vector<AttentionKernel> attention_kernel{};  // same
 };
 
 /// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.
@@ -77,6 +80,10 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
                        "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",
                        "dp"},
+    PlanAxis<int>{"local_steps", &ParallelPlan::local_steps, &SpaceSettings::local_steps,
+                  "steps between two exchanges of replicas in different buildings (crossing = dp), which train apart meanwhile "
+                  "(DiLoCo); [local_updates] states the price; 1: they exchange gradients in every step",
+                  "30"},
     PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences per microbatch", "1", 1,
                   1'000'000},
     PlanAxis<Schedule>{"schedule", &ParallelPlan::schedule, &SpaceSettings::schedule, "pipeline schedule", "1f1b"},

@@ -61,6 +61,9 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     if (!as_written.hardware_parameters.empty()) {
         chosen.hardware = take_hardware_words(design, as_written);
     }
+    if (chosen.hardware.empty() && as_written.hardware.size() == 1) {
+        chosen.hardware = hardware_text(as_written.hardware_parameters, as_written.hardware.front());
+    }
     if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
         throw InputError(
             fmt::format("--design: the scenario has several networks; name one, and a value for each [[knob]], for example {}",
@@ -70,14 +73,11 @@ ChosenPlan by_design(Scenario scenario, std::string design)
         const auto values = hardware_values(as_written.hardware_parameters, chosen.hardware);
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
         if (!variant) {
-            std::vector<double> first;
-            for (const HardwareParameter& parameter : as_written.hardware_parameters) {
-                first.push_back(parameter.levels.front());
-            }
             throw InputError(
-                fmt::format("--design: {} is not a variant of this study; give the value of each [[knob]] (and the workload) in "
+                fmt::format("--design: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
+                            "and [[knob]] in "
                             "order, as reports print them, for example {}",
-                            chosen.hardware, hardware_text(as_written.hardware_parameters, first)));
+                            chosen.hardware, hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
         }
         chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
         chosen.scenario = on_hardware(as_written, *values, *variant);

@@ -113,8 +113,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     } else if (scenario.learning) {
         fmt::print("{}\n", learning_text(scenario));
     }
-    if (const std::string precisions = numerics_text(scenario); !precisions.empty()) {
-        fmt::print("{}\n", precisions);
+    for (const std::string& choices : {numerics_text(scenario), local_updates_text(scenario)}) {
+        fmt::print("{}{}", choices, choices.empty() ? "" : "\n");
     }
     fmt::print("{}", space_text(size, archive.feasible(), archive.rejected()));
     if (sample) {

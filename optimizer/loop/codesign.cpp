@@ -241,6 +241,7 @@ private:
         problem_.workload = std::move(variant->workload);
         problem_.phases = std::move(variant->phases);
         problem_.deviation = variant->deviation;
+        problem_.local = std::move(variant->local);
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {

@@ -140,10 +140,7 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
         if (contender.drawn) {
             above.add(contender, bounds.back());
         }
-        if (model.scenario.learning) {
-            const Learning& learning = *model.scenario.learning;
-            contender.global_batch = bench.problem(variant).phases[learning.phase + learning.ramp.size()].global_batch;
-        }
+        contender.variant = variant;
     }
     for (std::size_t i = 0; i < near.size(); ++i) {
         if (!near[i].drawn) {

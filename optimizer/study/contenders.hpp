@@ -6,6 +6,7 @@
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/evaluator.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct Contender {
     bool drawn = false;  // its objectives are from draws; otherwise from its bounds and how far drawn plans are above theirs
     std::vector<double> values;  // [objective]: predicted
     double memory_share = 0.0;   // of the accelerator's memory, by its fullest GPU
-    int global_batch = 0;        // of the phase that [learning] is about, in sequences; 0: there is no such section
+    std::size_t variant = 0;     // of the hardware
 };
 
 /// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans near the best, in index

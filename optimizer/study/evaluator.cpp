@@ -28,9 +28,18 @@ constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
-    const double deviation = precision_deviation(s.workload.precision, s.numerics.reference);
-    return {s.workload,        s.phases, s.cluster, s.reliability, s.memory_headroom,
-            std::move(tables), nullptr,  s.power,   s.deadline,    deviation};
+    const double deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
+    return {s.workload,
+            s.phases,
+            s.cluster,
+            s.reliability,
+            s.memory_headroom,
+            std::move(tables),
+            nullptr,
+            s.power,
+            s.deadline,
+            deviation,
+            local_updates_of(s, s.workload, s.phases)};
 }
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)

@@ -29,6 +29,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     problem->workload = std::move(chosen.workload);
     problem->phases = std::move(chosen.phases);
     problem->deviation = chosen.deviation;
+    problem->local = std::move(chosen.local);
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor)}).first->second;
 }

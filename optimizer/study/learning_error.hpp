@@ -1,18 +1,21 @@
 #pragma once
 
-/// What an error of the critical batch does to the length of a run.
+/// What errors of the critical batch and of loss gaps do to the length of a run.
 
 #include "io/scenario/scenario.hpp"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace prismopt {
 
-/// Returns how much longer a run is than expected, by its tokens, [draw], if the phase of [learning] has this global batch
-/// (sequences). The critical batch has values of equal probability, in an order that follows no other draw; the number of draws
-/// has no factor in common with
-/// 101. The scenario has [learning].
-std::vector<double> longer_by_learning(const Scenario& scenario, int global_batch, std::size_t draws);
+/// Whether the scenario states tokens with an error.
+bool varies_by_learning(const Scenario& scenario);
+
+/// Returns how much longer a run is than expected, by its tokens, [draw], with the hardware parameters at these values. The critical batch
+/// has values of equal probability, and so has the place of each loss gap in its interval, in orders that follow no other draw; the number
+/// of draws has no factor in common with 101 and 211. All precisions have the same place: they are wrong together.
+std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const double> values, std::size_t draws);
 
 }  // namespace prismopt

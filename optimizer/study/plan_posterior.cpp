@@ -86,11 +86,12 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     log_ratios_ = drawn({}, pause);
     without_delta_ = drawn({.delta = false}, pause);
     draw_memory();
-    if (model.scenario.learning) {
-        for (const Contender& contender : contenders_) {
-            if (!longer_.contains(contender.global_batch)) {
-                longer_[contender.global_batch] = longer_by_learning(model.scenario, contender.global_batch, posterior_draws);
-            }
+    const Scenario& scenario = model.scenario;
+    for (const Contender& contender : contenders_) {
+        if (varies_by_learning(scenario) && !longer_.contains(contender.variant)) {
+            const std::vector<double> values =
+                scenario.hardware.empty() ? std::vector<double>{} : scenario.hardware[contender.variant];
+            longer_[contender.variant] = longer_by_learning(scenario, values, posterior_draws);
         }
     }
 }
@@ -327,7 +328,7 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
         for (const std::size_t i : members) {
             const Contender& contender = contenders_[i];
             const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
-                                  (of_training && !longer_.empty() ? longer_.at(contender.global_batch)[d] : 1.0);
+                                  (of_training && !longer_.empty() ? longer_.at(contender.variant)[d] : 1.0);
             const bool fits = fits_[d * contenders_.size() + i] != 0;
             result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
         }

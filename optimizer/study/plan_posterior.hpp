@@ -90,10 +90,10 @@ private:
     Measurements measured_;
     std::vector<std::string> networks_;  // [job]
     StepPosterior steps_;
-    std::vector<double> log_ratios_;             // [draw * contenders + contender]
-    std::vector<double> without_delta_;          // the same without the discrepancy of plans
-    std::vector<char> fits_;                     // into memory, [draw * contenders + contender]
-    std::map<int, std::vector<double>> longer_;  // runs, by global batch [draw]; empty: the scenario has no [learning]
+    std::vector<double> log_ratios_;                     // [draw * contenders + contender]
+    std::vector<double> without_delta_;                  // the same without the discrepancy of plans
+    std::vector<char> fits_;                             // into memory, [draw * contenders + contender]
+    std::map<std::size_t, std::vector<double>> longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
 };
 
 /// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several times per

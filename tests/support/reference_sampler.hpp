@@ -41,7 +41,7 @@ public:
                 optimizer = std::max(optimizer, static_cast<double>(graph_.optimizer_s[stage]) * persistent_factor(stage));
             }
         }
-        return last_gradient + optimizer;
+        return last_gradient + optimizer + static_cast<double>(graph_.outer_s);
     }
 
 private:

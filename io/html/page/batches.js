@@ -1,12 +1,18 @@
-// Global batches: tokens, steps and the best plan of each; or the stages of a batch ramp.
+// What choices of the training cost: a table of each, with the best plan of each row.
 
-function startBatches() {
-    const shown = studies.filter((study) => study.batches.cells.length > 0);
-    document.getElementById("batches").hidden = shown.length === 0;
-    const place = document.getElementById("batches-text");
+function showChoices(id) {
+    const shown = studies.filter((study) => study[id].cells.length > 0);
+    document.getElementById(id).hidden = shown.length === 0;
+    const place = document.getElementById(`${id}-text`);
     for (const study of shown) {
-        const { title, cells, note } = study.batches;
+        const { title, cells, note } = study[id];
         if (studies.length > 1) place.append(element("h3", {}, study.name));
-        place.append(element("p", {}, `${title}.`), plainTable(cells[0], cells.slice(1)), element("p", { class: "note" }, note));
+        place.append(element("p", {}, title), plainTable(cells[0], cells.slice(1)), element("p", { class: "note" }, note));
     }
+}
+
+// Global batches: tokens, steps and the best plan of each, or the stages of a batch ramp; precisions and attention kernels.
+function startBatches() {
+    showChoices("batches");
+    showChoices("numerics");
 }

@@ -30,7 +30,8 @@ double si_of(HardwareTarget target, const Value& value)
         case HardwareTarget::power: return value.quantity<Watts>("700 W").si;
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
-        case HardwareTarget::precision: break;  // are no [[knob]]
+        case HardwareTarget::precision:
+        case HardwareTarget::attention_kernel: break;  // are no [[knob]]
     }
     return 0.0;
 }

@@ -17,6 +17,7 @@ constexpr Range gap_range{"relative increase of the loss at equal tokens", 0, 1,
 
 struct MaxDeviation {
     Precision reference = Precision::bf16;
+    AttentionKernel kernel = AttentionKernel::flash;
     double factor = 0.0;
 };
 
@@ -24,6 +25,7 @@ const Fields<MaxDeviation>& max_deviation_fields()
 {
     static const auto fields = Fields<MaxDeviation>("max_deviation", "largest deviation of operators from their results in FP64")
                                    .choice("reference", &MaxDeviation::reference, "bf16", "precision of the reference")
+                                   .choice("kernel", &MaxDeviation::kernel, "flash", "attention kernel of the reference")
                                    .number("factor", &MaxDeviation::factor, factor_range)
                                    .required();
     return fields;
@@ -70,6 +72,10 @@ void read_loss_gap(const Value& value, NumericsKeys& keys)
         if (gap.low > gap.high) {
             table.find("low")->fail({"is more than high", "they are the ends of an interval", "exchange them"});
         }
+        if (std::any_of(keys.loss_gap.begin(), keys.loss_gap.end(),
+                        [&](const GapOfPrecision& other) { return other.precision == gap.precision; })) {
+            table.find("precision")->fail({"is listed twice", "each precision has one loss gap", "remove one of the two"});
+        }
         keys.loss_gap.push_back(gap);
     }
 }
@@ -77,7 +83,7 @@ void read_loss_gap(const Value& value, NumericsKeys& keys)
 const Fields<NumericsKeys>& numerics_fields()
 {
     static const auto fields = [] {
-        Fields<NumericsKeys> all("[numerics]", "what choices of precision cost in learning, or may deviate");
+        Fields<NumericsKeys> all("[numerics]", "what choices of precision and attention kernel cost in learning, or may deviate");
         const auto table_of_gaps = []() -> const SectionTable& { return loss_gap_fields(); };
         const auto table_of_deviation = []() -> const SectionTable& { return max_deviation_fields(); };
         all.custom({"loss_gap",
@@ -87,14 +93,15 @@ const Fields<NumericsKeys>& numerics_fields()
                      {.kind = ValueShape::Kind::section, .section = table_of_gaps, .list = true}}},
                    [](const Value& value, NumericsKeys& keys, Keys) { read_loss_gap(value, keys); })
             .custom({"max_deviation",
-                     "choices of precision that deviate more, as measured by prismopt numerics, are excluded",
+                     "choices that deviate more, as measured by prismopt numerics, are excluded",
                      "{ reference = \"bf16\", factor = 25 }",
                      {{.kind = ValueShape::Kind::section, .section = table_of_deviation}}},
                     [](const Value& value, NumericsKeys& keys, Keys) {
                         Table table = value.table("{ reference = \"bf16\", factor = 25 }");
                         max_deviation_fields().read_whole(table, Keys::all, keys.max_deviation.emplace());
                     })
-            .flag("accept_numerics", &NumericsKeys::accepted, "search precisions as if they did not affect learning");
+            .flag("accept_numerics", &NumericsKeys::accepted,
+                  "search precisions and attention kernels as if they did not affect learning");
         return all;
     }();
     return fields;
@@ -121,11 +128,80 @@ std::map<Precision, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& s
     return gaps;
 }
 
+bool chosen(const Scenario& scenario, Precision precision)
+{
+    const std::vector<Precision>& choices = scenario.space.precision;
+    return std::find(choices.begin(), choices.end(), precision) != choices.end();
+}
+
+/// Gaps of precisions that no plan has, and, without a limit of the deviation, precisions that would be free.
+void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKeys& keys)
+{
+    for (const GapOfPrecision& gap : keys.loss_gap) {
+        if (!chosen(scenario, gap.precision)) {
+            table.find("loss_gap")
+                ->fail({fmt::format("has {}, which has no effect", name(gap.precision)), "precision in [space] does not have it",
+                        "add it there, or remove it here"});
+        }
+    }
+    if (keys.loss_gap.empty() || keys.max_deviation || keys.accepted) {
+        return;
+    }
+    for (const Precision precision : scenario.space.precision) {
+        const auto given = [precision](const GapOfPrecision& gap) { return gap.precision == precision; };
+        if (precision > scenario.workload.precision && std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
+            table.find("loss_gap")
+                ->fail({fmt::format("lacks {}", name(precision)),
+                        fmt::format("it has fewer bits than {}, that of the workload, and would be free",
+                                    name(scenario.workload.precision)),
+                        fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", name(precision))});
+        }
+    }
+}
+
+void refuse_limit_below_all(Table& table, const Scenario& scenario, const MaxDeviation& limit)
+{
+    double least = std::numeric_limits<double>::infinity();
+    for (const NumericChoice& choice : numeric_choices(scenario)) {
+        least = std::min(least, deviation_from({limit.reference, limit.kernel}, choice));
+    }
+    if (least > limit.factor) {
+        table.find("max_deviation")
+            ->fail({"excludes all choices of [space]",
+                    fmt::format("the least deviation is {:.3g} times that of the reference", least),
+                    "give a larger factor, or add choices"});
+    }
+}
+
+/// What is stated twice, or about nothing.
+void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys& keys)
+{
+    const auto refuse = [&table](const char* key, const char* reason, const char* remedy) {
+        if (const auto value = table.find(key)) {
+            value->fail({"has no effect", reason, remedy});
+        }
+    };
+    const bool priced = keys.published || !keys.loss_gap.empty();
+    const bool kernels = !scenario.space.attention_kernel.empty();
+    if (scenario.space.precision.empty()) {
+        refuse("loss_gap", "[space] has no choice of precision", "add precision = [...] to [space], or remove it");
+    }
+    if (scenario.space.precision.empty() && !kernels) {
+        for (const char* key : {"max_deviation", "accept_numerics"}) {
+            refuse(key, "[space] has no choice of precision or attention kernel",
+                   "add precision = [...] or attention_kernel = [...] to [space], or remove it");
+        }
+    }
+    if (keys.accepted && (keys.max_deviation || (priced && !kernels))) {
+        refuse("accept_numerics", "loss_gap or max_deviation states what the choices do to learning", "remove it, or the other");
+    }
+}
+
 void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<Precision, LossGap>& gaps)
 {
     for (const auto& [precision, gap] : gaps) {
         for (const Workload* network : networks(scenario)) {
-            if (!phases_despite_gap(scenario.phases, *network, gap.expected())) {
+            if (!phases_despite_gap(scenario.phases, *network, gap.high)) {
                 table.find("loss_gap")
                     ->fail({"cannot be made up for",
                             fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name,
@@ -144,21 +220,17 @@ void read_numerics(Table table, Scenario& scenario)
 {
     NumericsKeys keys;
     numerics_fields().read_whole(table, Keys::all, keys);
-    if (scenario.space.precision.empty()) {
-        for (const char* key : {"loss_gap", "accept_numerics"}) {
-            if (const auto value = table.find(key)) {
-                value->fail(
-                    {"has no effect", "[space] has no choice of precision", "add precision = [...] to [space], or remove it"});
-            }
-        }
-    }
+    refuse_idle_keys(table, scenario, keys);
+    refuse_other_gaps(table, scenario, keys);
     scenario.numerics.loss_gap = gaps_of(keys, scenario);
     refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
     if (keys.max_deviation) {
-        scenario.numerics.reference = keys.max_deviation->reference;
+        refuse_limit_below_all(table, scenario, *keys.max_deviation);
+        scenario.numerics.reference = {keys.max_deviation->reference, keys.max_deviation->kernel};
         scenario.numerics.max_deviation = keys.max_deviation->factor;
     }
-    scenario.numerics.judged = keys.accepted || keys.published || !keys.loss_gap.empty() || keys.max_deviation;
+    scenario.numerics.priced = keys.published || !keys.loss_gap.empty();
+    scenario.numerics.accepted = keys.accepted;
 }
 
 }  // namespace prismopt

@@ -376,6 +376,12 @@ constexpr PlanAxis<Precision> precision_axis{
     "precisions of the products of linear layers, whose effect on learning [numerics] states; default: that of the workload",
     "fp8"};
 
+constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel", nullptr, &SpaceSettings::attention_kernel,
+                                                "kernels of all attention blocks, whose deviation [numerics] limits: plain "
+                                                "writes the score matrix to memory, flash never does; "
+                                                "default: those of the workload",
+                                                "flash"};
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -461,6 +467,7 @@ const SectionTable& space_table()
         space.add(workload_key());
         space.add(key_of(batch_axis));
         space.add(key_of(precision_axis));
+        space.add(key_of(kernel_axis));
         return space;
     }();
     return table;
@@ -482,6 +489,9 @@ void read_space(Table table, Scenario& scenario)
     }
     if (const auto value = table.find(precision_axis.name)) {
         read_axis(*value, precision_axis, networks, space);
+    }
+    if (const auto value = table.find(kernel_axis.name)) {
+        read_axis(*value, kernel_axis, networks, space);
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();

@@ -30,6 +30,8 @@ const SectionTable& workload_table();
 const SectionTable& cluster_table();
 const SectionTable& reliability_table();
 const SectionTable& space_table();
+const SectionTable& local_updates_table();
+void read_local_updates(Table table, Scenario& scenario);  // after [space]
 const SectionTable& numerics_table();
 void read_numerics(Table table, Scenario& scenario);  // after [space]
 const SectionTable& learning_table();

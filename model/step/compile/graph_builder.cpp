@@ -4,6 +4,7 @@
 #include "model/hardware/kernel_time.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/step/compile/data_parallel.hpp"
+#include "model/step/compile/outer_exchange.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <algorithm>
@@ -191,15 +192,18 @@ private:
     /// Collectives of data parallelism, and the updates between them.
     void set_exchanges()
     {
-        const DataParallel exchange(placed_.plan, placed_.placement, cluster_, optimizer_);
+        const ParallelPlan building = plan_of_building(placed_.plan, cluster_);
+        const DataParallel exchange(building, place(building, cluster_), cluster_, optimizer_);
         graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
         std::vector<Updated> updated(graph_.stages());
+        std::vector<Parameters> trained(graph_.stages());
         for (int chunk = 0; chunk < chunks_.count(); ++chunk) {
             const auto [stage, place] = chunks_.position(chunk);
             const int layers = chunks_.chunk(chunk).layers;
             const Parameters own = chunks_.made_of(chunk).parameters().trained();
             updated[stage] += updated_by(own, chunks_.made_of(chunk), exchange);
+            trained[stage] += own;
             const bool last = place == 0;  // of the stage's chunks, to have its gradients
             const ChunkPass forward = chunks_.pass(chunk, Pass::forward);
             const ChunkPass ending = chunks_.pass(chunk, splits ? Pass::weight_gradient : Pass::backward);
@@ -208,6 +212,11 @@ private:
         }
         for (const Updated& own : updated) {
             graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
+        }
+        for (const Parameters& own : trained) {
+            const int steps = placed_.plan.local_steps;
+            graph_.outer_s = std::max(
+                graph_.outer_s, steps > 1 ? static_cast<float>(outer_exchange_time(own, placed_.plan, cluster_) / steps) : 0.0F);
         }
     }
 

@@ -1,5 +1,7 @@
 #include "model/step/compile/memory.hpp"
 
+#include "model/step/compile/outer_exchange.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -96,7 +98,7 @@ struct OfChunks {
         const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
         return {Bytes{optimizer.parameter_bytes() * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
                 Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
-                Bytes{state_bytes(optimizer, trained) * updated},
+                Bytes{(state_bytes(optimizer, trained) + (plan.local_steps > 1 ? outer_state_bytes : 0.0)) * updated},
                 Bytes{activations},
                 Bytes{workspace},
                 accelerator.memory_reserved,

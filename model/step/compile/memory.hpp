@@ -66,7 +66,8 @@ private:
 /// Returns the memory per GPU of each stage, [stage]: parameters, gradients and states in the optimizer's number types.
 /// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
 /// except those of the current layer and the next one; states of routed experts are divided by the GPUs that hold the same
-/// experts. Offloaded states are in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari
+/// experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. Offloaded states are
+/// in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari
 /// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Not modelled: fragmentation beyond
 /// Accelerator::memory_reserved.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,

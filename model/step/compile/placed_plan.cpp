@@ -21,6 +21,9 @@ std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, co
     if (auto refusal = placement_problem(plan, cluster)) {
         return *refusal;
     }
+    if (auto refusal = local_updates_problem(plan, cluster)) {
+        return *refusal;
+    }
     if (auto refusal = node_problem(plan, cluster)) {
         return *refusal;
     }

@@ -76,8 +76,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
+    const ParallelPlan building = plan_of_building(plan, setting_.cluster);
     auto layers = plan.split == LayerSplit::balanced
-                      ? balanced_layout(layer, *program, plan, accelerator, optimizer, capacity_of(setting_))
+                      ? balanced_layout(layer, *program, building, accelerator, optimizer, capacity_of(setting_))
                       : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
@@ -85,7 +86,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
     const PlacedChunks chunks(placed.shape, result.chunks, layer);
-    result.stages = memory_by_stage(*program, chunks.made_of(), plan, accelerator, optimizer, peaks_);
+    result.stages = memory_by_stage(*program, chunks.made_of(), building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {

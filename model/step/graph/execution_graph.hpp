@@ -30,6 +30,7 @@ struct ExecutionGraph {
     std::vector<Exchange> reduction;        // [part]: of its gradients; none with one replica
     std::vector<Exchange> gathering;        // [part]: of its parameters
     std::vector<float> optimizer_s;         // [stage]
+    float outer_s = 0.0F;        // of each step, its share of the exchange between buildings that train apart; not drawn
     std::vector<float> ahead_s;  // [stage]: lead of its next step over that of the first stage; empty: all begin together
     int exchange_tier = 0;       // network tier that gradients cross, if tiers have regimes
     QuantileTable group;         // persistent factor of a tensor-parallel group

@@ -61,13 +61,14 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
         busiest = busy[stage] > busy[busiest] ? stage : busiest;
     }
     NoiseFreeStep result;
-    result.step_s = last + optimizer;
+    const auto outer = static_cast<double>(graph.outer_s);
+    result.step_s = last + optimizer + outer;
     // Of the busiest stage: exposed are its collectives in ops, the gather before its first op, and the reduction after its
     // last; what is left of the step is waiting.
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
     const auto gathering = static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());
-    result.shares.exposed_communication = (communication[busiest] + reduction + gathering) / result.step_s;
-    result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer) / result.step_s);
+    result.shares.exposed_communication = (communication[busiest] + reduction + gathering + outer) / result.step_s;
+    result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer + outer) / result.step_s);
     return result;
 }
 

@@ -80,8 +80,9 @@ double integral_of_tail(const QuantileTable& table, double share)
 /// The largest of the paths' lengths in all replicas, with independent factors of their stages.
 class LongestOfReplicas {
 public:
-    LongestOfReplicas(std::span<const StagePath> paths, const GroupFactor& group, int replicas, double optimizer_s)
-        : group_(group), replicas_(replicas), optimizer_s_(optimizer_s)
+    LongestOfReplicas(std::span<const StagePath> paths, const GroupFactor& group, int replicas, double optimizer_s,
+                      double outer_s)
+        : group_(group), replicas_(replicas), after_s_(optimizer_s + outer_s)
     {
         for (const StagePath& path : paths) {
             if (path.compute_s > 0.0) {
@@ -126,13 +127,13 @@ public:
             least = std::min(least, (x - rest_[i]) * per_compute_[i]);
         }
         const double others = std::min(1.0, group_.mean_below(least) / group_.mean());
-        return x + optimizer_s_ - (1.0 - others) * most_others_s_;
+        return x + after_s_ - (1.0 - others) * most_others_s_;
     }
 
 private:
     const GroupFactor& group_;
     double replicas_;
-    double optimizer_s_;
+    double after_s_;  // optimizer and outer exchange
     std::vector<double> rest_;
     std::vector<double> per_compute_;
     double most_ = 0.0;           // length
@@ -242,7 +243,8 @@ LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& g
     if (!graph.node.empty() || group.constant()) {
         return least;
     }
-    const LongestOfReplicas longest(paths, group, graph.placement.replicas, optimizer_time(graph));
+    const LongestOfReplicas longest(paths, group, graph.placement.replicas, optimizer_time(graph),
+                                    static_cast<double>(graph.outer_s));
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
         least.quantiles_s[i] = longest.step_given(longest.quantile(std::log(probabilities[i])));
     }

@@ -195,7 +195,7 @@ std::vector<TimelineEvent> mean_timeline(const ExecutionGraph& graph)
         recorder.optimizer(stage, graph.ahead_s.empty() ? last : run.gradients_end(stage),
                            graph.group_mean * static_cast<double>(graph.optimizer_s[stage]));
     }
-    return recorder.done(noise_free_step(graph).step_s);
+    return recorder.done(noise_free_step(graph).step_s - static_cast<double>(graph.outer_s));
 }
 
 std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const NoiseTables& noise, const SamplerOptions& options,
@@ -233,7 +233,7 @@ std::vector<TimelineEvent> draw_timeline(const ExecutionGraph& graph, const Nois
         return gathers == nullptr ? 0.0 : part % graph.chunks() == 0 ? until(part) : until(part) - until(part - 1);
     };
     record_gathers(graph, seconds, *slowest);
-    const double end = step.end(at).at[lane];
+    const double end = step.end(at).at[lane] - graph.outer_s;
     for (int stage = 0; graph.ahead_s.empty() && stage < graph.stages(); ++stage) {
         const double seconds_of_optimizer = step.optimizer().at[lane];
         slowest->optimizer(stage, end - seconds_of_optimizer, seconds_of_optimizer);

@@ -403,6 +403,9 @@ Floats PlanStep::end(const BlockStep& at)
         wait_for_others(at);
     }
     add(optimizer_, slowest_);
+    for (float& seconds : slowest_.at) {
+        seconds += graph_.outer_s;
+    }
     return slowest_;
 }
 

@@ -41,8 +41,8 @@ class WatchedPlan {
 public:
     WatchedPlan(const po::variables_map& values, const Results& results)
         : study_(results), index_(chosen_point(values, results, study_)), point_(study_.space().point(index_)),
-          problem_(study_.problem(point_)), plan_(study_.plan(point_)), sampler_(study_.sampler({Purpose::confirm})),
-          rung_(study_.scenario().search.confirm)
+          problem_(study_.problem(point_)), plan_(study_.plan(point_)), phases_(phases_of_plan(problem_, plan_)),
+          sampler_(study_.sampler({Purpose::confirm})), rung_(study_.scenario().search.confirm)
     {
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan_);
@@ -61,14 +61,14 @@ public:
     const Reliability& reliability() const { return problem_.reliability; }
     double steps() const
     {
-        return std::accumulate(problem_.phases.begin(), problem_.phases.end(), 0.0,
+        return std::accumulate(phases_.begin(), phases_.end(), 0.0,
                                [](double sum, const Phase& phase) { return sum + phase.steps(); });
     }
 
     /// What trainers that print tokens or sequences per second leave out: of the first phase.
     LogOptions log_options(std::string path, std::string trainer) const
     {
-        const Phase& phase = problem_.phases.front();
+        const Phase& phase = phases_.front();
         return {.path = std::move(path),
                 .trainer = std::move(trainer),
                 .tokens_per_step = static_cast<double>(phase.sequence) * phase.global_batch,
@@ -82,7 +82,7 @@ public:
     LevelCheck check(const Baseline& baseline) const
     {
         const std::size_t phase = phase_of(baseline.last);
-        const Phase& here = problem_.phases[phase];
+        const Phase& here = phases_[phase];
         std::vector<double> jobs_s = productive_times({here}, {draws_[phase]}, rung_.steps).seconds;
         for (double& seconds : jobs_s) {
             seconds /= here.steps();
@@ -100,13 +100,14 @@ public:
 
 private:
     /// Phase of the step with this number.
-    std::size_t phase_of(std::int64_t step) const { return phase_of_step(problem_.phases, static_cast<double>(step - 1)); }
+    std::size_t phase_of(std::int64_t step) const { return phase_of_step(phases_, static_cast<double>(step - 1)); }
 
     StoredStudy study_;
     std::uint64_t index_;
     Point point_;
     const Problem& problem_;
     ParallelPlan plan_;
+    std::vector<Phase> phases_;
     SamplerOptions sampler_;
     Rung rung_;
     PhaseDraws draws_;

@@ -48,13 +48,13 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
     front.objectives = {{.value = 98.0}, {.value = 3.0}};
     const std::vector<BatchRow> rows = batch_rows(scenario, results);
     ASSERT_EQ(rows.size(), 3U);
-    EXPECT_TRUE(rows[0].on_front);
-    EXPECT_THAT(rows[0].values, ElementsAre(98.0, 3.0)) << "as confirmed";
-    EXPECT_EQ(rows[0].bound, 98.0);
-    EXPECT_FALSE(rows[1].on_front) << "the plan on the front has another batch";
-    EXPECT_THAT(rows[1].values, ElementsAre(88.0, 2.0)) << "drawn, although another plan has a lower bound";
-    EXPECT_EQ(rows[1].bound, 80.0);
-    EXPECT_TRUE(rows[2].values.empty());
+    EXPECT_TRUE(rows[0].best.on_front);
+    EXPECT_THAT(rows[0].best.values, ElementsAre(98.0, 3.0)) << "as confirmed";
+    EXPECT_EQ(rows[0].best.bound, 98.0);
+    EXPECT_FALSE(rows[1].best.on_front) << "the plan on the front has another batch";
+    EXPECT_THAT(rows[1].best.values, ElementsAre(88.0, 2.0)) << "drawn, although another plan has a lower bound";
+    EXPECT_EQ(rows[1].best.bound, 80.0);
+    EXPECT_TRUE(rows[2].best.values.empty());
     for (const BatchRow& row : rows) {
         const Phase phase = phases_of(*scenario.learning, row.global_batch).front();
         EXPECT_EQ(row.tokens, phase.tokens);

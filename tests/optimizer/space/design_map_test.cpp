@@ -45,7 +45,7 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -174,6 +174,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.order = *parse<PlacementOrder>(label);
         } else if (axis == "crossing") {
             plan.crossing = *parse<Crossing>(label);
+        } else if (axis == "local_steps") {
+            plan.local_steps = std::stoi(label);
         } else if (axis == "node_order") {
             plan.node_order = *parse<NodeOrder>(label);
         } else {
@@ -251,6 +253,7 @@ split = ["slots"]
     scenario.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
     scenario.cluster.node_factors = {1.0, 1.2, 1.0, 1.1};
     scenario.space.crossing = {Crossing::pp, Crossing::dp, Crossing::none, Crossing::pp_interleaved, Crossing::by_order};
+    scenario.space.local_steps = {4, 1};
     scenario.space.spares = {0, 1, 3};
     scenario.space.node_order = {NodeOrder::spread, NodeOrder::as_listed, NodeOrder::packed, NodeOrder::first_stage,
                                  NodeOrder::last_stage};
@@ -259,7 +262,8 @@ split = ["slots"]
     std::vector<std::uint64_t> allowed;
     for (const Rejected& reason :
          space.enumerate(0, space.size(), [&](std::uint64_t index, std::span<const int>) { allowed.push_back(index); })) {
-        if (reason.reason == name(Reason::crossing) || reason.reason == name(Reason::spares_and_nodes)) {
+        if (reason.reason == name(Reason::crossing) || reason.reason == name(Reason::local_steps) ||
+            reason.reason == name(Reason::spares_and_nodes)) {
             EXPECT_GT(reason.count, 0U) << reason.reason;
         }
     }

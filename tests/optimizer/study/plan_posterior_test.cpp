@@ -1,11 +1,15 @@
 #include "optimizer/study/plan_posterior.hpp"
 
+#include "model/network/network.hpp"
+#include "model/run/loss_gap.hpp"
 #include "optimizer/loop/study.hpp"
+#include "optimizer/study/learning_error.hpp"
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace prismopt {
@@ -52,7 +56,6 @@ std::vector<std::vector<double>> trained_with(const std::string& factor, const R
     const PlanPosterior posterior(model, results);
     std::vector<std::vector<double>> by_plan;
     for (std::size_t i = 0; i < posterior.contenders().size(); ++i) {
-        EXPECT_EQ(posterior.contenders()[i].global_batch, scenario.phases.front().global_batch);
         by_plan.push_back(posterior.draws(std::vector<std::size_t>{i}, 0, {}).values);
     }
     const double batch = 512.0 * scenario.phases.front().global_batch;
@@ -90,6 +93,59 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheErrorOfTheCriticalBatch)
             EXPECT_EQ(deviation == 0.0, batch == 8) << "at the reference batch";
         }
     }
+}
+
+/// Each draw is longer by the tokens of its place in the interval; the places are even, and the draws of step times are the same.
+TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
+{
+    const auto trained = [](const std::string& numerics) {
+        std::string text = tiny_scenario("gpus = [8]\ntp = [1, 2]\n").text;
+        text.insert(text.find("[space]") + 8, "precision = [\"bf16\", \"fp8\"]\n");
+        const auto accelerator = text.find("accelerator = \"");
+        text.replace(accelerator, text.find('\n', accelerator) - accelerator, "accelerator = \"h100-sxm\"");
+        text.insert(text.find("[space]"), "[numerics]\nloss_gap = [{ precision = \"fp8\", " + numerics + " }]\n");
+        return parse_scenario(text, "gap.toml");
+    };
+    const Scenario interval = trained("low = 0.001, high = 0.003");
+    const Scenario certain = trained("low = 0.002, high = 0.002");
+    ASSERT_EQ(interval.hardware.size(), 2U);
+    for (const double longer : longer_by_learning(interval, interval.hardware[0], posterior_draws)) {
+        EXPECT_EQ(longer, 1.0) << "bf16 has no gap";
+    }
+    for (const double longer : longer_by_learning(certain, certain.hardware[1], posterior_draws)) {
+        EXPECT_NEAR(longer, 1.0, 1e-12);
+    }
+    std::vector<double> sorted = longer_by_learning(interval, interval.hardware[1], posterior_draws);
+    std::sort(sorted.begin(), sorted.end());
+    const double parameters = parameters_of(network_of(interval.workload));
+    const double tokens = interval.phases[0].tokens + interval.phases[1].tokens;
+    const double expected = *tokens_despite_gap(parameters, tokens, 0.002);
+    for (std::size_t d = 0; d < sorted.size(); ++d) {
+        const double gap = 0.001 + 0.002 * (static_cast<double>(d) + 0.5) / static_cast<double>(posterior_draws);
+        EXPECT_NEAR(sorted[d], *tokens_despite_gap(parameters, tokens, gap) / expected, 1e-12);
+    }
+    TemporaryFolder folder;
+    Communicator team;
+    StudyOptions options;
+    options.out = folder.file("gap.h5");
+    options.posterior = false;
+    const Results results = run_study([&] { return std::optional(certain); }, team, options).results;
+    const StudyModel model_of_interval(interval);
+    const StudyModel model_of_certain(certain);
+    const PlanPosterior with(model_of_interval, results);
+    const PlanPosterior without(model_of_certain, results);
+    const std::vector<double> longer = longer_by_learning(interval, interval.hardware[1], posterior_draws);
+    std::size_t of_fp8 = 0;
+    for (std::size_t i = 0; i < with.contenders().size(); ++i) {
+        const bool fp8 = with.contenders()[i].variant == 1;
+        const JointDraws some = with.draws(std::vector<std::size_t>{i}, 0, {});
+        const JointDraws others = without.draws(std::vector<std::size_t>{i}, 0, {});
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            EXPECT_NEAR(some.values[d], others.values[d] * (fp8 ? longer[d] : 1.0), 1e-9 * some.values[d]);
+        }
+        of_fp8 += fp8 ? 1 : 0;
+    }
+    EXPECT_GT(of_fp8, 0U);
 }
 
 TEST_F(PlanPosteriorOfStudy, StopsAtAnyPause)

@@ -79,16 +79,76 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 
 TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
 {
-    const double ratio = precision_deviation(Precision::fp8, Precision::bf16);
+    const auto over_bf16 = [](Precision precision) { return deviation_from({}, {.precision = precision}); };
+    const double ratio = over_bf16(Precision::fp8);
     EXPECT_GT(ratio, 10.0);
-    EXPECT_EQ(precision_deviation(Precision::bf16, Precision::bf16), 1.0);
-    EXPECT_LT(precision_deviation(Precision::fp32, Precision::bf16), 0.01);
-    EXPECT_GT(precision_deviation(Precision::nvfp4, Precision::bf16), ratio);
+    EXPECT_EQ(over_bf16(Precision::bf16), 1.0);
+    EXPECT_LT(over_bf16(Precision::fp32), 0.01);
+    EXPECT_GT(over_bf16(Precision::nvfp4), ratio);
     const auto limited = [&](double factor) {
         return parsed(text_of(plans + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
     EXPECT_EQ(limited(1.01 * ratio).hardware.size(), 2U);
     EXPECT_EQ(limited(0.99 * ratio).hardware.size(), 1U);
+}
+
+/// Each kernel has the plans, the bounds and the draws of a study whose workload has it.
+TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
+{
+    const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
+    const Scenario several = parsed(text_of(plans + kernels, "[numerics]\naccept_numerics = true\n"));
+    ASSERT_EQ(several.hardware.size(), 2U);
+    const StudyModel model(several);
+    HardwareBench bench(several, model.problem);
+    std::vector<double> steps;
+    for (const std::size_t v : {0, 1}) {
+        const std::string kernel = v == 0 ? "plain" : "flash";
+        EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "attention_kernel=" + kernel);
+        std::string text = text_of(plans, "");
+        const std::string old = "attention = \"flash\"";
+        const Scenario only = parsed(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
+        EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
+        const StudyModel own(only);
+        Predictor predictor(own.problem);
+        const ParallelPlan plan{.tp = 2, .pp = 2, .dp = 2};
+        const DrawRange range{0, 64, 2};
+        EXPECT_EQ(bench.of(v).sample(plan, range, model.sampler({})), predictor.sample(plan, range, own.sampler({})));
+        const auto bound = std::get<NoiseFree>(bench.of(v).bound(plan));
+        EXPECT_EQ(bound.memory_bytes, std::get<NoiseFree>(predictor.bound(plan)).memory_bytes);
+        EXPECT_EQ(bound.deviation, own.problem.deviation);
+        steps.push_back(bound.step_s);
+    }
+    EXPECT_GT(steps[0], steps[1]) << "the scores are written and read";
+}
+
+TEST(AttentionKernelAxis, ALimitOfTheDeviationExcludesKernels)
+{
+    const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
+    const double plain = deviation_from({}, {.kernel = AttentionKernel::plain});
+    EXPECT_GT(plain, 1.0);
+    const auto limited = [&](const std::string& limit) {
+        return parsed(text_of(plans + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
+    };
+    EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").hardware.size(), 1U);
+    EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").hardware.size(), 2U);
+    EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).hardware.size(), 2U);
+    EXPECT_THAT(numerics_text(limited("factor = 1.0")), HasSubstr("plain attention"));
+    const Scenario all = parsed(text_of(plans + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
+    EXPECT_EQ(all.hardware.size(), 2U) << "bf16 with both";
+    EXPECT_THAT(numerics_text(all), HasSubstr("fp8 with flash attention"));
+}
+
+TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
+{
+    const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
+    const auto refused = [](const std::string& space, const std::string& numerics) {
+        return [=] { parsed(text_of(space, numerics)); };
+    };
+    const std::string gap = "[numerics]\nloss_gap = \"published\"\n";
+    EXPECT_THAT(refused(plans + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(plans + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(plans + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
+    EXPECT_EQ(parsed(text_of(plans + both + kernels, gap + "accept_numerics = true\n")).hardware.size(), 4U);
 }
 
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)

@@ -1,0 +1,48 @@
+#include "model/step/compile/outer_exchange.hpp"
+
+#include "model/hardware/collective.hpp"
+#include "model/plan/placement.hpp"
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+constexpr double difference_bytes = 4.0;  // of a parameter, as sent
+// Bytes per parameter. Differences: reads outer and inner parameters, writes one (12). Update: reads difference, outer parameters and
+// momentum, writes momentum, outer parameters, and the inner ones in 32 and 16 bits (26).
+constexpr double update_traffic = 12.0 + 26.0;
+constexpr double offloaded_traffic = 2.0 * outer_state_bytes;  // states come and go over the link of the host
+
+}  // namespace
+
+double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const Cluster& cluster)
+{
+    const ParallelPlan building = plan_of_building(plan, cluster);
+    const Placement placement = place(building, cluster);
+    const int experts = plan.ep * plan.etp;
+    const Group dense_inside = gradient_group(building, placement);
+    const Group expert_inside{std::max(1, plan.tp * building.gradient_gpus() / experts), experts * placement.replica_stride};
+    const Group across{buildings_of(plan, cluster), cluster.building_gpus()};
+    const auto time = [&](Collective kind, double parameters, const Group& members) {
+        return (collective_time(kind, Bytes{difference_bytes * parameters}, members, cluster).time /
+                cluster.speed.of(class_of(ProcessGroup::data, kind)))
+            .si;
+    };
+    const double dense_share = trained.dense() / dense_inside.size;
+    const double expert_share = trained.expert / expert_inside.size;
+    const double shares = dense_share + expert_share;
+    double seconds =
+        time(Collective::all_reduce, shares, across) + (Bytes{update_traffic * shares} / cluster.accelerator.memory_bandwidth).si;
+    if (plan.offload == Offload::optimizer) {
+        seconds += (Bytes{offloaded_traffic * shares} / cluster.accelerator.host_link).si;
+    }
+    if (plan.sharding == Sharding::none) {
+        seconds += time(Collective::all_gather, trained.dense(), dense_inside) +
+                   time(Collective::all_gather, trained.expert, expert_inside);
+    }
+    return seconds;
+}
+
+}  // namespace prismopt
