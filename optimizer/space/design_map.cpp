@@ -275,12 +275,12 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     });
     first_unless(&ParallelPlan::crossing,
                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return !stays_in_one(plan, cluster); });
-    // With one microbatch it does not matter which of the plain schedules runs.
+    // With one stage or one microbatch it does not matter which of the plain schedules runs.
     names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
         const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
         const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
         const auto no_matter = [plain](const ParallelPlan& plan, const Phase& phase) {
-            return phase.own.schedule || !plain(plan.schedule) || one_microbatch(plan, phase);
+            return phase.own.schedule || !plain(plan.schedule) || plan.pp == 1 || one_microbatch(plan, phase);
         };
         return !plain(*chosen) || !in_every_phase(partial_plan(s, point), phases, no_matter) ||
                std::none_of(s.schedule.begin(), chosen, plain);

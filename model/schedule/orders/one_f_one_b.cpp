@@ -27,14 +27,6 @@ std::vector<Task> one_forward_one_backward(int count, int warm, Forward forward,
     return order;
 }
 
-/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse.
-std::vector<Task> gpipe(const ScheduleShape& shape, int)
-{
-    const int m = shape.microbatches;
-    return one_forward_one_backward(
-        m, m, [](int k) { return task(Pass::forward, 0, k); }, [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
-}
-
 /// Narayanan et al., PipeDream-Flush, arXiv 2006.09503: p - s - 1 forwards ahead, then one forward, one backward.
 std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
 {
@@ -42,6 +34,18 @@ std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
     return one_forward_one_backward(
         m, std::min(shape.stages - stage - 1, m), [](int k) { return task(Pass::forward, 0, k); },
         [](int k) { return task(Pass::backward, 0, k); });
+}
+
+/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse. Without a pipeline nothing waits, and programs run one
+/// forward, one backward (Megatron-LM, forward_backward_no_pipelining).
+std::vector<Task> gpipe(const ScheduleShape& shape, int stage)
+{
+    if (shape.stages == 1) {
+        return one_f_one_b(shape, stage);
+    }
+    const int m = shape.microbatches;
+    return one_forward_one_backward(
+        m, m, [](int k) { return task(Pass::forward, 0, k); }, [m](int k) { return task(Pass::backward, 0, m - 1 - k); });
 }
 
 /// Narayanan et al., SC21 (arXiv 2104.04473), section 2.2: v chunks a stage, microbatches in groups of p. Groups of N instead,
@@ -95,7 +99,7 @@ Bubble interleaved_bubble(const ScheduleShape& s, const StageTimes& t)
     return n >= s.stages && s.microbatches % n == 0 ? Bubble((s.stages - 1) * t.sum() / s.chunks) : std::nullopt;
 }
 /// (chunk, microbatch) held, from the schedules' papers.
-int all_held(const ScheduleShape& s, int) { return s.microbatches; }
+int all_held(const ScheduleShape& s, int) { return s.stages == 1 ? 1 : s.microbatches; }
 int one_f_one_b_held(const ScheduleShape& s, int stage) { return s.stages - stage; }
 int interleaved_held(const ScheduleShape& s, int stage)
 {

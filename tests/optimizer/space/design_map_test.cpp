@@ -94,7 +94,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (plan.pp * plan.chunks <= 3) {
         plan.split = LayerSplit::layers;
     }
-    if (phase.global_batch == plan.dp * plan.microbatch && plan.schedule == Schedule::gpipe) {
+    if ((plan.pp == 1 || phase.global_batch == plan.dp * plan.microbatch) && plan.schedule == Schedule::gpipe) {
         plan.schedule = Schedule::one_f_one_b;
     }
     return plan;
