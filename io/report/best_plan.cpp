@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -76,6 +77,15 @@ std::string best_plan_section(const Results& results)
                 differ.push_back(contest.gpus);
             }
         }
+    }
+    std::string stay;
+    for (const FrontPoint& point : results.front) {
+        if (std::isfinite(point.chance_on_front)) {
+            stay += fmt::format("{}{} {}", stay.empty() ? "" : ", ", point.index, percent(point.chance_on_front));
+        }
+    }
+    if (!lines.empty() && !stay.empty()) {
+        lines += fmt::format("  Probability of staying on the front: {}\n", stay);
     }
     if (!differ.empty()) {
         lines += fmt::format("  Not on the front, which ignores the model error: those for {} GPUs.\n", fmt::join(differ, ", "));
