@@ -245,9 +245,15 @@ const std::array rules{
              [](const Case& c) { return *placement_problem(c.plan, c.cluster); },
              [](const Case&) { return std::string("remove the axis, or describe the buildings"); }},
     PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
-             [](const Case& c) { return !local_updates_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *local_updates_problem(c.plan, c.cluster); },
+             [](const Case& c) { return c.plan.local_steps == 1 || c.cluster.building_gpus() > 0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::local_steps,
+                                   pairs({{"local_steps", c.plan.local_steps}}) + " on a cluster of one building"};
+             },
              [](const Case&) { return std::string("give the tier between buildings an aggregate, or remove the axis"); }},
+    PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
+             [](const Case& c) { return !local_updates_problem(c.plan, c.cluster); },
+             [](const Case& c) { return *local_updates_problem(c.plan, c.cluster); }},
     PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
              [](const Case& c) {

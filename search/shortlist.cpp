@@ -140,7 +140,7 @@ std::vector<Chance> chances(const JointDraws& draws)
         }
     }
     for (Chance& chance : result) {
-        chance.regret = chance.possible > 0.0 ? chance.regret / chance.possible : nowhere;
+        chance.regret = chance.possible > 0.0 ? chance.regret / chance.possible : std::numeric_limits<double>::quiet_NaN();
         chance.possible /= std::max(1.0, static_cast<double>(draws.draws()));
         chance.best /= std::max(1.0, extremes.counted);
     }

@@ -308,7 +308,7 @@ void read_posterior(const Hdf5Object& root, Results& results)
     rows.column<double>("best", allowed_share, [](PlanChance& p, double best) { p.best = best; });
     rows.column<double>("best_without_discrepancy", allowed_share,
                         [](PlanChance& p, double best) { p.best_without_discrepancy = best; });
-    rows.column<double>("regret", not_negative, [](PlanChance& p, double regret) { p.regret = regret; });
+    rows.column<double>("regret", Allowed{.absent = true}, [](PlanChance& p, double regret) { p.regret = regret; });
     rows.column<double>("fits", allowed_share, [](PlanChance& p, double fits) { p.fits = fits; });
     rows.column<std::int32_t>("shortlist", not_negative, [](PlanChance& p, std::int32_t place) { p.shortlist = place; });
     rows.column<double>("cover", allowed_share, [](PlanChance& p, double cover) { p.cover = cover; });

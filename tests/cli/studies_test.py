@@ -197,7 +197,8 @@ class Placements(Study):
         rows = cells(placement.placements(cluster, factors, "pp=4"))[2:]
         self.assertEqual([row[0] for row in rows[:5]], list(placement.ORDERS))
         self.assertRegex(rows[5][0], r"optimised \(all \d+ assignments\)")
-        self.assertEqual(min(rows, key=lambda row: row[3])[3], rows[5][3])
+        # The assignment is the best by the search's draws; others may tie with it by the final ones.
+        self.assertLess(float(rows[5][3]), 1.002 * min(float(row[3]) for row in rows))
         slow = cluster.predict(factors, "pp=4 node_order=packed")["step_time_s"]["p99"]
         self.assertEqual(rows[1][3], f"{slow:.3f}")
 

@@ -50,7 +50,7 @@ Best training time p99: point 30 on 16384 GPUs
   training time   p50 55.2 days, p90 57.5 days, p99 58.4 days
   cost            123.4 M USD; energy 2.50 GWh
   sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
-  model error     p99 53.7 to 63.1 days (95 % prediction interval from the fit to measured runs)
+  model error     p99 53.7 to 63.1 days, cost 114 to 133 M USD (95 % prediction interval from the fit to measured runs)
 
 point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
                                                               days (95 %)  M USD             s  free %     %     %
@@ -191,7 +191,7 @@ TEST(TextReport, ReadsShortRunsInMinutes)
     EXPECT_THAT(text, HasSubstr("250.0/500.0"));
     EXPECT_THAT(text, HasSubstr(", p99 29.5 min\n"));
     EXPECT_THAT(text, HasSubstr("  sampling error  p99 29.3 to 29.7 min (95 % confidence interval"));
-    EXPECT_THAT(text, HasSubstr("  model error     p99 27.1 to 31.9 min (95 % prediction interval"));
+    EXPECT_THAT(text, HasSubstr("  model error     p99 27.1 to 31.9 min, cost 114 to 133 M USD (95 % prediction interval"));
     EXPECT_THAT(summary(results), HasSubstr("p99 training time 29.5 to 29.5 min"));
 }
 

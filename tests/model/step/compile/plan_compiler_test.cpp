@@ -166,11 +166,11 @@ TEST(PlanCompiler, SaysWhatCannotWork)
     two_chunks.chunks = 2;
     EXPECT_EQ(refusal(two_chunks).reason, Reason::schedule_undefined);
 
-    ParallelPlan heavy = plan_of(1, 1, 1);
+    ParallelPlan heavy = plan_of(1, 2, 1);
     heavy.schedule = Schedule::gpipe;  // 64 microbatches' activations
     const Infeasible memory = refusal(heavy);
     EXPECT_EQ(memory.reason, Reason::out_of_memory);
-    EXPECT_THAT(memory.detail, HasSubstr("stage 0 needs"));
+    EXPECT_THAT(memory.detail, HasSubstr("stage 1 needs"));
     EXPECT_THAT(memory.detail, HasSubstr("80.0 GB are usable"));
     EXPECT_THAT(refusal(heavy, 0.1).detail, HasSubstr("72.0 GB are usable"));
     EXPECT_NEAR(refusal(heavy, 0.1).miss - memory.miss, 8e9, 1.0);
