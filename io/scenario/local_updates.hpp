@@ -17,6 +17,8 @@ struct Scenario;
 struct LocalUpdatesPrice {
     bool published = false;  // from published_local_gap()
     LocalUpdates given{};    // else
+
+    bool stated() const { return published || given.any_steps || !given.by_steps.empty(); }
 };
 
 /// Returns the largest number of buildings that a plan of the space uses; 1 on a cluster of one building.

@@ -1,5 +1,7 @@
 #include "io/scenario/sections/sections.hpp"
 
+#include "model/hardware/kernel_time.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,15 +116,19 @@ std::map<Precision, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& s
     for (const GapOfPrecision& given : keys.loss_gap) {
         gaps[given.precision] = {given.low, given.high};
     }
-    const auto published = [](Precision precision) {
-        const auto found = published_loss_gap(precision);
-        return found ? found->gap : LossGap{};
-    };
-    const LossGap own = published(scenario.workload.precision);
-    for (const Precision precision : scenario.space.precision) {
-        const LossGap gap = published(precision);
-        if (keys.published && gap.high > own.high) {
-            gaps[precision] = {std::max(0.0, gap.low - own.low), gap.high - own.high};
+    // Each published gap is over the next wider precision, so those between the workload's and the chosen one add up.
+    for (const Precision chosen : scenario.space.precision) {
+        LossGap sum;
+        for (const auto& [step, text] : names_of<Precision>) {
+            const auto found = published_loss_gap(step);
+            const bool between =
+                operand_bytes(step) < operand_bytes(scenario.workload.precision) && operand_bytes(step) >= operand_bytes(chosen);
+            if (found && between) {
+                sum = {sum.low + found->gap.low, sum.high + found->gap.high};
+            }
+        }
+        if (keys.published && sum.high > 0.0) {
+            gaps[chosen] = sum;
         }
     }
     return gaps;
