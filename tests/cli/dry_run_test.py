@@ -87,7 +87,7 @@ class DryRun(CliTest):
         return self.write(re.sub(r"(?ms)^\[space\]$.*?(?=^\[)", lambda _: f"[space]\n{axes}\n", path.read_text()))
 
     def test_a_stopped_one_prints_what_it_knows(self):
-        finished = self.run_program("search", self.large(), "--dry-run", "--max-time", "0.5 s")
+        finished = self.run_program("search", self.large(), "--dry-run", "--max-time", "2 s")
         self.assertEqual(finished.returncode, support.CALL_AGAIN, finished.stderr)
         self.assertRegex(finished.stdout, r"small: [\d,]+ combinations of values\n")
         self.assertRegex(finished.stdout, r"estimates with 95 % confidence intervals, from [\d,]+ plans in [\d,]+ random branches")
