@@ -1,5 +1,7 @@
 #include "model/schedule/program.hpp"
 
+#include "model/schedule/repeats.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -98,6 +100,7 @@ public:
         }
         passes_ = static_cast<std::uint32_t>(program->passes);
         program->ops.reserve(left);
+        program->fed_by.reserve(left);
         // Rounds over the stages, each taking the ops whose inputs were there before the round: near to the order in time, so
         // slots stay few; and neighbours in the program do not wait for each other, so a processor overlaps them.
         std::vector<Able> able(stages.size());
@@ -111,11 +114,17 @@ public:
             }
             for (std::size_t i = 0; i < count; ++i) {
                 emit(able[i], *stages[able[i].stage].next++, program->ops.emplace_back());
+                program->fed_by.push_back(fed_by(program->ops.back()));
             }
             left -= count;
         } while (count > 0);
         if (left > 0) {
             return Infeasible{Reason::deadlock, std::to_string(left) + " tasks wait for each other", 0.0};
+        }
+        program->repeats = find_repeats(program->ops, program->fed_by, shape_.stages);
+        program->count.assign(static_cast<std::size_t>(positions_) * passes_, 0);
+        for (const ProgramOp& op : program->ops) {
+            ++program->count[op.distribution];
         }
         program->slots = slots_.count();
         program->last = last_;
@@ -183,6 +192,15 @@ private:
         last_[able.stage] = op.out;
     }
 
+    /// Of the op emitted last.
+    std::uint32_t fed_by(const ProgramOp& op)
+    {
+        const std::uint32_t distance = op.in == Program::start ? 0 : emitted_ - writer_[op.in];
+        writer_.resize(std::max(writer_.size(), static_cast<std::size_t>(op.out) + 1));
+        writer_[op.out] = emitted_++;
+        return distance;
+    }
+
     /// What the stage does next reads an op's end, or the step's end does; and so do neighbours. Both ends of a pair are its
     /// backward's end.
     void hand_on(const Able& able, const Task& t, ProgramOp& op)
@@ -223,6 +241,8 @@ private:
     std::vector<Task> forward_of_pair_;  // [stage]: the last one
     std::vector<std::int32_t> last_;     // [stage]: slot of the latest op's end
     Slots slots_;
+    std::vector<std::uint32_t> writer_;  // [slot]: the last op that wrote it
+    std::uint32_t emitted_ = 0;          // ops
 };
 
 }  // namespace
@@ -232,7 +252,7 @@ CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& or
 CompiledProgram compiled_program(const ScheduleShape& shape)
 {
     thread_local std::map<ScheduleShape, CompiledProgram> cache;
-    constexpr std::size_t most_ops = 1U << 24;  // 24 bytes each: bounds the cache at about 400 MB
+    constexpr std::size_t most_ops = 1U << 24;  // 28 bytes each: bounds the cache at about 470 MB
     thread_local std::size_t cached_ops = 0;
     if (const auto found = cache.find(shape); found != cache.end()) {
         return found->second;

@@ -5,6 +5,7 @@
 
 #include "model/schedule/schedule.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -34,6 +35,16 @@ struct HeldPasses {
     int held = 0;   // from there to the gradient of the weights, if that comes later
 };
 
+/// Consecutive ops that do the same again and again, once the pipeline is full: ops[i] and ops[i + period] are of the same part and
+/// pass and wait for ops as far before them, for first <= i < end - period. Each stage has an op in a period.
+struct Repeats {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    std::size_t period = 0;
+
+    std::size_t count() const { return (end - first) / period; }
+};
+
 /// A compiled schedule.
 struct Program {
     /// Slot of the start time of the step.
@@ -43,6 +54,9 @@ struct Program {
     // Every op follows all ops that it waits for. In a pair, the forward pass takes no time and the backward pass that of both.
     std::vector<ProgramOp> ops;
     int passes = 2;                                  // passes of ops are below this number
+    std::vector<std::uint32_t> fed_by;               // [op]: the op that feeds it is so many ops before it; 0: none
+    std::vector<Repeats> repeats;                    // in their order
+    std::vector<std::uint32_t> count;                // [distribution]: ops
     std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace prismopt {
@@ -12,6 +13,52 @@ namespace {
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr float never = -std::numeric_limits<float>::infinity();
 
+/// The ops of a program without most of what repeats. A path through them becomes one through the program if a repetition of it takes
+/// the place of each that was left out (docs/methods/step-graph.md).
+struct Excerpt {
+    struct Cut {
+        Repeats repeats;            // what is left of them
+        std::uint32_t removed = 0;  // repetitions
+    };
+    std::vector<ProgramOp> ops;
+    std::vector<std::uint32_t> fed_by;  // as in Program
+    std::vector<Cut> cuts;
+    int stages = 0;
+    int chunks = 0;
+
+    std::uint32_t feeder(std::uint32_t op) const { return fed_by[op] == 0 ? none : op - fed_by[op]; }
+};
+
+/// `pipelines`: microbatches of repetitions that stay, as a multiple of the stages. All stay that an op behind them may wait for.
+Excerpt excerpt_of(const Program& program, int pipelines)
+{
+    Excerpt result{.ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
+    const std::size_t longest_wait = program.fed_by.empty() ? 0 : *std::max_element(program.fed_by.begin(), program.fed_by.end());
+    const std::size_t ops_of_pipeline = program.ops.size() / program.shape.microbatches * program.shape.stages;
+    std::size_t taken = 0;
+    const auto take = [&](std::size_t end) {
+        result.ops.insert(result.ops.end(), program.ops.begin() + static_cast<std::ptrdiff_t>(taken),
+                          program.ops.begin() + static_cast<std::ptrdiff_t>(end));
+        result.fed_by.insert(result.fed_by.end(), program.fed_by.begin() + static_cast<std::ptrdiff_t>(taken),
+                             program.fed_by.begin() + static_cast<std::ptrdiff_t>(end));
+        taken = end;
+    };
+    for (const Repeats& repeats : program.repeats) {
+        const std::size_t kept = std::max(2 * longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
+        if (pipelines == 0 || repeats.count() <= kept) {
+            continue;
+        }
+        const std::size_t removed = repeats.count() - kept;
+        take(repeats.first);
+        const std::size_t first = result.ops.size();
+        taken = repeats.first + removed * repeats.period;  // of ops that are alike, the last ones stay
+        take(repeats.end);
+        result.cuts.push_back({{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(removed)});
+    }
+    take(program.ops.size());
+    return result;
+}
+
 /// Of each op: its start with the op that decides it, and the longest path from its end with the op that comes next on it.
 struct Neighbours {
     std::vector<float> start;
@@ -20,48 +67,46 @@ struct Neighbours {
     std::vector<std::uint32_t> next;
 };
 
-Neighbours neighbours_of(const Program& program, const PathTimes& times)
+Neighbours neighbours_of(const Excerpt& program, const PathTimes& times)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::size_t count = ops.size();
     Neighbours at{std::vector<float>(count), std::vector<std::uint32_t>(count, none), std::vector<float>(count),
                   std::vector<std::uint32_t>(count, none)};
-    std::vector<std::uint32_t> writer(program.slots, none);  // [slot]
-    std::vector<std::uint32_t> latest(program.shape.stages, none);
+    std::vector<std::uint32_t> latest(program.stages, none);
     const auto end_of = [&](std::uint32_t i) { return i == none ? 0.0F : at.start[i] + times.seconds[ops[i].distribution]; };
     for (std::uint32_t i = 0; i < count; ++i) {
         const ProgramOp& op = ops[i];
-        const std::uint32_t feeder = op.in == Program::start ? none : writer[op.in];
+        const std::uint32_t feeder = program.feeder(i);
         const float fed = end_of(feeder) + times.transfer[op.distribution];
         const bool waits = feeder != none && fed >= end_of(latest[op.stage]);  // of equals the feeder: some transfer takes time
         at.before[i] = waits ? feeder : latest[op.stage];
         at.start[i] = waits ? fed : end_of(latest[op.stage]);
         latest[op.stage] = i;
-        writer[op.out] = i;
     }
-    // Backwards: what reads an op's slot comes after the op and before the next op that writes it.
+    // Backwards: what an op feeds comes after it.
     struct Successor {
         float length = never;
         std::uint32_t op = none;
     };
-    std::vector<Successor> reader(program.slots);
-    std::vector<Successor> following(program.shape.stages);
+    std::vector<Successor> reader(count);
+    std::vector<Successor> following(program.stages);
     for (auto i = static_cast<std::uint32_t>(count); i-- > 0;) {
         const ProgramOp& op = ops[i];
         Successor best = following[op.stage];
         if (best.op == none) {  // the stage's step ends
             best.length = times.after[op.part];
         }
-        if (reader[op.out].length > best.length) {
-            best = reader[op.out];
+        if (reader[i].length > best.length) {
+            best = reader[i];
         }
-        reader[op.out] = {};
         at.after[i] = best.length;
         at.next[i] = best.op;
         const float length = times.seconds[op.distribution] + best.length;
         following[op.stage] = {length, i};
-        if (op.in != Program::start && length + times.transfer[op.distribution] > reader[op.in].length) {
-            reader[op.in] = {length + times.transfer[op.distribution], i};
+        const std::uint32_t feeder = program.feeder(i);
+        if (feeder != none && length + times.transfer[op.distribution] > reader[feeder].length) {
+            reader[feeder] = {length + times.transfer[op.distribution], i};
         }
     }
     return at;
@@ -76,17 +121,17 @@ struct Stays {
     std::vector<std::uint32_t> last;   // [stage]: the last op of the path's last stay
 };
 
-Stays longest_stays(const Program& program, const PathTimes& times, const Neighbours& at)
+Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighbours& at)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::vector<std::uint32_t> no_ops(ops.size(), none);
-    Stays stays{no_ops, no_ops, no_ops, std::vector<std::uint32_t>(program.shape.stages, none)};
+    Stays stays{no_ops, no_ops, no_ops, std::vector<std::uint32_t>(program.stages, none)};
     std::vector<float> entered(
         ops.size());  // [op]: slowed time of the path before the stay, less all slowed ops of the stage before
     std::vector<float> slowed(ops.size());  // [op]: all ops of the stage up to this one
-    std::vector<std::uint32_t> latest(program.shape.stages, none);
-    std::vector<float> longest(program.shape.stages, never);
-    const int longest_chain = 4 * program.shape.stages * program.shape.chunks;
+    std::vector<std::uint32_t> latest(program.stages, none);
+    std::vector<float> longest(program.stages, never);
+    const int longest_chain = 4 * program.stages * program.chunks;
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
         const int stage = ops[i].stage;
         const std::uint32_t own = std::exchange(latest[stage], i);
@@ -118,8 +163,8 @@ Stays longest_stays(const Program& program, const PathTimes& times, const Neighb
     return stays;
 }
 
-/// The ops of the path up to `last`, from the last to the first.
-std::vector<std::uint32_t> ops_until(std::uint32_t last, const Neighbours& at, const Stays& stays)
+/// The ops of the path over `last`, from the first to the last.
+std::vector<std::uint32_t> path_over(std::uint32_t last, const Neighbours& at, const Stays& stays)
 {
     std::vector<std::uint32_t> path;
     for (std::uint32_t op = last; op != none;) {
@@ -132,7 +177,34 @@ std::vector<std::uint32_t> ops_until(std::uint32_t last, const Neighbours& at, c
             path.push_back(op);
         }
     }
+    std::reverse(path.begin(), path.end());
+    for (std::uint32_t op = at.next[last]; op != none; op = at.next[op]) {
+        path.push_back(op);
+    }
     return path;
+}
+
+/// How often the program's path takes each op of the path through the excerpt. Empty if that has no two ops that are one repetition
+/// apart in each cut.
+std::vector<std::uint32_t> multiplicities(const std::vector<std::uint32_t>& path, const Excerpt& excerpt)
+{
+    std::vector<std::uint32_t> times(path.size(), 1);
+    for (const Excerpt::Cut& cut : excerpt.cuts) {
+        const Repeats& repeats = cut.repeats;
+        const auto begin = std::lower_bound(path.begin(), path.end(), repeats.first + repeats.count() / 2 * repeats.period);
+        const auto end = std::lower_bound(begin, path.end(), repeats.end);
+        const auto from = std::find_if(begin, end, [&](std::uint32_t op) {
+            return std::binary_search(begin, end, op + static_cast<std::uint32_t>(repeats.period));
+        });
+        if (from == end) {
+            return {};
+        }
+        const auto until = std::lower_bound(from, end, *from + repeats.period);
+        for (auto op = from + 1; op <= until; ++op) {
+            times[static_cast<std::size_t>(op - path.begin())] += cut.removed;
+        }
+    }
+    return times;
 }
 
 /// Forward passes take one unit, backward passes two; by Pass.
@@ -156,15 +228,15 @@ class Counter {
 public:
     explicit Counter(std::size_t distributions) : place_(distributions, none) {}
 
-    void add(const ProgramOp& op, bool transferred)
+    void add(const ProgramOp& op, std::uint32_t times, bool transferred)
     {
         std::uint32_t& place = place_[op.distribution];
         if (place == none) {
             place = static_cast<std::uint32_t>(counts_.size());
             counts_.push_back({op.distribution, 0, 0});
         }
-        ++counts_[place].ops;
-        counts_[place].transfers += transferred ? 1 : 0;
+        counts_[place].ops += times;
+        counts_[place].transfers += transferred ? times : 0;
     }
     std::vector<ProgramPath::Count> take()
     {
@@ -179,44 +251,49 @@ private:
     std::vector<ProgramPath::Count> counts_;
 };
 
+std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTimes& times, int passes, int most)
+{
+    const std::vector<ProgramOp>& ops = excerpt.ops;
+    const Neighbours at = neighbours_of(excerpt, times);
+    const Stays stays = longest_stays(excerpt, times, at);
+    const int chosen = std::min(excerpt.stages, most);
+    const std::size_t distributions = static_cast<std::size_t>(excerpt.stages) * excerpt.chunks * passes;
+    Counter own(distributions);
+    Counter others(distributions);
+    ProgramPaths result{passes, {}};
+    for (int i = 0; i < chosen; ++i) {
+        ProgramPath& path = result.paths.emplace_back();
+        path.stage = chosen > 1 ? i * (excerpt.stages - 1) / (chosen - 1) : 0;
+        const std::vector<std::uint32_t> on_path = path_over(stays.last[path.stage], at, stays);
+        const std::vector<std::uint32_t> repeated = multiplicities(on_path, excerpt);
+        if (repeated.empty()) {
+            return std::nullopt;
+        }
+        for (std::size_t k = 0; k < on_path.size(); ++k) {
+            // Between two ops of a stage that follow each other nothing is transferred.
+            const bool transferred = k > 0 && excerpt.feeder(on_path[k]) == on_path[k - 1];
+            const ProgramOp& op = ops[on_path[k]];
+            (op.stage == path.stage ? own : others).add(op, repeated[k], transferred);
+        }
+        path.own = own.take();
+        path.others = others.take();
+        path.first_part = ops[on_path.front()].part;
+        path.last_part = ops[on_path.back()].part;
+    }
+    return result;
+}
+
 }  // namespace
 
 ProgramPaths program_paths(const Program& program, int most) { return program_paths(program, usual_times(program), most); }
 
 ProgramPaths program_paths(const Program& program, const PathTimes& times, int most)
 {
-    const std::vector<ProgramOp>& ops = program.ops;
-    const Neighbours at = neighbours_of(program, times);
-    const Stays stays = longest_stays(program, times, at);
-    const int stages = program.shape.stages;
-    const int chosen = std::min(stages, most);
-    const std::size_t distributions = static_cast<std::size_t>(stages) * program.shape.chunks * program.passes;
-    Counter own(distributions);
-    Counter others(distributions);
-    ProgramPaths result{program.passes, {}};
-    for (int i = 0; i < chosen; ++i) {
-        ProgramPath& path = result.paths.emplace_back();
-        path.stage = chosen > 1 ? i * (stages - 1) / (chosen - 1) : 0;
-        const auto add = [&](std::uint32_t before, std::uint32_t op) {
-            // Between two ops of a stage that follow each other nothing is transferred.
-            const bool transferred = before != none && (ops[before].stage != ops[op].stage || ops[before].out == ops[op].in);
-            (ops[op].stage == path.stage ? own : others).add(ops[op], transferred);
-        };
-        const std::vector<std::uint32_t> until = ops_until(stays.last[path.stage], at, stays);
-        for (std::size_t k = 0; k < until.size(); ++k) {
-            add(k + 1 < until.size() ? until[k + 1] : none, until[k]);
-        }
-        std::uint32_t last = until.front();
-        for (std::uint32_t op = at.next[last]; op != none; op = at.next[op]) {
-            add(last, op);
-            last = op;
-        }
-        path.own = own.take();
-        path.others = others.take();
-        path.first_part = ops[until.back()].part;
-        path.last_part = ops[last].part;
+    constexpr int pipelines = 4;  // in which paths choose where to stay
+    if (auto found = paths_through(excerpt_of(program, pipelines), times, program.passes, most)) {
+        return *std::move(found);
     }
-    return result;
+    return *paths_through(excerpt_of(program, 0), times, program.passes, most);
 }
 
 }  // namespace prismopt

@@ -56,4 +56,13 @@ inline std::vector<ScheduleShape> graph_shapes()
             {Schedule::v_half, 4, 5, 2}};
 }
 
+/// Shapes with many microbatches: schedules repeat for most of the step.
+inline std::vector<ScheduleShape> long_shapes()
+{
+    return {{Schedule::one_f_one_b, 1, 50, 1},  {Schedule::one_f_one_b, 6, 151, 1},    {Schedule::gpipe, 4, 90, 1},
+            {Schedule::interleaved, 4, 160, 3}, {Schedule::interleaved, 3, 120, 2, 6}, {Schedule::zb_h1, 5, 130, 1},
+            {Schedule::zb_h2, 4, 140, 1},       {Schedule::zb_v, 4, 150, 2},           {Schedule::v_half, 5, 160, 2},
+            {Schedule::v_min, 4, 170, 2},       {Schedule::dualpipe, 4, 120, 2},       {Schedule::dualpipe_v, 3, 121, 2}};
+}
+
 }  // namespace prismopt

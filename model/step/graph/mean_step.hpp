@@ -58,39 +58,24 @@ public:
     template <class Step>
     void run(Step&& step)
     {
-        stage_end_.assign(graph_.stages(), 0.0);
-        gradients_end_.assign(graph_.stages(), 0.0);
+        begin();
         slot_end_.assign(graph_.program->slots, 0.0);
-        const bool overlapped = graph_.dp_overlap == DataParallelOverlap::on;
         for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
             const ProgramOp& op = graph_.program->ops[i];
-            const std::size_t part = op.part;
-            double start = stage_end_[op.stage];
-            bool fed = false;
-            if (op.first_of_chunk) {
-                start = std::max(start, gate_[part]);
-            }
-            if (op.in != Program::start) {
-                const double arrival = slot_end_[op.in] + static_cast<double>(graph_.distribution[op.distribution].transfer_s);
-                fed = arrival > start;
-                start = std::max(start, arrival);
-            }
-            const double end = start + duration_[op.distribution];
-            stage_end_[op.stage] = end;
-            slot_end_[op.out] = end;
-            if (op.last_of_chunk) {
-                const auto reduce = static_cast<double>(graph_.reduction[part].exposed());
-                gradients_end_[op.stage] =
-                    overlapped ? std::max(gradients_end_[op.stage], end) + reduce : gradients_end_[op.stage] + reduce;
-            }
-            step(i, op, start, end, fed);
+            const OpTimes times = run_op(op, op.in == Program::start ? nullptr : &slot_end_[op.in]);
+            slot_end_[op.out] = times.end;
+            step(i, op, times.start, times.end, times.fed);
         }
-        if (!overlapped) {
-            for (int stage = 0; stage < graph_.stages(); ++stage) {
-                gradients_end_[stage] += stage_end_[stage];
-            }
-        }
+        finish();
     }
+
+    /// The same without calls, and up to rounding: skips what repeats. Where all ends of a repetition are later by the same time than
+    /// those of a repetition before, they are so from there on, because a later start of everything delays every end as much.
+    /// docs/methods/step-graph.md. Returns the number of ops that it ran.
+    std::size_t run_skipping();
+
+    /// Returns the time of the stage's ops without waiting.
+    std::vector<double> busy() const;
 
     double gradients_end(int stage) const { return gradients_end_[stage]; }
     /// Returns the time from the beginning of the stage's step until its gradients are reduced.
@@ -103,6 +88,48 @@ public:
     double gate(int part) const { return gate_[part]; }
 
 private:
+    struct OpTimes {
+        double start = 0.0;
+        double end = 0.0;
+        bool fed = false;
+    };
+
+    void begin()
+    {
+        stage_end_.assign(graph_.stages(), 0.0);
+        gradients_end_.assign(graph_.stages(), 0.0);
+    }
+
+    /// `feeder_end`: of the op that feeds it; null: there is none.
+    OpTimes run_op(const ProgramOp& op, const double* feeder_end)
+    {
+        OpTimes times{.start = stage_end_[op.stage]};
+        if (op.first_of_chunk) {
+            times.start = std::max(times.start, gate_[op.part]);
+        }
+        if (feeder_end != nullptr) {
+            const double arrival = *feeder_end + static_cast<double>(graph_.distribution[op.distribution].transfer_s);
+            times.fed = arrival > times.start;
+            times.start = std::max(times.start, arrival);
+        }
+        times.end = times.start + duration_[op.distribution];
+        stage_end_[op.stage] = times.end;
+        if (op.last_of_chunk) {
+            const auto reduce = static_cast<double>(graph_.reduction[op.part].exposed());
+            double& gradients = gradients_end_[op.stage];
+            gradients =
+                graph_.dp_overlap == DataParallelOverlap::on ? std::max(gradients, times.end) + reduce : gradients + reduce;
+        }
+        return times;
+    }
+
+    void finish()
+    {
+        for (int stage = 0; graph_.dp_overlap == DataParallelOverlap::off && stage < graph_.stages(); ++stage) {
+            gradients_end_[stage] += stage_end_[stage];
+        }
+    }
+
     static double mean_duration(const OpDistribution& distribution, double factor)
     {
         return static_cast<double>(distribution.compute_s) * factor + static_cast<double>(distribution.communication_s);

@@ -50,6 +50,24 @@ TEST(ProgramPaths, AreNeverLongerThanTheStep)
     }
 }
 
+/// Of schedules of which most is left out where paths are looked for; against the paths of the whole program.
+TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
+{
+    std::mt19937_64 random(8);
+    for (ScheduleShape shape : long_shapes()) {
+        shape.microbatches *= shape.stages > 1 ? 4 : 1;
+        for (int repeat = 0; repeat < 10; ++repeat) {
+            const ExecutionGraph graph = random_graph(shape, DataParallelOverlap::on, random);
+            Program whole = *graph.program;
+            whole.repeats.clear();
+            const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
+            const double of_whole = longest_path(stage_paths(graph, program_paths(whole).paths));
+            EXPECT_LE(longest, replayed(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+            EXPECT_GE(longest, 0.99 * of_whole) << name(shape.schedule);
+        }
+    }
+}
+
 /// With the durations for which they are chosen, one of them is the step.
 TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
 {

@@ -1,5 +1,7 @@
 #include "model/schedule/program.hpp"
 
+#include "tests/support/random_graph.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,6 +125,47 @@ TEST(Program, NeedsFewSlots)
 {
     EXPECT_EQ(program_of({Schedule::one_f_one_b, 1, 64, 1})->slots, 2);  // the start, and the latest end
     EXPECT_LE(program_of({Schedule::one_f_one_b, 16, 512, 1})->slots, 16 * 16);
+}
+
+TEST(Program, KnowsHowFarBeforeAnOpItsFeederIs)
+{
+    for (const ScheduleShape& shape : long_shapes()) {
+        const Program& program = *program_of(shape);
+        std::map<std::int32_t, std::size_t> writer;
+        for (std::size_t i = 0; i < program.ops.size(); ++i) {
+            const ProgramOp& op = program.ops[i];
+            EXPECT_EQ(program.fed_by[i], op.in == Program::start ? 0 : i - writer.at(op.in));
+            writer[op.out] = i;
+        }
+    }
+}
+
+/// By comparison of all ops; and they are most of the program.
+TEST(Program, RepeatsWhatItSaysItRepeats)
+{
+    for (const ScheduleShape& shape : long_shapes()) {
+        const Program& program = *program_of(shape);
+        std::size_t repeated = 0;
+        std::size_t end = 0;
+        for (const Repeats& repeats : program.repeats) {
+            EXPECT_GE(repeats.first, end);
+            EXPECT_GE(repeats.count(), 4U);
+            std::set<int> stages;
+            for (std::size_t i = repeats.first; i + repeats.period < repeats.end; ++i) {
+                const ProgramOp& op = program.ops[i];
+                const ProgramOp& other = program.ops[i + repeats.period];
+                ASSERT_EQ(op.part, other.part) << name(shape.schedule);
+                ASSERT_EQ(op.pass, other.pass) << name(shape.schedule);
+                ASSERT_EQ(program.fed_by[i], program.fed_by[i + repeats.period]) << name(shape.schedule);
+                ASSERT_FALSE((op.first_of_chunk || op.last_of_chunk) && i > repeats.first) << name(shape.schedule);
+                stages.insert(op.stage);
+            }
+            EXPECT_EQ(stages.size(), static_cast<std::size_t>(shape.stages));
+            end = repeats.end;
+            repeated += repeats.end - repeats.first;
+        }
+        EXPECT_GE(repeated, program.ops.size() * 2 / 3) << name(shape.schedule);
+    }
 }
 
 TEST(Program, RefusesAScheduleThatDeadlocks)

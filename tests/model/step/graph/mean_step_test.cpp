@@ -172,6 +172,55 @@ TEST(NoiseFreeStep, MatchesRelaxationOnRandomGraphs)
     }
 }
 
+/// What repeats is skipped without an effect on the step, whether stages are alike, nearly alike or different.
+TEST(NoiseFreeStep, IsThatOfTheRunThatSkipsNothing)
+{
+    std::mt19937_64 random(21);
+    for (const ScheduleShape& shape : long_shapes()) {
+        for (const DataParallelOverlap overlap : {DataParallelOverlap::off, DataParallelOverlap::on}) {
+            for (const float spread : {0.0F, 0.001F, 0.03F, 0.3F, 1.0F, 1.0F}) {
+                ExecutionGraph graph = random_graph(shape, overlap, random);
+                for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+                    const float usual = i % static_cast<std::size_t>(graph.passes()) == 0 ? 1.0F : 2.0F;
+                    OpDistribution& op = graph.distribution[i];
+                    op.compute_s = usual + spread * (op.compute_s - usual);
+                    op.communication_s *= spread;
+                }
+                MeanRun skipping(graph, -1, 1.0);
+                MeanRun whole(graph, -1, 1.0);
+                skipping.run_skipping();
+                std::vector<double> busy(shape.stages, 0.0);
+                whole.run(
+                    [&](std::size_t, const ProgramOp& op, double start, double end, bool) { busy[op.stage] += end - start; });
+                for (int stage = 0; stage < shape.stages; ++stage) {
+                    EXPECT_NEAR(skipping.step_end(stage), whole.step_end(stage), 1e-9 * whole.step_end(stage))
+                        << name(shape.schedule);
+                    EXPECT_NEAR(skipping.stage_end(stage), whole.stage_end(stage), 1e-9 * whole.stage_end(stage));
+                    EXPECT_NEAR(skipping.busy()[stage], busy[stage], 1e-9 * busy[stage]);
+                }
+            }
+        }
+    }
+}
+
+/// Of 2,048 microbatches it runs at most those that fill the pipeline 16 times, if durations differ by up to a tenth.
+TEST(NoiseFreeStep, RunsFewOpsOfManyMicrobatches)
+{
+    std::mt19937_64 random(22);
+    std::uniform_real_distribution<float> uniform(0.9F, 1.1F);
+    for (const ScheduleShape& shape : {ScheduleShape{Schedule::one_f_one_b, 16, 2048, 1},
+                                       {Schedule::interleaved, 16, 2048, 2},
+                                       {Schedule::zb_h1, 16, 2048, 1},
+                                       {Schedule::dualpipe_v, 16, 2048, 2}}) {
+        ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
+        for (OpDistribution& op : graph.distribution) {
+            op.compute_s = uniform(random);
+        }
+        const std::size_t most = graph.program->ops.size() / static_cast<std::size_t>(shape.microbatches) * 16 * 16;
+        EXPECT_LE(MeanRun(graph, -1, 1.0).run_skipping(), most) << name(shape.schedule);
+    }
+}
+
 TEST(NoiseFreeStep, SharesAreThoseOfTheClosedForm)
 {
     const int p = 4;
