@@ -121,6 +121,7 @@ public:
         if (left > 0) {
             return Infeasible{Reason::deadlock, std::to_string(left) + " tasks wait for each other", 0.0};
         }
+        program->longest_wait = *std::max_element(program->fed_by.begin(), program->fed_by.end());
         program->repeats = find_repeats(program->ops, program->fed_by, shape_.stages);
         program->count.assign(static_cast<std::size_t>(positions_) * passes_, 0);
         for (const ProgramOp& op : program->ops) {

@@ -33,7 +33,6 @@ struct Excerpt {
 Excerpt excerpt_of(const Program& program, int pipelines)
 {
     Excerpt result{.ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
-    const std::size_t longest_wait = program.fed_by.empty() ? 0 : *std::max_element(program.fed_by.begin(), program.fed_by.end());
     const std::size_t ops_of_pipeline = program.ops.size() / program.shape.microbatches * program.shape.stages;
     std::size_t taken = 0;
     const auto take = [&](std::size_t end) {
@@ -44,7 +43,7 @@ Excerpt excerpt_of(const Program& program, int pipelines)
         taken = end;
     };
     for (const Repeats& repeats : program.repeats) {
-        const std::size_t kept = std::max(2 * longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
+        const std::size_t kept = std::max<std::size_t>(2 * program.longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
         if (pipelines == 0 || repeats.count() <= kept) {
             continue;
         }

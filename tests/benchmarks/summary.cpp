@@ -19,6 +19,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <stdexcept>
+#include <variant>
 
 namespace prismopt::bench {
 
@@ -246,19 +248,24 @@ private:
     /// Of the worst of three schedules.
     double mean_step_growth()
     {
+        constexpr int stages = 16;
         constexpr int few = 64;
         constexpr int many = 2048;
         double growth = 0.0;
         for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_h1}) {
             std::map<int, double> seconds;
             for (const int microbatches : {few, many}) {
-                PipelineJob job(16, microbatches);
+                const int chunks = schedule == Schedule::interleaved ? 2 : 1;
+                PipelineJob job(stages * chunks, microbatches);
                 ParallelPlan plan = job.plan();
                 plan.schedule = schedule;
-                plan.chunks = schedule == Schedule::interleaved ? 2 : 1;
+                plan.pp = stages;
+                plan.chunks = chunks;
                 Predictor predictor(job.problem());
-                auto first = predictor.bound(plan);  // compiles the schedule
-                keep(first);
+                const auto first = predictor.bound(plan);  // compiles the schedule
+                if (const auto* refusal = std::get_if<Infeasible>(&first)) {
+                    throw std::logic_error("the plan to be timed is infeasible: " + refusal->detail);
+                }
                 seconds[microbatches] = seconds_of([&] {
                     auto bound = predictor.bound(plan);
                     keep(bound);

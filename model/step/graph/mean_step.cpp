@@ -98,7 +98,7 @@ std::size_t MeanRun::run_skipping()
 {
     const Program& program = *graph_.program;
     const std::vector<ProgramOp>& ops = program.ops;
-    const std::size_t longest_wait = program.fed_by.empty() ? 0 : *std::max_element(program.fed_by.begin(), program.fed_by.end());
+    const std::size_t longest_wait = program.longest_wait;
     std::size_t kept = longest_wait + 1;
     for (const Repeats& repeats : program.repeats) {
         kept = std::max(kept, std::max(longest_wait, repeats.period) + longest_cycle(program, repeats.period) * repeats.period);
