@@ -42,7 +42,7 @@ Problem problem_of(const Scenario& s, NoiseTables tables)
             local_updates_of(s, s.workload, s.phases)};
 }
 
-void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string where)
+void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)
 {
     const std::string reason = why.category();
     auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
@@ -53,7 +53,7 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, std::string w
     ++found->count;
     if (why.miss < found->miss) {
         found->miss = why.miss;
-        found->nearest = why.detail + " (" + std::move(where) + ")";
+        found->nearest = why.detail + " (" + design_text(plan) + ")";
     }
 }
 
@@ -168,7 +168,7 @@ Sweep Worker::sweep(const SweepRange& range)
         Predictor& predictor = bench_.of(model_.designs.hardware(point));
         const auto bound = range.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            count(by_model, *refusal, design_text(plan));
+            count(by_model, *refusal, plan);
             return;
         }
         const auto& found = std::get<NoiseFree>(bound);
