@@ -1,6 +1,7 @@
 #include "model/run/change_detector.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,6 @@ constexpr double mad_scale = 1.4826;
 /// Variance of a median over that of a mean, of normal values: pi / 2.
 constexpr double median_variance = std::numbers::pi / 2.0;
 constexpr double least_deviation = 1e-5;  // of logs that print few digits
-constexpr double two_sided_95 = 1.959964;
 /// Least log likelihood ratio of a change: of a size outside its own 95 % limits of nothing.
 constexpr double least_likelihood = 1.92;
 /// Two changes are at least so many observations apart.

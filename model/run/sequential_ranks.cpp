@@ -1,6 +1,6 @@
 #include "model/run/sequential_ranks.hpp"
 
-#include <boost/math/distributions/normal.hpp>
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ double SequentialRanks::score(double value)
         ++counts_[static_cast<std::size_t>(i)];
     }
     ++count_;
-    return boost::math::quantile(boost::math::normal(), (below + 0.5 * (equal + 1.0)) / static_cast<double>(count_));
+    return normal_quantile((below + 0.5 * (equal + 1.0)) / static_cast<double>(count_));
 }
 
 }  // namespace prismopt
