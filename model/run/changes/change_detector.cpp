@@ -1,4 +1,4 @@
-#include "model/run/change_detector.hpp"
+#include "model/run/changes/change_detector.hpp"
 
 #include "model/base/median.hpp"
 #include "model/base/statistics.hpp"

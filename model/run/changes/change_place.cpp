@@ -1,4 +1,4 @@
-#include "model/run/change_place.hpp"
+#include "model/run/changes/change_place.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "model/run/cusum_charts.hpp"
+#include "model/run/changes/cusum_charts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "model/run/change_detector.hpp"
+#include "model/run/changes/change_detector.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

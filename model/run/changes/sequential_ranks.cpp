@@ -1,4 +1,4 @@
-#include "model/run/sequential_ranks.hpp"
+#include "model/run/changes/sequential_ranks.hpp"
 
 #include "model/base/statistics.hpp"
 

@@ -2,7 +2,7 @@
 
 /// Place and size of a shift among the innovations of a SlowLevel.
 
-#include "model/run/slow_level.hpp"
+#include "model/run/changes/slow_level.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "model/run/slow_level.hpp"
+#include "model/run/changes/slow_level.hpp"
 
 #include <cmath>
 #include <numbers>

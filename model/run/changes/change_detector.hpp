@@ -2,11 +2,11 @@
 
 /// Sequential detection of changes in the step times of a running job against its own baseline. docs/methods/watch.md.
 
-#include "model/run/change_place.hpp"
-#include "model/run/cusum_charts.hpp"
-#include "model/run/sequential_ranks.hpp"
-#include "model/run/slow_level.hpp"
-#include "model/run/step_noise.hpp"
+#include "model/run/changes/change_place.hpp"
+#include "model/run/changes/cusum_charts.hpp"
+#include "model/run/changes/sequential_ranks.hpp"
+#include "model/run/changes/slow_level.hpp"
+#include "model/run/changes/step_noise.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "model/run/step_noise.hpp"
+#include "model/run/changes/step_noise.hpp"
 
 #include <algorithm>
 #include <cmath>
