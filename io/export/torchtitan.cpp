@@ -1,6 +1,6 @@
 #include "io/export/launch.hpp"
 #include "io/export/target_names.hpp"
-#include "io/scenario/orders_file.hpp"
+#include "io/scenario/files/orders_file.hpp"
 #include "model/plan/layout.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "optimizer/commands/report/report_details.hpp"
 
-#include "io/report/named_points.hpp"
+#include "io/report/front/named_points.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/run_study.hpp"

@@ -1,4 +1,4 @@
-#include "io/report/named_points.hpp"
+#include "io/report/front/named_points.hpp"
 
 #include "tests/io/sample_results.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/scenario/written_out.hpp"
+#include "io/scenario/files/written_out.hpp"
 
 #include "io/toml/quantity.hpp"
 

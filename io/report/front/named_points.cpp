@@ -1,4 +1,4 @@
-#include "io/report/named_points.hpp"
+#include "io/report/front/named_points.hpp"
 
 #include <algorithm>
 #include <cmath>

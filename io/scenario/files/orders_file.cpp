@@ -1,4 +1,4 @@
-#include "io/scenario/orders_file.hpp"
+#include "io/scenario/files/orders_file.hpp"
 
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"

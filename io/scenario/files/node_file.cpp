@@ -1,4 +1,4 @@
-#include "io/scenario/node_file.hpp"
+#include "io/scenario/files/node_file.hpp"
 
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"

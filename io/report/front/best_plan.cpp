@@ -1,4 +1,4 @@
-#include "io/report/best_plan.hpp"
+#include "io/report/front/best_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "io/scenario/captured_network.hpp"
+#include "io/scenario/files/captured_network.hpp"
 
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"

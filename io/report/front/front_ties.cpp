@@ -1,4 +1,4 @@
-#include "io/report/front_ties.hpp"
+#include "io/report/front/front_ties.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 
 #include "model/plan/plan.hpp"
 #include "model/schedule/schedule.hpp"
