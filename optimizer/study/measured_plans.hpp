@@ -41,7 +41,7 @@ struct MeasuredAndPredicted {
         0.0;  // range of the coefficient of variation of as many steps that the scenario's variability predicts
     double variation_high = 0.0;
     bool left_out = false;  // of the posterior, because it contradicts the other measurements
-    bool apart = false;     // it contradicts them, but was measured again: believed of its own plan alone
+    bool apart = false;     // it contradicts them, but a second row confirms it: used for its own plan only
 };
 
 /// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.
