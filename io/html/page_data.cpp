@@ -237,7 +237,7 @@ Json curve_json(const std::vector<RunCurvePoint>& curve)
 }
 
 /// What a run changes of the plan's figures, named as the file of `sensitivity --json` names them.
-Json run_json(const RunStudy& study)
+Json run_json(const RunEffects& study)
 {
     const auto named_figures = [](const RunFigures& run) {
         return std::array<std::pair<const char*, double>, 4>{{{"training_p99", run.training_p99.value},
@@ -329,7 +329,7 @@ Json study_json(const ReportedStudy& study)
             json["front"].back()["ties_with"].push_back(std::to_string(other));
         }
     }
-    for (const RunStudy& run : study.runs) {
+    for (const RunEffects& run : study.runs) {
         json["front"][run.position]["run"] = run_json(run);
     }
     return json;

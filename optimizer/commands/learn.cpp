@@ -1,7 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 
 #include "io/base/aligned.hpp"
 #include "io/base/csv.hpp"

@@ -30,7 +30,7 @@ struct RunEffect {
     RunFigures run;
 };
 
-struct RunStudy {
+struct RunEffects {
     std::size_t position = 0;  // in the front
     std::uint64_t draws = 0;   // steps
     RunFigures plan;

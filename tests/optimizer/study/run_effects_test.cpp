@@ -1,4 +1,4 @@
-#include "optimizer/study/run_study.hpp"
+#include "optimizer/study/run_effects.hpp"
 
 #include "model/run/reliability.hpp"
 #include "optimizer/study/evaluator.hpp"
@@ -20,7 +20,7 @@ struct Studied {
     explicit Studied(Scenario of) : scenario(std::move(of)), model(scenario)
     {
         const ParallelPlan plan = model.designs.plan(model.designs.space().point(0));
-        study = run_study(model.problem, plan, draws, model.sampler({Purpose::confirm}));
+        study = run_effects(model.problem, plan, draws, model.sampler({Purpose::confirm}));
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         prediction = predictor.summarise(plan, predictor.sample(plan, {0, draws.fleets, draws.steps}, sampler), draws.steps,
@@ -28,11 +28,11 @@ struct Studied {
     }
     Scenario scenario;
     StudyModel model;
-    RunStudy study;
+    RunEffects study;
     Prediction prediction;
 };
 
-const RunFigures& effect(const RunStudy& study, const std::string& name)
+const RunFigures& effect(const RunEffects& study, const std::string& name)
 {
     const auto found =
         std::find_if(study.effects.begin(), study.effects.end(), [&](const RunEffect& e) { return e.name == name; });
@@ -62,7 +62,7 @@ Scenario failing(int spares)
     return scenario;
 }
 
-TEST(RunStudy, BeginsAtThePlanItself)
+TEST(RunEffects, BeginsAtThePlanItself)
 {
     const Studied studied(scenario());
     EXPECT_EQ(studied.study.plan.training_p99.value, studied.prediction.training.p99.value);
@@ -75,10 +75,10 @@ TEST(RunStudy, BeginsAtThePlanItself)
     EXPECT_FALSE(studied.study.spares_note.empty());
 }
 
-TEST(RunStudy, ChangesTimesTheRightWay)
+TEST(RunEffects, ChangesTimesTheRightWay)
 {
     const Studied studied(failing(1));
-    const RunStudy& study = studied.study;
+    const RunEffects& study = studied.study;
     const double p99 = study.plan.training_p99.value;
     EXPECT_LT(effect(study, "no failures").training_p99.value, effect(study, "half as many failures").training_p99.value);
     EXPECT_LT(effect(study, "half as many failures").training_p99.value, p99);
@@ -91,15 +91,15 @@ TEST(RunStudy, ChangesTimesTheRightWay)
 }
 
 /// Where hardly anything fails; else which failure hits which checkpoint may outweigh it.
-TEST(RunStudy, WithoutJitterTheTailIsShorter)
+TEST(RunEffects, WithoutJitterTheTailIsShorter)
 {
-    const RunStudy study = Studied(scenario()).study;
+    const RunEffects study = Studied(scenario()).study;
     EXPECT_LT(effect(study, "every step takes its mean time").training_p99.value, study.plan.training_p99.value);
 }
 
-TEST(RunStudy, CurvesOfSparesFallAndEnd)
+TEST(RunEffects, CurvesOfSparesFallAndEnd)
 {
-    const RunStudy study = Studied(failing(1)).study;
+    const RunEffects study = Studied(failing(1)).study;
     EXPECT_EQ(study.spare_nodes, 1);
     ASSERT_GE(study.spares.size(), 3U);
     EXPECT_EQ(study.spares.front().at, 0.0);
@@ -109,13 +109,13 @@ TEST(RunStudy, CurvesOfSparesFallAndEnd)
     }
 }
 
-TEST(RunStudy, CurvesOfIntervalsHaveAMinimumInside)
+TEST(RunEffects, CurvesOfIntervalsHaveAMinimumInside)
 {
     Scenario longer = failing(enough_spares);  // so that several of a hundred runs have more than one failure
     for (Phase& phase : longer.phases) {
         phase.tokens *= 4.0;
     }
-    const RunStudy study = Studied(longer).study;
+    const RunEffects study = Studied(longer).study;
     ASSERT_GE(study.interval.size(), 8U);
     const auto least = std::min_element(study.interval.begin(), study.interval.end(), [](const auto& a, const auto& b) {
         return a.run.training_p99.value < b.run.training_p99.value;

@@ -1,4 +1,4 @@
-#include "optimizer/study/run_study.hpp"
+#include "optimizer/study/run_effects.hpp"
 
 #include <algorithm>
 #include <array>
@@ -203,11 +203,11 @@ std::vector<RunEffect> effects(StudiedRun& run)
 
 }  // namespace
 
-RunStudy run_study(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler)
+RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler)
 {
     StudiedRun run(problem, plan, rung, sampler);
     const RunOutlook& outlook = run.prediction().run;
-    RunStudy study;
+    RunEffects study;
     study.draws = run.prediction().draws;
     study.plan = figures(run.prediction());
     study.between_failures_s = outlook.mean_time_between_failures_s;

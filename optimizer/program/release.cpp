@@ -1,4 +1,4 @@
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 
 #include "optimizer/version.hpp"
 
