@@ -1,6 +1,7 @@
 #pragma once
 
-/// Quantiles, tail probabilities and limits from standard distributions. Their one source includes Boost.Math, which takes seconds to compile.
+/// Quantiles, tail probabilities and limits from standard distributions. Their one source includes Boost.Math, which takes
+/// seconds to compile.
 
 namespace prismopt {
 
@@ -28,8 +29,8 @@ struct StatisticLimits {
 /// Returns the 95 % limits of the variance of a normal distribution, given the estimate of so many degrees of freedom.
 StatisticLimits variance_limits(double variance, double freedom);
 
-/// Returns the limits of a probability after `hits` in `count` trials, each of which misses it with probability `tail` (Clopper and
-/// Pearson, Biometrika 26 (1934) 404-413).
+/// Returns the limits of a probability after `hits` in `count` trials, each of which misses it with probability `tail` (Clopper
+/// and Pearson, Biometrika 26 (1934) 404-413).
 StatisticLimits share_limits(double count, double hits, double tail);
 
 }  // namespace prismopt

@@ -15,10 +15,10 @@ namespace {
 /// B_crit(L) = B* / L^(1/alpha), L in nats per token: Kaplan et al., arXiv 2001.08361, section 5.1.
 double of_loss(double loss) { return 2e8 / std::pow(loss, 4.762); }
 
-/// The largest batch that needs at most 20 % more steps than linear scaling, 22.91 D^0.47 sequences of 512 tokens: Zhang et al., arXiv
-/// 2410.21676. Two assumptions: D is in millions of tokens, for which this agrees with their formula in parameters at 20 tokens each
-/// (93.2 N^0.47 with N in millions); and linear scaling is that of small batches, so S = S_min (1 + B_crit/B) is 1.2 times S_min B_crit/B at
-/// B = B_crit/5.
+/// The largest batch that needs at most 20 % more steps than linear scaling, 22.91 D^0.47 sequences of 512 tokens: Zhang et al.,
+/// arXiv 2410.21676. Two assumptions: D is in millions of tokens, for which this agrees with their formula in parameters at 20
+/// tokens each (93.2 N^0.47 with N in millions); and linear scaling is that of small batches, so S = S_min (1 + B_crit/B) is 1.2
+/// times S_min B_crit/B at B = B_crit/5.
 double of_tokens(double tokens)
 {
     constexpr double sequence = 512.0;

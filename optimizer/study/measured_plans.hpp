@@ -59,9 +59,9 @@ struct Measurements {
     static constexpr std::size_t no_step = ~std::size_t{0};
 };
 
-/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `repeat`: relative deviation of repeated
-/// runs. Throws InputError where a measured plan is infeasible for a reason other than memory, or has a step time or a peak that can only
-/// be a mistake.
+/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `repeat`: relative deviation of
+/// repeated runs. Throws InputError where a measured plan is infeasible for a reason other than memory, or has a step time or a
+/// peak that can only be a mistake.
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
                   VariantGradients& gradients, std::vector<std::string>& jobs, double repeat);
 

@@ -26,9 +26,9 @@ struct ChangePlace {
     double likelihood = 0.0;  // logarithm of its ratio to no change
 };
 
-/// Compares innovations with the response of the filter to a shift at each place from `first` on, by the ratio of likelihoods (Willsky and
-/// Jones, IEEE Trans. Autom. Control 21 (1976) 108-112). `level`: the filter, for its movements. `scale`: standard deviation of the innovations
-/// over the predicted one.
+/// Compares innovations with the response of the filter to a shift at each place from `first` on, by the ratio of likelihoods
+/// (Willsky and Jones, IEEE Trans. Autom. Control 21 (1976) 108-112). `level`: the filter, for its movements. `scale`: standard
+/// deviation of the innovations over the predicted one.
 ChangePlace likeliest_shift(const std::vector<FilteredInnovation>& innovations, const SlowLevel& level, std::int64_t first,
                             double scale);
 

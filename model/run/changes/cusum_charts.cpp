@@ -10,8 +10,9 @@ namespace {
 
 /// Each is best for shifts of twice as many standard deviations.
 constexpr std::array<double, 3> allowances{0.2, 0.5, 1.0};
-/// Mean run length of a chart over that of all. With six, the rates of all charts would add up to the rate asked for; charts of a direction
-/// alarm together. Measured: with five, about as many false alarms as asked for, returns from them included (results/watch.md).
+/// Mean run length of a chart over that of all. With six, the rates of all charts would add up to the rate asked for; charts of a
+/// direction alarm together. Measured: with five, about as many false alarms as asked for, returns from them included
+/// (results/watch.md).
 constexpr double charts_apart = 5.0;
 constexpr double least_run_length = 10.0;
 

@@ -6,8 +6,8 @@
 
 namespace prismopt {
 
-/// Limit of a one-sided chart with this allowance (k) for a mean run length to a false alarm, in scores; by Siegmund's approximation
-/// (Sequential Analysis, Springer 1985).
+/// Limit of a one-sided chart with this allowance (k) for a mean run length to a false alarm, in scores; by Siegmund's
+/// approximation (Sequential Analysis, Springer 1985).
 double cusum_limit(double allowance, double run_length);
 
 /// Six charts: three allowances, two directions.

@@ -7,8 +7,9 @@
 
 namespace prismopt {
 
-/// In a series of independent and alike values the scores are independent and normal, whatever the distribution of the values (McDonald, Nav.
-/// Res. Logist. 37 (1990) 627-646). Values are standardised, with mean about 0 and deviation about 1; values closer than 1/256 count as equal.
+/// In a series of independent and alike values the scores are independent and normal, whatever the distribution of the values
+/// (McDonald, Nav. Res. Logist. 37 (1990) 627-646). Values are standardised, with mean about 0 and deviation about 1; values
+/// closer than 1/256 count as equal.
 class SequentialRanks {
 public:
     SequentialRanks();

@@ -16,8 +16,8 @@ constexpr double swing_memory_s = 10.0 * day_s;
 
 SlowLevel::SlowLevel(const SlowChanges& slow, double interval_s, double level)
 {
-    // u'' = -w^2 u - 2 g u' + noise has the stationary variance A of a cycle of amplitude a with any phase, a^2 / 2, at the noise density
-    // 4 g w^2 A. The second member is u' / w.
+    // u'' = -w^2 u - 2 g u' + noise has the stationary variance A of a cycle of amplitude a with any phase, a^2 / 2, at the noise
+    // density 4 g w^2 A. The second member is u' / w.
     const double amplitude = slow.swing / 2.0;
     const double stationary = amplitude * amplitude / 2.0;
     const double decay = 1.0 / swing_memory_s;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Level of the step times of a job, followed by a Kalman filter: constant, daily swing, drift, and the shift since the last change.
-/// docs/methods/watch.md.
+/// Level of the step times of a job, followed by a Kalman filter: constant, daily swing, drift, and the shift since the last
+/// change. docs/methods/watch.md.
 
 #include "model/run/reliability.hpp"
 

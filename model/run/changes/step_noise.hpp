@@ -18,8 +18,8 @@ struct Autoregression {
     double gain() const;
     /// Standard deviation of the noise of slow means, times the square root of their number: innovations over gain().
     double long_run_deviation() const { return innovation_deviation / gain(); }
-    /// Upper 95 % limit of the long-run variance, relative to its estimate, whose relative standard error is sqrt(4 order / n) (Berk, Ann.
-    /// Stat. 2 (1974) 489-502, at frequency 0).
+    /// Upper 95 % limit of the long-run variance, relative to its estimate, whose relative standard error is sqrt(4 order / n)
+    /// (Berk, Ann. Stat. 2 (1974) 489-502, at frequency 0).
     double variance_allowance() const;
 };
 
@@ -30,8 +30,8 @@ public:
 
     void add(double deviation);
     std::int64_t observations() const { return count_; }
-    /// Yule-Walker fit (Durbin-Levinson recursion) of the order, 1 or more, with the least AIC (Akaike, IEEE Trans. Autom. Control 19
-    /// (1974) 716-723).
+    /// Yule-Walker fit (Durbin-Levinson recursion) of the order, 1 or more, with the least AIC (Akaike, IEEE Trans. Autom.
+    /// Control 19 (1974) 716-723).
     Autoregression fit() const;
 
 private:
