@@ -1,8 +1,6 @@
 #include "model/level_check.hpp"
 
-#include "model/base/normal.hpp"
-
-#include <boost/math/distributions/normal.hpp>
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +14,7 @@ double below(double x, const std::vector<double>& logs, double centre, double de
 {
     double sum = 0.0;
     for (const double log_s : logs) {
-        sum += boost::math::cdf(boost::math::normal(), (x - log_s - centre) / deviation);
+        sum += normal_probability((x - log_s - centre) / deviation);
     }
     return sum / static_cast<double>(logs.size());
 }

@@ -33,7 +33,7 @@ Estimate tail_ratio(const TimeDistribution& d)
 }
 
 // A median may lie below the mean, so the noise-free step does not bound it.
-constexpr std::array<Objective, 20> rows{{
+constexpr auto rows = std::to_array<Objective>({
     {"training_time_p99", "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
      [](const NoiseFree& b) { return b.training_p99_s; }, 0.99},
     {"training_time_p95", "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
@@ -72,7 +72,7 @@ constexpr std::array<Objective, 20> rows{{
     {"training_time_tail", "1", "p99 over median of the training time",
      [](const Prediction& p) { return tail_ratio(p.training); }, nullptr},
     {"step_time_tail", "1", "p99 over median of the step time", [](const Prediction& p) { return tail_ratio(p.step); }, nullptr},
-}};
+});
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "model/predictor.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
@@ -8,9 +9,6 @@
 #include "model/run_outlook.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "model/step/graph/slowest_group.hpp"
-
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -79,9 +77,8 @@ LeastStep at_least(double mean_s, const LeastStep& other)
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
-    const boost::math::normal z;
     const auto limit = [&](double value, double level) {
-        const double error = deviation * boost::math::quantile(boost::math::complement(z, 0.5 * (1.0 - level)));
+        const double error = deviation * normal_quantile(0.5 * (1.0 - level), true);
         return std::hypot(value - e.value, error);
     };
     return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),

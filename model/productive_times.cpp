@@ -1,9 +1,8 @@
 #include "model/productive_times.hpp"
 
 #include "model/base/deconvolution.hpp"
+#include "model/base/statistics.hpp"
 #include "model/run/drift.hpp"
-
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -64,8 +63,6 @@ double pearson_score(double skewness, double z)
     constexpr double normal = 1e-6;  // below, the form's digits cancel, and the distribution is normal to as many
     return std::abs(skewness) < normal ? z : 2.0 / skewness * (cube(1.0 + skewness * z / 6.0 - square(skewness / 6.0)) - 1.0);
 }
-
-double normal_score(double probability) { return boost::math::quantile(boost::math::normal(), probability); }
 
 /// About mean 0, with standard deviation 1 where they differ.
 void standardise(std::vector<double>& scores)
@@ -172,7 +169,7 @@ std::vector<double> start_of(const ProductiveTimes& times, double shrink)
     std::vector<double> start;
     const auto fleets = static_cast<double>(times.measured.size());
     for (std::size_t rank = 0; rank < times.measured.size(); ++rank) {
-        const double z = normal_score((static_cast<double>(rank) + 0.5) / fleets);
+        const double z = normal_quantile((static_cast<double>(rank) + 0.5) / fleets);
         start.push_back(shrink * std::lerp(times.measured[rank], pearson_score(times.skewness, z), times.shape_weight));
     }
     return start;
@@ -189,7 +186,7 @@ double ProductiveTimes::deviation_at(double probability) const
     // The true shape lies between the two, or as far on the other side: a uniform distribution of twice their distance.
     const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
     // Of Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
-    const double of_skewness = shape_weight * skewness_deviation * (square(normal_score(probability)) - 1.0) / 6.0;
+    const double of_skewness = shape_weight * skewness_deviation * (square(normal_quantile(probability)) - 1.0) / 6.0;
     return deviation * std::sqrt(square(scores[rank] * spread_deviation) + square(shape) + square(of_skewness));
 }
 

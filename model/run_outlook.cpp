@@ -1,6 +1,6 @@
 #include "model/run_outlook.hpp"
 
-#include <boost/math/distributions/binomial.hpp>
+#include "model/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +16,10 @@ Estimate share_beyond(const std::vector<double>& runs, double deadline, const Co
 {
     const auto late = static_cast<double>(std::count_if(runs.begin(), runs.end(), [=](double t) { return t > deadline; }));
     const auto count = static_cast<double>(runs.size());
-    using Distribution = boost::math::binomial;
-    const auto low = [&](double level) { return Distribution::find_lower_bound_on_p(count, late, 0.5 * (1.0 - level)); };
-    const auto high = [&](double level) { return Distribution::find_upper_bound_on_p(count, late, 0.5 * (1.0 - level)); };
-    return {late / count, low(confidence.reported), high(confidence.reported), low(confidence.safe), high(confidence.safe)};
+    const auto limits = [&](double level) { return share_limits(count, late, 0.5 * (1.0 - level)); };
+    const StatisticLimits reported = limits(confidence.reported);
+    const StatisticLimits safe = limits(confidence.safe);
+    return {late / count, reported.low, reported.high, safe.low, safe.high};
 }
 
 /// Shares out the time that is not productive by what was lost in GPU-seconds, so that parts on fewer GPUs count less.

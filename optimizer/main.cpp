@@ -9,7 +9,7 @@
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/parallel/thread_waiting.hpp"
 #include "optimizer/program/log.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 
 #include <fmt/format.h>
 

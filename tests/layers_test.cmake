@@ -47,7 +47,7 @@ expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.
 expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")
 expect(inside_optimizer_upwards optimizer/study/evaluator.hpp "#include \"optimizer/commands/output.hpp\""
   "optimizer/study/evaluator.hpp includes optimizer/commands/output.hpp: the sub-folder of optimizer comes later")
-expect(inside_optimizer_generated optimizer/program/program.cpp "#include \"optimizer/version.hpp\"" "")
+expect(inside_optimizer_generated optimizer/program/release.cpp "#include \"optimizer/version.hpp\"" "")
 expect(relative model/plan/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
 expect(same_folder model/plan/plan.hpp "#include \"units.hpp\"" "write the path from the root")
 expect(second_mpi optimizer/main.cpp "#include <mpi.h>"

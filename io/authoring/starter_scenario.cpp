@@ -34,7 +34,7 @@ struct UsualCluster {
     int axes = 0;  // of a torus
     int ring = 0;  // its axes of so many or more are closed
 };
-constexpr std::array<UsualCluster, 23> usual_clusters{{
+constexpr auto usual_clusters = std::to_array<UsualCluster>({
     {"v100", 8, "nvlink2", "ib-100g"},      // NVIDIA DGX-1 and DGX-2
     {"a100", 8, "nvlink3", "ib-hdr"},       // NVIDIA DGX A100
     {"h100", 8, "nvlink4", "ib-ndr"},       // NVIDIA DGX H100
@@ -61,7 +61,7 @@ constexpr std::array<UsualCluster, 23> usual_clusters{{
     // aws-neuron/aws-neuron-sdk, about-neuron/arch: instances of 4 x 4
     {"trainium1", 16, "neuronlink-v2", "efa-800g-16", Topology::torus, 2, 4},
     {"trainium2", 16, "neuronlink-v3", "efa-3200g-16", Topology::torus, 2, 4},
-}};
+});
 
 std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 

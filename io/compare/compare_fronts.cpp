@@ -1,7 +1,7 @@
 #include "io/compare/compare_fronts.hpp"
 
 #include "io/base/aligned.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #include "io/export/launch.hpp"
 
 #include "io/results/results.hpp"
+#include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/layout_text.hpp"
-#include "io/scenario/orders_file.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/plan_axes.hpp"
 

@@ -1,6 +1,6 @@
 #include "io/export/launch.hpp"
 #include "io/export/target_names.hpp"
-#include "io/scenario/orders_file.hpp"
+#include "io/scenario/files/orders_file.hpp"
 #include "model/plan/layout.hpp"
 
 #include <fmt/format.h>
@@ -102,6 +102,16 @@ void set_data_parallelism(const ParallelPlan& plan, Settings& s)
     }
 }
 
+/// The pipeline schedule, by its name in PyTorch or as a table in the file `csv`.
+void set_schedule(const ParallelPlan& plan, const std::string& csv, Settings& s)
+{
+    const std::string own = own_schedule(plan);
+    s.set("parallelism.pipeline_parallel_schedule", quoted(own.empty() ? "PipelineScheduleMulti" : own));
+    if (own.empty()) {
+        s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
+    }
+}
+
 void set_pipeline(const Launch& launch, const std::string& csv, Settings& s)
 {
     const ParallelPlan& plan = launch.plan;
@@ -109,11 +119,7 @@ void set_pipeline(const Launch& launch, const std::string& csv, Settings& s)
     if (plan.pp == 1) {
         return;
     }
-    const std::string own = own_schedule(plan);
-    s.set("parallelism.pipeline_parallel_schedule", quoted(own.empty() ? "PipelineScheduleMulti" : own));
-    if (own.empty()) {
-        s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
-    }
+    set_schedule(plan, csv, s);
     s.set("parallelism.pipeline_parallel_microbatch_size", plan.microbatch);
     set_layers(launch.chunks, "parallelism.module_fqns_per_model_part", "output", s);
 }
@@ -221,11 +227,7 @@ void set_recipe_pipeline(const Launch& launch, const std::string& csv, Settings&
     if (!pipelined(plan)) {
         return;
     }
-    const std::string own = own_schedule(plan);
-    s.set("parallelism.pipeline_parallel_schedule", quoted(own.empty() ? "PipelineScheduleMulti" : own));
-    if (own.empty()) {
-        s.set("parallelism.pipeline_parallel_schedule_csv", quoted(csv));
-    }
+    set_schedule(plan, csv, s);
     s.set("parallelism.num_pp_microbatches", plan.microbatches(launch.phase.global_batch));
     set_layers(launch.chunks, "parallelism.pipeline_parallel_module_fqns_per_model_part", "lm_head", s);
 }

@@ -1,11 +1,11 @@
 #include "io/html/page_data.hpp"
 
 #include "io/html/packed.hpp"
-#include "io/report/best_plan.hpp"
 #include "io/report/deadline_risk.hpp"
-#include "io/report/front_ties.hpp"
-#include "io/report/named_points.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/best_plan.hpp"
+#include "io/report/front/front_ties.hpp"
+#include "io/report/front/named_points.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
@@ -237,7 +237,7 @@ Json curve_json(const std::vector<RunCurvePoint>& curve)
 }
 
 /// What a run changes of the plan's figures, named as the file of `sensitivity --json` names them.
-Json run_json(const RunStudy& study)
+Json run_json(const RunEffects& study)
 {
     const auto named_figures = [](const RunFigures& run) {
         return std::array<std::pair<const char*, double>, 4>{{{"training_p99", run.training_p99.value},
@@ -329,7 +329,7 @@ Json study_json(const ReportedStudy& study)
             json["front"].back()["ties_with"].push_back(std::to_string(other));
         }
     }
-    for (const RunStudy& run : study.runs) {
+    for (const RunEffects& run : study.runs) {
         json["front"][run.position]["run"] = run_json(run);
     }
     return json;

@@ -3,7 +3,7 @@
 /// Results as one self-contained HTML page: style, program, charting library and data are inside.
 
 #include "io/compare/compare.hpp"
-#include "io/html/run_study.hpp"
+#include "io/html/run_effects.hpp"
 #include "io/results/results.hpp"
 #include "model/step/graph/timeline.hpp"
 
@@ -29,7 +29,7 @@ struct ReportedStudy {
     /// Output of `sensitivity --json` for a point of the front, and that point; empty: none.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;
-    std::vector<RunStudy> runs = {};  // of some points of the front
+    std::vector<RunEffects> runs = {};  // of some points of the front
 };
 
 /// Accuracy of the model on measured runs: relative errors, NaN where there is nothing to compare.

@@ -10,7 +10,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* file_name = "discrepancy.toml";
 constexpr Range deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.1"};
 constexpr Range length_range{"a length in octaves", 1e-6, 1e6, "4"};
 constexpr Range groups_range{"a number of groups", 0, 1'000'000, "117"};
@@ -38,13 +37,8 @@ Discrepancy read_discrepancy(Table table)
 
 Discrepancy catalog_discrepancy()
 {
-    for (const EmbeddedFile& file : catalog_files()) {
-        if (file.name == file_name) {
-            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
-            return read_discrepancy(Table(parsed.root, parsed));
-        }
-    }
-    throw InputError("model/catalog/discrepancy.toml is missing from the program; run jobs/fit_constants and rebuild");
+    const TomlFile& file = catalog_file("discrepancy.toml");
+    return read_discrepancy(Table(file.root, file));
 }
 
 std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date)

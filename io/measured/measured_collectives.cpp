@@ -27,14 +27,14 @@ struct System {
     const char* between;
     int node;
 };
-constexpr std::array<System, 8> systems{{{"A100", "EFA 400", "nvlink3", "roce-50g", 8},
-                                         {"A100", "", "nvlink3", "ib-hdr", 8},
-                                         {"H100", "EFA 3200", "nvlink4", "roce-400g", 8},
-                                         {"H100", "", "nvlink4", "ib-ndr", 8},
-                                         {"H200", "", "nvlink4", "ib-ndr", 8},
-                                         {"GB200", "", "nvlink5", "ib-ndr", 72},
-                                         {"B200 HGX", "", "nvlink5", "ib-ndr", 8},
-                                         {"MI300X", "", "xgmi4", "roce-400g", 8}}};
+constexpr auto systems = std::to_array<System>({{"A100", "EFA 400", "nvlink3", "roce-50g", 8},
+                                                {"A100", "", "nvlink3", "ib-hdr", 8},
+                                                {"H100", "EFA 3200", "nvlink4", "roce-400g", 8},
+                                                {"H100", "", "nvlink4", "ib-ndr", 8},
+                                                {"H200", "", "nvlink4", "ib-ndr", 8},
+                                                {"GB200", "", "nvlink5", "ib-ndr", 72},
+                                                {"B200 HGX", "", "nvlink5", "ib-ndr", 8},
+                                                {"MI300X", "", "xgmi4", "roce-400g", 8}});
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 

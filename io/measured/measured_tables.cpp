@@ -7,7 +7,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* file_name = "measured_tables.toml";
 constexpr Range node_range{"GPUs that the first link joins", 1, 1e6, "8"};
 
 template <class Enum>
@@ -145,14 +144,10 @@ MeasuredTable read_table(const std::string& name, Table table)
 std::vector<MeasuredTable> measured_tables()
 {
     std::vector<MeasuredTable> tables;
-    for (const EmbeddedFile& file : catalog_files()) {
-        if (file.name == file_name) {
-            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
-            Table all(parsed.root, parsed);
-            for (const std::string& name : all.keys()) {
-                tables.push_back(read_table(name, all.section(name, "a table")));
-            }
-        }
+    const TomlFile& file = catalog_file("measured_tables.toml");
+    Table all(file.root, file);
+    for (const std::string& name : all.keys()) {
+        tables.push_back(read_table(name, all.section(name, "a table")));
     }
     return tables;
 }

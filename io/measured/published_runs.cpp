@@ -9,7 +9,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* file_name = "published_runs.toml";
 constexpr Range positive_count{"a count", 1.0, 1e6, "8"};
 
 /// Variability of a well-kept cluster, which a measured run already contains.
@@ -76,14 +75,10 @@ PublishedRun read_run(const std::string& name, Table run)
 std::vector<PublishedRun> published_runs()
 {
     std::vector<PublishedRun> runs;
-    for (const EmbeddedFile& file : catalog_files()) {
-        if (file.name == file_name) {
-            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
-            Table all(parsed.root, parsed);
-            for (const std::string& name : all.keys()) {
-                runs.push_back(read_run(name, all.section(name, "a run")));
-            }
-        }
+    const TomlFile& file = catalog_file("published_runs.toml");
+    Table all(file.root, file);
+    for (const std::string& name : all.keys()) {
+        runs.push_back(read_run(name, all.section(name, "a run")));
     }
     return runs;
 }

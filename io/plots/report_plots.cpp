@@ -1,5 +1,5 @@
 #include "io/plots/xy_plots.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/toml/reading_units.hpp"

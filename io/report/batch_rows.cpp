@@ -4,7 +4,7 @@
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/reading_units.hpp"
-#include "model/base/normal.hpp"
+#include "model/base/statistics.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,8 @@
 #include "io/report/deadline_risk.hpp"
 
+#include "model/base/statistics.hpp"
+
 #include <fmt/format.h>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,12 +42,11 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     }
     const auto risk = [&](double factor) { return probability_beyond(deadline.si / factor, training.quantiles); };
     const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
-    const boost::math::normal standard;
-    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / quantile(standard, 0.975);
+    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
     constexpr int points = 200;  // of equal probability
     double sum = 0.0;
     for (int i = 0; i < points; ++i) {
-        sum += risk(std::exp(middle + deviation * quantile(standard, (i + 0.5) / points)));
+        sum += risk(std::exp(middle + deviation * normal_quantile((i + 0.5) / points)));
     }
     return DeadlineRisk{risk(model_low), risk(model_high), sum / points};
 }

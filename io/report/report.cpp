@@ -1,11 +1,11 @@
 #include "io/report/report.hpp"
 
-#include "io/report/best_plan.hpp"
+#include "io/report/front/best_plan.hpp"
 
 #include "io/base/aligned.hpp"
 #include "io/report/deadline_risk.hpp"
-#include "io/report/front_ties.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/front_ties.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"

@@ -1,9 +1,9 @@
 #include "io/report/report_json.hpp"
 
 #include "io/report/deadline_risk.hpp"
-#include "io/report/front_ties.hpp"
-#include "io/report/named_points.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/front_ties.hpp"
+#include "io/report/front/named_points.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"

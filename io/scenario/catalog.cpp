@@ -23,28 +23,15 @@ constexpr const char* hosts = "hosts.toml";
 constexpr const char* batches = "batch_runs.toml";
 constexpr const char* numerics = "numerics.toml";
 
-/// By file name; parsed once.
-const TomlFile& parsed(const std::string& name)
-{
-    static const std::map<std::string, TomlFile> files = [] {
-        std::map<std::string, TomlFile> result;
-        for (const EmbeddedFile& file : catalog_files()) {
-            result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
-        }
-        return result;
-    }();
-    return files.at(name);
-}
-
 std::vector<std::string> names(const std::string& file_name)
 {
-    const TomlFile& file = parsed(file_name);
+    const TomlFile& file = catalog_file(file_name);
     return Table(file.root, file).keys();
 }
 
 Table entry(const std::string& file_name, const std::string& name)
 {
-    const TomlFile& file = parsed(file_name);
+    const TomlFile& file = catalog_file(file_name);
     Table all(file.root, file);
     const auto found = all.find(name);
     if (!found) {
@@ -75,6 +62,22 @@ Kind named(const std::string& file_name, const std::string& name, const Fields<K
 }
 
 }  // namespace
+
+const TomlFile& catalog_file(const std::string& name)
+{
+    static const std::map<std::string, TomlFile> files = [] {
+        std::map<std::string, TomlFile> result;
+        for (const EmbeddedFile& file : catalog_files()) {
+            result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
+        }
+        return result;
+    }();
+    const auto found = files.find(name);
+    if (found == files.end()) {
+        throw InputError(fmt::format("model/catalog/{} is missing from the program; run jobs/fit_constants and rebuild", name));
+    }
+    return found->second;
+}
 
 std::vector<std::string> catalog_accelerators() { return names(accelerators); }
 std::vector<std::string> catalog_links() { return names(links); }
@@ -153,7 +156,7 @@ constexpr Range deviation_range{"RMS deviation", 0, 1e6, "0.002"};
 template <class Matches>
 FormatDeviation measured_deviation(const char* list, const std::string& format, const char* backward, const Matches& matches)
 {
-    const TomlFile& file = parsed(numerics);
+    const TomlFile& file = catalog_file(numerics);
     for (const Value& value : Table(file.root, file).at(list, "").list("")) {
         Table row = value.table("");
         if (row.at("format", "").text("") == format && matches(row)) {

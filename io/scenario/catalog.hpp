@@ -11,8 +11,13 @@
 
 namespace prismopt {
 
+struct TomlFile;
+
 /// The TOML files of model/catalog.
 std::vector<EmbeddedFile> catalog_files();
+
+/// One of these files, parsed once; throws InputError if the program lacks it.
+const TomlFile& catalog_file(const std::string& name);
 
 /// List price per GPU with its share of the node, with its source.
 struct ListPrice {

@@ -11,30 +11,31 @@ namespace prismopt {
 
 namespace {
 
-/// In which a hardware parameter's values are written, and how many SI units that is; a count has none.
-struct ParameterWriting {
-    const char* unit;
-    double size;
+/// Units of a hardware parameter: as its values are written, with how many SI units one is, and the SI unit. Counts have none.
+struct ParameterUnits {
+    const char* written = "";
+    double size = 1.0;
+    const char* si = "1";
 };
 
-ParameterWriting writing(HardwareTarget target)
+ParameterUnits units_of(HardwareTarget target)
 {
     switch (target) {
         case HardwareTarget::bandwidth:
         case HardwareTarget::aggregate:
-        case HardwareTarget::memory_bandwidth: return {"GB/s", 1e9};
-        case HardwareTarget::latency: return {"us", 1e-6};
+        case HardwareTarget::memory_bandwidth: return {"GB/s", 1e9, "B/s"};
+        case HardwareTarget::latency: return {"us", 1e-6, "s"};
+        case HardwareTarget::memory: return {"GB", 1e9, "B"};
+        case HardwareTarget::compute: return {"TFLOP/s", 1e12, "FLOP/s"};
+        case HardwareTarget::power: return {"W", 1.0, "W"};
         case HardwareTarget::oversubscription:
         case HardwareTarget::group:
         case HardwareTarget::workload:
         case HardwareTarget::global_batch:
         case HardwareTarget::precision:
         case HardwareTarget::attention_kernel: break;
-        case HardwareTarget::memory: return {"GB", 1e9};
-        case HardwareTarget::compute: return {"TFLOP/s", 1e12};
-        case HardwareTarget::power: return {"W", 1.0};
     }
-    return {"", 1.0};
+    return {};
 }
 
 std::string parameter_text(const HardwareParameter& parameter, double value)
@@ -45,8 +46,8 @@ std::string parameter_text(const HardwareParameter& parameter, double value)
     if (parameter.target == HardwareTarget::global_batch) {
         return fmt::format("{}={:.0f}", parameter.name, value);
     }
-    const ParameterWriting in = writing(parameter.target);
-    return fmt::format("{}={:.6g}{}", parameter.name, value / in.size, in.unit);
+    const ParameterUnits units = units_of(parameter.target);
+    return fmt::format("{}={:.6g}{}", parameter.name, value / units.size, units.written);
 }
 
 /// Whether only the levels are possible: others are no choices, or have no known price.
@@ -68,7 +69,7 @@ std::optional<double> hardware_value(const HardwareParameter& parameter, const s
     if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
         return std::nullopt;
     }
-    value *= writing(parameter.target).size;
+    value *= units_of(parameter.target).size;
     return parameter_text(parameter, value) == text ? std::optional(value) : std::nullopt;
 }
 
@@ -194,24 +195,6 @@ std::optional<std::vector<double>> hardware_values(std::span<const HardwareParam
     return words >> std::ws && !words.eof() ? std::nullopt : std::optional(values);
 }
 
-std::string_view parameter_units(HardwareTarget target)
-{
-    switch (target) {
-        case HardwareTarget::bandwidth:
-        case HardwareTarget::aggregate:
-        case HardwareTarget::memory_bandwidth: return "B/s";
-        case HardwareTarget::latency: return "s";
-        case HardwareTarget::oversubscription:
-        case HardwareTarget::group:
-        case HardwareTarget::workload:
-        case HardwareTarget::global_batch:
-        case HardwareTarget::precision:
-        case HardwareTarget::attention_kernel: return "1";
-        case HardwareTarget::memory: return "B";
-        case HardwareTarget::compute: return "FLOP/s";
-        case HardwareTarget::power: return "W";
-    }
-    return {};
-}
+std::string_view parameter_units(HardwareTarget target) { return units_of(target).si; }
 
 }  // namespace prismopt

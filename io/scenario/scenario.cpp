@@ -1,8 +1,8 @@
 #include "io/scenario/scenario.hpp"
 
-#include "io/scenario/captured_network.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/toml.hpp"

@@ -1,9 +1,9 @@
 #include "model/base/estimate.hpp"
 
+#include "model/base/statistics.hpp"
+
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +17,8 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-double normal_quantile(double level) { return quantile(complement(boost::math::normal(), 0.5 * (1.0 - level))); }
-double student_quantile(double freedom, double level)
-{
-    return quantile(complement(boost::math::students_t(freedom), 0.5 * (1.0 - level)));
-}
+double two_sided_score(double level) { return normal_quantile(0.5 * (1.0 - level), true); }
+double two_sided_student_score(double freedom, double level) { return student_quantile(freedom, 0.5 * (1.0 - level), true); }
 
 /// Mean of equal clusters of consecutive values, and its standard error.
 struct ClusterMean {
@@ -104,7 +101,7 @@ double block_effect(std::span<const double> draws, const Clusters& clusters, dou
         return fleets;
     }
     const double freedom = static_cast<double>(draws.size() / clusters.block) - 1.0;
-    const double caution = student_quantile(freedom, level) / normal_quantile(level);
+    const double caution = two_sided_student_score(freedom, level) / two_sided_score(level);
     // No strata make a draw worth more than four: what is measured below that is luck.
     return std::max(0.25, *effect) * caution * caution;
 }
@@ -150,7 +147,7 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
 Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& safe, const Confidence& confidence)
 {
     const auto margin = [](const ClusterMean& m, double level) {
-        return m.clusters < 2.0 ? infinite : m.error * student_quantile(m.clusters - 1.0, level);
+        return m.clusters < 2.0 ? infinite : m.error * two_sided_student_score(m.clusters - 1.0, level);
     };
     const double near = margin(reported, confidence.reported);
     const double far = std::max(near, margin(safe, confidence.safe));
@@ -260,7 +257,7 @@ Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, 
 
 double clusters_for_mean_limits(double skewness, double level)
 {
-    const double x = normal_quantile(level);
+    const double x = two_sided_score(level);
     const double root = std::max(0.0, skewness) * x * x * x / (3.0 * std::numbers::ln2);
     return root * root;
 }
@@ -279,7 +276,7 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
         if (m.clusters < static_cast<double>(least_blocks)) {
             return Limits{-infinite, infinite};
         }
-        const double error = m.error * student_quantile(m.clusters - 1.0, level);
+        const double error = m.error * two_sided_student_score(m.clusters - 1.0, level);
         return Limits{distribution.quantile(probability - error), distribution.quantile(probability + error)};
     };
     const Limits reported = limits(near, confidence.reported);

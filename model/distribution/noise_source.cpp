@@ -15,7 +15,7 @@ struct Row {
     Distribution Variability::*distribution;
     QuantileTable NoiseTables::*table;
 };
-constexpr std::array<Row, 10> rows{{
+constexpr auto rows = std::to_array<Row>({
     {NoiseKind::common_step, "common_step", &Variability::common_step, nullptr},
     {NoiseKind::common_compute, "common_compute", &Variability::common_compute, &NoiseTables::common_compute},
     {NoiseKind::common_communication, "common_communication", &Variability::common_communication,
@@ -27,7 +27,7 @@ constexpr std::array<Row, 10> rows{{
     {NoiseKind::node, "node", &Variability::node, &NoiseTables::node},
     {NoiseKind::stage, "stage", &Variability::stage, &NoiseTables::stage},
     {NoiseKind::site, "site", &Variability::site, &NoiseTables::site},
-}};
+});
 
 const Row& row_of(NoiseKind kind)
 {

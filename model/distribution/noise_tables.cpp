@@ -1,10 +1,10 @@
 #include "model/distribution/noise_tables.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/distribution/group_distribution.hpp"
 
 #include <boost/math/distributions/complement.hpp>
 #include <boost/math/distributions/gamma.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,10 +26,7 @@ Quantile quantile_of(const Distribution& distribution)
 Quantile standard_distribution(double skewness)
 {
     if (skewness == 0.0) {
-        return [](double p, bool upper) {
-            const boost::math::normal z;
-            return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
-        };
+        return normal_quantile;
     }
     const double shape = 4.0 / (skewness * skewness);
     // Without promotion to long double, which takes thrice the time for digits that a table of floats does not hold.

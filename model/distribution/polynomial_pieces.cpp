@@ -1,7 +1,7 @@
 #include "model/distribution/polynomial_pieces.hpp"
 
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/normal.hpp>
+#include "model/base/statistics.hpp"
+
 #include <boost/math/quadrature/gauss.hpp>
 
 #include <algorithm>
@@ -77,10 +77,9 @@ NormalScores::NormalScores(const Quantile& normal)
 
 StandardDistribution::NodeProbabilities StandardDistribution::node_probabilities()
 {
-    const boost::math::normal normal;
     NodeProbabilities probability{};
     for (int node = 0; node < nodes; ++node) {
-        probability[node] = boost::math::cdf(normal, -std::abs(node_score(node)));
+        probability[node] = normal_probability(-std::abs(node_score(node)));
     }
     return probability;
 }

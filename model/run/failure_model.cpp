@@ -11,8 +11,8 @@ namespace prismopt {
 
 namespace {
 
-/// e^x - 1 by its series, for 0 <= x <= 20: the same bits with every mathematics library. Terms fall once n exceeds x, so after one that
-/// changes nothing none does.
+/// e^x - 1 by its series, for 0 <= x <= 20: the same bits with every mathematics library. Terms fall once n exceeds x, so after
+/// one that changes nothing none does.
 double exponential_minus_one(double x)
 {
     double term = 1.0;
@@ -46,9 +46,9 @@ double size_factor(const Cause& cause, const Job& job)
     return 1.0;
 }
 
-/// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of theirs:
-/// mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the distribution is
-/// kept: whether clusters spread with the job is not known.
+/// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of
+/// theirs: mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the
+/// distribution is kept: whether clusters spread with the job is not known.
 GapDistribution gaps_of_job(const Cause& cause, const Job& job)
 {
     GapDistribution gaps = cause.gaps;
@@ -91,8 +91,8 @@ double detection_of(const FailureModel::Source& source) { return source.detectio
 double down_of(const FailureModel::Source& source) { return source.detection_s + source.restart_s; }
 double restart_of(const FailureModel::Source& source) { return source.restart_s; }
 
-/// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a negative
-/// binomial one where nodes have rates of their own. Zero if not known: other renewal processes may come in clusters.
+/// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a
+/// negative binomial one where nodes have rates of their own. Zero if not known: other renewal processes may come in clusters.
 double reaches_mean(const FailureModel::Source& source, double clock_s, double node_cv)
 {
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;

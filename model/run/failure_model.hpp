@@ -78,8 +78,8 @@ double expected_training_time(double productive_s, const FailureModel& model);
 /// work and waiting. The bounds of the parts of a run add up. docs/methods/failures.md.
 double least_mean_training_time(double productive_s, const FailureModel& model);
 
-/// Returns a lower bound of a quantile of the training time over histories: the above without the causes whose failures reach their
-/// mean number so seldom that the mean may exceed this quantile. docs/methods/failures.md.
+/// Returns a lower bound of a quantile of the training time over histories: the above without the causes whose failures reach
+/// their mean number so seldom that the mean may exceed this quantile. docs/methods/failures.md.
 double least_training_time_quantile(double productive_s, const FailureModel& model, double probability);
 
 /// Returns the effective training time ratio to first order in the rate: (1 - rate (down + interval / 2)) / (1 + stall /

@@ -15,11 +15,12 @@ inline constexpr int most_published_groups = 8;
 inline constexpr double largest_published_network = 2.4e9;
 inline constexpr double largest_published_network_of_four = 10e9;
 
-/// Returns the relative increase of the loss over synchronous training at equal tokens, for 2 to 8 groups; zero where they gained.
+/// Returns the relative increase of the loss over synchronous training at equal tokens, for 2 to 8 groups; zero where they
+/// gained.
 ///
-/// Charles et al., arXiv 2503.09799, tables 4 and 5: 35e6 to 10e9 parameters, H = 30 inner steps, the best learning rates of each. Linear
-/// in the logarithms of parameters and groups; beyond the table as at its end. The paper finds that the loss rises slowly with H from 1 to
-/// 300: no dependence is taken from it.
+/// Charles et al., arXiv 2503.09799, tables 4 and 5: 35e6 to 10e9 parameters, H = 30 inner steps, the best learning rates of
+/// each. Linear in the logarithms of parameters and groups; beyond the table as at its end. The paper finds that the loss rises
+/// slowly with H from 1 to 300: no dependence is taken from it.
 double published_local_gap(double parameters, int groups);
 
 /// Tokens that local updates need, over those of synchronous training.

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Task orders given by the user, in terms of the network: part, forward or gradient, microbatch. Read and written by
-/// io/scenario/orders_file.hpp.
+/// io/scenario/files/orders_file.hpp.
 
 #include "model/schedule/program.hpp"
 

@@ -1,11 +1,11 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/statistics.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
-#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -327,12 +327,11 @@ std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& 
         if (accuracy.rows == 0) {
             continue;
         }
-        using boost::math::binomial;
         const double rows = accuracy.rows;
         const double inside = std::round(accuracy.left_out.inside * rows);
-        constexpr double tail = 0.025;
-        accuracy.coverage_low = inside > 0.0 ? binomial::find_lower_bound_on_p(rows, inside, tail) : 0.0;
-        accuracy.coverage_high = inside < rows ? binomial::find_upper_bound_on_p(rows, inside, tail) : 1.0;
+        const StatisticLimits coverage = share_limits(rows, inside, 0.025);
+        accuracy.coverage_low = coverage.low;
+        accuracy.coverage_high = coverage.high;
         summarise_sources(sources, accuracy);
         result.push_back(accuracy);
     }

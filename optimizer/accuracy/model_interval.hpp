@@ -3,7 +3,7 @@
 /// Error of the mean model, from its fit to measured runs.
 
 #include "io/scenario/constants/fitted_model.hpp"
-#include "model/base/normal.hpp"
+#include "model/base/statistics.hpp"
 #include "model/predictor.hpp"
 
 namespace prismopt {

@@ -5,7 +5,7 @@
 #include "io/html/report_page.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/report/report_details.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>

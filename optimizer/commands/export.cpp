@@ -9,7 +9,7 @@
 #include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/stored_study.hpp"
 

@@ -1,7 +1,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 
 #include "io/base/aligned.hpp"
 #include "io/base/csv.hpp"
@@ -247,7 +247,7 @@ Json measured_json(const PlanPosterior& plans)
              {"variation", plan.measured.variation},
              {"predicted_variation", plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
              {"left_out", plan.left_out},
-             {"believed_of_itself_alone", plan.apart}});
+             {"own_plan_only", plan.apart}});
     }
     return list;
 }
@@ -374,17 +374,19 @@ std::string measured_text(const Json& json)
     std::string text = table_text(json) + unexplained_text(json) + disagreeing_text(json);
     if (const std::string points = points_where(json, "left_out"); !points.empty()) {
         text += fmt::format(
-            "Left out, because more than 4 sigma from what the other measurements say: {}. Measure again: a second row is "
-            "believed.\n",
+            "Excluded, because they contradict the other measurements by more than 4 sigma: {}. Measure them again: a second row "
+            "confirms the first.\n",
             points);
     }
-    if (const std::string points = points_where(json, "believed_of_itself_alone"); !points.empty()) {
-        text +=
-            fmt::format("More than 4 sigma from what the others say, but measured again, so believed of itself: {}\n", points);
+    if (const std::string points = points_where(json, "own_plan_only"); !points.empty()) {
+        text += fmt::format(
+            "Used for their own plan only, because they contradict the other measurements by more than 4 sigma, but a second row "
+            "confirms them: {}\n",
+            points);
     }
     for (const Json& all : json["constants"]["all_plans"]) {
         text +=
-            fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants say (+- {:.1f} %).\n",
+            fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {:.1f} %).\n",
                         all["network"].get<std::string>(), all["factor"].get<double>(), 100.0 * all["deviation"].get<double>());
     }
     for (const Json& moved : json["constants"]["moved"]) {
@@ -418,7 +420,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("measured", po::value<std::string>()->value_name("CSV"),
                           fmt::format("measured plans of the study; columns: {}", columns_text).c_str());
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
-                          "write what was learned to FILE (TOML), for [cluster] learned of later studies");
+                          "write the update to FILE (TOML); later studies read it with learned in [cluster]");
     add_shortlist_options(options);
     options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("learn", options, "RESULTS", words, call);

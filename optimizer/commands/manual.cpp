@@ -1,5 +1,5 @@
 #include "optimizer/commands/command.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 
 #include <fmt/format.h>
 

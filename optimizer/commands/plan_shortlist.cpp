@@ -1,7 +1,7 @@
 #include "optimizer/commands/plan_shortlist.hpp"
 
 #include "io/base/aligned.hpp"
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "search/near_bounds.hpp"

@@ -1,11 +1,11 @@
 #include "optimizer/fit/plan_groups.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/statistics.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "search/shortlist.hpp"
 
 #include <fmt/format.h>
-#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -178,11 +178,10 @@ Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
 std::string row_of(const std::string& name, const Means& means)
 {
     const double n = static_cast<double>(means.groups);
-    using Binomial = boost::math::binomial_distribution<>;
+    const StatisticLimits hits = share_limits(n, means.hits, 0.025);
     return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n", name,
-                       means.groups, percent(means.hits / n), percent(Binomial::find_lower_bound_on_p(n, means.hits, 0.025)),
-                       percent(Binomial::find_upper_bound_on_p(n, means.hits, 0.025)), means.size, percent(means.first),
-                       percent(means.three), percent(means.random), means.learned, means.hindsight);
+                       means.groups, percent(means.hits / n), percent(hits.low), percent(hits.high), means.size,
+                       percent(means.first), percent(means.three), percent(means.random), means.learned, means.hindsight);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/program/log.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/study_front.hpp"

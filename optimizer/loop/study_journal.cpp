@@ -6,7 +6,7 @@
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/program/log.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/study/study_front.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "optimizer/preview/dry_run.hpp"
 
 #include "io/report/space_counts.hpp"
-#include "model/base/normal.hpp"
+#include "model/base/statistics.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/preview/space_estimate.hpp"
 
-#include "model/base/normal.hpp"
+#include "model/base/statistics.hpp"
 #include "search/archive.hpp"
 #include "search/branch_sampler.hpp"
 #include "search/components/moves.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/space/design_text.hpp"
 
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/toml/quantity.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"

@@ -72,7 +72,7 @@ private:
     Pause pause_;
 };
 
-/// Fleets of a rung: of the ladder, or beyond it four times as many as in the rung before.
+/// Fleets of a rung: as configured; after the last configured rung, four times as many as in the rung before.
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
 
 /// Largest number of points that one work item draws together.

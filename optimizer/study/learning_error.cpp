@@ -1,10 +1,9 @@
 #include "optimizer/study/learning_error.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
+#include "model/base/statistics.hpp"
 #include "model/network/network.hpp"
 #include "model/run/loss_gap.hpp"
-
-#include <boost/math/distributions/normal.hpp>
 
 #include <cmath>
 #include <limits>
@@ -37,7 +36,7 @@ std::vector<double> longer_by_batch(const Learning& learning, const std::vector<
     const double expected = others + tokens_of(phases_of(learning, global_batch));
     std::vector<double> longer;
     for (std::size_t d = 0; d < draws; ++d) {
-        const double factor = std::exp(learning.spread * quantile(boost::math::normal(), probability(d, stride, draws)));
+        const double factor = std::exp(learning.spread * normal_quantile(probability(d, stride, draws)));
         const std::vector<Phase> drawn = phases_of(with_larger_critical_batches(learning, factor), global_batch);
         longer.push_back((others + tokens_of(drawn)) / expected);
     }

@@ -19,8 +19,8 @@ namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
-/// Measured over predicted, or the inverse: what is beyond is no error of the model, which is below 60 % also on accelerators that no
-/// constant was fitted to (results/model-accuracy.md).
+/// Measured over predicted, or the inverse: what is beyond is no error of the model, which is below 60 % also on accelerators
+/// that no constant was fitted to (results/model-accuracy.md).
 constexpr double largest_ratio = 5.0;
 
 int position_of(const std::string& name, std::vector<std::string>& names)

@@ -41,7 +41,7 @@ struct MeasuredAndPredicted {
         0.0;  // range of the coefficient of variation of as many steps that the scenario's variability predicts
     double variation_high = 0.0;
     bool left_out = false;  // of the posterior, because it contradicts the other measurements
-    bool apart = false;     // it contradicts them, but was measured again: believed of its own plan alone
+    bool apart = false;     // it contradicts them, but a second row confirms it: used for its own plan only
 };
 
 /// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.
@@ -59,9 +59,9 @@ struct Measurements {
     static constexpr std::size_t no_step = ~std::size_t{0};
 };
 
-/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `repeat`: relative deviation of repeated
-/// runs. Throws InputError where a measured plan is infeasible for a reason other than memory, or has a step time or a peak that can only
-/// be a mistake.
+/// Adds measured plans to `known`. Rows that earlier studies had learned are not added again. `repeat`: relative deviation of
+/// repeated runs. Throws InputError where a measured plan is infeasible for a reason other than memory, or has a step time or a
+/// peak that can only be a mistake.
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
                   VariantGradients& gradients, std::vector<std::string>& jobs, double repeat);
 

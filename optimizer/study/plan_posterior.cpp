@@ -171,7 +171,8 @@ void PlanPosterior::learn_steps()
 
 void PlanPosterior::draw_memory()
 {
-    // Plans that need the same memory are mostly one plan in different words, so their own errors, and what was seen of them, are equal.
+    // Plans that need the same memory are mostly one plan in different words, so their own errors, and what was seen of them, are
+    // equal.
     std::map<double, std::optional<bool>> seen;  // by share of the memory: whether such a plan ran
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         std::optional<bool>& ran = seen[contenders_[i].memory_share];

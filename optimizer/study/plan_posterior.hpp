@@ -31,9 +31,9 @@ std::vector<std::size_t> named(const std::vector<PlansAlike>& groups);
 /// Joint posterior of the contenders of a study.
 class PlanPosterior {
 public:
-    /// From the bounds and draws in the results, what the scenario has learned, and what was measured since. The model must outlive
-    /// it. `pause` is called several times per second; its exceptions pass through. Throws InputError where a
-    /// measured plan is infeasible for the study for a reason other than memory.
+    /// From the bounds and draws in the results, what the scenario has learned, and what was measured since. The model must
+    /// outlive it. `pause` is called several times per second; its exceptions pass through. Throws InputError where a measured
+    /// plan is infeasible for the study for a reason other than memory.
     PlanPosterior(
         const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured = {},
         const Pause& pause = [] {});
@@ -59,8 +59,8 @@ public:
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
     /// Infinite: the plan does not fit into memory.
     JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Components components) const;
-    /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does not
-    /// make one better than another, and model intervals have it.
+    /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does
+    /// not make one better than another, and model intervals have it.
     Central90 interval(std::size_t contender, std::size_t objective) const;
 
     /// Largest difference, relative, between step times at drawn constants and those extrapolated by their gradients, over the
@@ -96,8 +96,8 @@ private:
     std::map<std::size_t, std::vector<double>> longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
 };
 
-/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several times per
-/// second; if it throws, the results are incomplete.
+/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several
+/// times per second; if it throws, the results are incomplete.
 void add_posterior(
     const StudyModel& model, Results& results, const Pause& pause = [] {});
 

@@ -104,10 +104,10 @@ class Shortlist(CliTest):
         rows = {plan: f"{plan},{step * (4.5 if plan == wrong else 1)}" for plan, step in steps.items()}
         found = self.learned(list(rows.values()))
         self.assertEqual([row["point"] for row in found["measured"] if row["left_out"]], [wrong])
-        self.assertIn("Left out", self.output("learn", "small.h5", "--measured", "measured.csv"))
-        # Measured again, it is believed of itself, and says nothing of the others.
+        self.assertIn("Excluded", self.output("learn", "small.h5", "--measured", "measured.csv"))
+        # Confirmed by a second row, it counts for its own plan, but not for the others.
         again = self.learned([*rows.values(), rows[wrong]])
-        self.assertEqual({row["point"] for row in again["measured"] if row["believed_of_itself_alone"]}, {wrong})
+        self.assertEqual({row["point"] for row in again["measured"] if row["own_plan_only"]}, {wrong})
         self.assertFalse(any(row["left_out"] for row in again["measured"]))
         self.assertEqual(again["constants"], found["constants"])
         # Rows of one plan that contradict each other are to be checked.

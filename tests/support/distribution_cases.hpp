@@ -2,10 +2,8 @@
 
 /// Distributions for the tests that every family passes: to test a new one, add its rows.
 
+#include "model/base/statistics.hpp"
 #include "model/distribution/distribution.hpp"
-
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/normal.hpp>
 
 #include <cmath>
 #include <ostream>
@@ -20,12 +18,6 @@ struct DistributionCase {
     double cv = 0.0;     // by closed form, where truncation does not change it; else 0
     bool steps = false;  // the quantile function has jumps or kinks
 };
-
-inline double normal_quantile(double p, bool upper)
-{
-    const boost::math::normal z;
-    return upper ? boost::math::quantile(boost::math::complement(z, p)) : boost::math::quantile(z, p);
-}
 
 /// A distribution as a quantile function.
 inline Quantile quantile_of(const Distribution& distribution)

@@ -206,11 +206,9 @@ ImportedFields mistral(ModelConfig& config)
     return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, gated_mlp(config));
 }
 
-/// Queries, keys and values have biases, without a field that says so.
-ImportedFields qwen2(ModelConfig& config)
+/// Qwen 2 and 3: windows, if any, in the upper layers.
+ImportedFields qwen(ModelConfig& config, const AttentionBlock& attention)
 {
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = Biases::qkv;
     const bool windows = config.has("use_sliding_window") && config.flag("use_sliding_window");
     const int first = windows ? config.count("max_window_layers", 28) : 0;
     return windowed(config, decoder_ends(config, Normalisation::rms_norm, false), attention,
@@ -218,16 +216,20 @@ ImportedFields qwen2(ModelConfig& config)
                     [first](int layer) { return layer >= first; });
 }
 
+/// Queries, keys and values have biases, without a field that says so.
+ImportedFields qwen2(ModelConfig& config)
+{
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = Biases::qkv;
+    return qwen(config, attention);
+}
+
 ImportedFields qwen3(ModelConfig& config)
 {
     AttentionBlock attention = attention_fields(config, 128);
     attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
     attention.query_key_norm = QueryKeyNorm::head;
-    const bool windows = config.has("use_sliding_window") && config.flag("use_sliding_window");
-    const int first = windows ? config.count("max_window_layers", 28) : 0;
-    return windowed(config, decoder_ends(config, Normalisation::rms_norm, false), attention,
-                    windows ? config.count("sliding_window", 4096) : 0, gated_mlp(config),
-                    [first](int layer) { return layer >= first; });
+    return qwen(config, attention);
 }
 
 /// The first layer of each pair has a window. Soft caps of logits are not counted.

@@ -78,7 +78,7 @@ ImportedFields vit(ModelConfig& config)
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
     add_layer(workload, {.name = "patches", .blocks = {patches, position_table(tokens + 1)}});
     repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.count("num_hidden_layers"));
-    config.assume("the head that classifies, if any, is left out");
+    config.assume("a classification head, if any, is not described");
     return {workload, tokens};
 }
 

@@ -166,7 +166,7 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
     ModelConfig config(*fields, std::string(architecture.name), path);
     ImportedFields read = architecture.read(config);
     if (fields != &file) {
-        config.assume("towers for images and sound are left out: only the decoder is described");
+        config.assume("only the decoder is described, without towers for images and sound");
     }
     if (read.workload.sequence.empty()) {
         throw InputError(fmt::format("{}: describes a network without layers; correct the number of layers", path));

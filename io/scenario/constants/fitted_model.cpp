@@ -15,7 +15,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* file_name = "fit.toml";
 constexpr Range covariance_range{"a covariance of logarithms", -1e6, 1e6, "0.01"};
 constexpr Range rows_range{"a number of runs", 0, 1'000'000'000, "1235"};
 constexpr Range error_range{"a relative error", -1.0, 1e3, "0.05"};
@@ -213,13 +212,8 @@ std::vector<double> widened_covariance(const FittedModel& model, RunKind kind)
 
 FittedModel fitted_model()
 {
-    for (const EmbeddedFile& file : catalog_files()) {
-        if (file.name == file_name) {
-            const TomlFile parsed = parse_toml(file.text, "model/catalog/" + file.name);
-            return read_fit(Table(parsed.root, parsed));
-        }
-    }
-    throw InputError("model/catalog/fit.toml is missing from the program; run jobs/fit_constants and rebuild");
+    const TomlFile& file = catalog_file("fit.toml");
+    return read_fit(Table(file.root, file));
 }
 
 }  // namespace prismopt

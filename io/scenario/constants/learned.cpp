@@ -3,8 +3,8 @@
 #include "io/base/checksum.hpp"
 #include "io/base/csv.hpp"
 #include "io/scenario/catalog.hpp"
+#include "io/scenario/files/written_out.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/scenario/written_out.hpp"
 #include "io/toml/fields.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "io/scenario/captured_network.hpp"
+#include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/sections/network_reading.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/nearest.hpp"

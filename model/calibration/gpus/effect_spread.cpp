@@ -1,10 +1,7 @@
 #include "model/calibration/gpus/effect_spread.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
-
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/complement.hpp>
-#include <boost/math/distributions/fisher_f.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,17 +16,16 @@ Component spread_of_effects(const std::string& name, const std::vector<double>& 
         noise += error * error / static_cast<double>(errors.size());
     }
     constexpr double level = 0.01;
-    constexpr double tail = 0.025;
     const double seen = variance_of(effects);
     const double units = std::max(1.0, draws - 1.0);
-    const boost::math::chi_squared distribution(units);
+    const StatisticLimits limits = variance_limits(seen, units);
     Component result;
     result.name = name;
     result.units = static_cast<int>(effects.size());
-    result.present = boost::math::cdf(boost::math::complement(boost::math::fisher_f(units, freedom), seen / noise)) < level;
+    result.present = fisher_beyond(units, freedom, seen / noise) < level;
     result.variance = std::max(0.0, seen - noise);
-    result.low = std::max(0.0, seen * units / boost::math::quantile(distribution, 1.0 - tail) - noise);
-    result.high = std::max(0.0, seen * units / boost::math::quantile(distribution, tail) - noise);
+    result.low = std::max(0.0, limits.low - noise);
+    result.high = std::max(0.0, limits.high - noise);
     return result;
 }
 

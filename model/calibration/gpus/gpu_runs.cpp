@@ -1,11 +1,9 @@
 #include "model/base/median.hpp"
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/outliers.hpp"
 #include "model/calibration/fit/samples.hpp"
 #include "model/calibration/gpus/slow_gpus.hpp"
-
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/complement.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -99,8 +97,7 @@ double alike(const Nodes& nodes, const std::vector<double>& values)
         between += sum * sum / static_cast<double>(members.size());
     }
     const double h = (12.0 / (n * (n + 1.0)) * between - 3.0 * (n + 1.0)) / untied;
-    const boost::math::chi_squared distribution(static_cast<double>(nodes.size() - 1));
-    return boost::math::cdf(boost::math::complement(distribution, std::max(0.0, h)));
+    return chi_squared_beyond(static_cast<double>(nodes.size() - 1), std::max(0.0, h));
 }
 
 /// Splits the GPUs' effects into nodes' and their own, where nodes differ.

@@ -1,11 +1,9 @@
 #include "model/calibration/gpus/variance_components.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <Eigen/QR>
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/students_t.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -149,7 +147,7 @@ void set_interval(Component& component, double variance, double error, int group
     if (groups < 2 || !(error > 0.0)) {
         return;
     }
-    const double t = boost::math::quantile(boost::math::students_t(groups - 1.0), 0.975);
+    const double t = student_quantile(groups - 1.0, 0.975);
     if (variance > 2.0 * error) {
         const double factor = std::exp(t * error / variance);
         component.low = variance / factor;
@@ -163,10 +161,9 @@ void set_interval(Component& component, double variance, double error, int group
 /// A variance of few draws is not known better than theirs is: chi-squared, as if the draws themselves were seen.
 void widen_to_draws(Component& component, double freedom)
 {
-    constexpr double tail = 0.025;
-    const boost::math::chi_squared distribution(freedom);
-    component.low = std::min(component.low, component.variance * freedom / boost::math::quantile(distribution, 1.0 - tail));
-    component.high = std::max(component.high, component.variance * freedom / boost::math::quantile(distribution, tail));
+    const StatisticLimits limits = variance_limits(component.variance, freedom);
+    component.low = std::min(component.low, limits.low);
+    component.high = std::max(component.high, limits.high);
 }
 
 }  // namespace

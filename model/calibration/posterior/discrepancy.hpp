@@ -1,10 +1,12 @@
 #pragma once
 
-/// How measured step times deviate from predicted ones, beyond the uncertainty of the fitted constants. docs/methods/posterior.md.
+/// How measured step times deviate from predicted ones, beyond the uncertainty of the fitted constants.
+/// docs/methods/posterior.md.
 ///
 ///     log(measured / predicted) = source + g . constants + delta(plan) + repeat
 ///
-/// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans. `repeat`: noise of repeated runs.
+/// `source`: an effect common to all plans of a job on a cluster. `delta`: a Gaussian process over plans. `repeat`: noise of
+/// repeated runs.
 
 #include "model/plan/plan.hpp"
 
@@ -60,8 +62,9 @@ struct MeasuredGroup {
 /// `repeats`: [source][plan][repetition], logarithms. Zero if nothing is repeated.
 double repeat_deviation(const std::vector<std::vector<std::vector<double>>>& repeats);
 
-/// The discrepancy of largest marginal likelihood of the groups (Rasmussen and Williams, "Gaussian Processes for Machine Learning",
-/// MIT Press 2006, section 5.4.1), with lognormal priors: lengths about 4 octaves, `source` about 5 %. `repeat` is given.
+/// The discrepancy of largest marginal likelihood of the groups (Rasmussen and Williams, "Gaussian Processes for Machine
+/// Learning", MIT Press 2006, section 5.4.1), with lognormal priors: lengths about 4 octaves, `source` about 5 %. `repeat` is
+/// given.
 Discrepancy fit_discrepancy(std::span<const MeasuredGroup> groups, double repeat);
 
 }  // namespace prismopt

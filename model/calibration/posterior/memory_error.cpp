@@ -1,9 +1,9 @@
 #include "model/calibration/posterior/memory_error.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 
 #include <boost/math/constants/constants.hpp>
-#include <boost/math/distributions/normal.hpp>
 #include <boost/math/tools/minima.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ double log_cdf(double x)
 {
     constexpr double tail = -20.0;
     if (x > tail) {
-        return std::log(cdf(boost::math::normal(), x));
+        return std::log(normal_probability(x));
     }
     return -0.5 * square(x) - std::log(-x * boost::math::constants::root_two_pi<double>()) - 1.0 / square(x);
 }
@@ -109,7 +109,7 @@ std::vector<double> draw(const MemoryError& error, std::size_t draws, std::uint6
         before = here;
     }
     for (std::size_t d = 0; d < draws; ++d) {
-        const double share = cdf(boost::math::normal(), posterior_normal(seed, d, PosteriorKind::memory, 0)) * below.back();
+        const double share = normal_probability(posterior_normal(seed, d, PosteriorKind::memory, 0)) * below.back();
         const auto after = std::upper_bound(below.begin() + 1, below.end() - 1, share);
         const auto i = static_cast<double>(after - below.begin());
         const double part = std::clamp((share - *(after - 1)) / (*after - *(after - 1)), 0.0, 1.0);

@@ -8,8 +8,8 @@
 
 namespace prismopt {
 
-/// log(actual / predicted peak memory) of a plan: an error common to all plans of a study, plus one of its own. Both are normal before
-/// anything was tried; those of a plan's own are independent, with mean zero.
+/// log(actual / predicted peak memory) of a plan: an error common to all plans of a study, plus one of its own. Both are normal
+/// before anything was tried; those of a plan's own are independent, with mean zero.
 struct MemoryError {
     double mean = 0.0;       // of the common error
     double deviation = 0.0;  // of the common error

@@ -56,8 +56,8 @@ public:
     ///
     /// A draw before the observations is corrected by what they say (Matheron's rule; Journel and Huijbregts, "Mining
     /// Geostatistics", 1978; Wilson et al., arXiv 2011.04026). A constant's and a source's draw depend on (seed, draw, constant
-    /// or job) only; delta's on the position of the plan's traits among those of `plans`. `pause` is called several times per second; its
-    /// exceptions pass through.
+    /// or job) only; delta's on the position of the plan's traits among those of `plans`. `pause` is called several times per
+    /// second; its exceptions pass through.
     std::vector<double> draw(
         std::span<const PlanOfPosterior> plans, std::size_t draws, std::uint64_t seed, Components components,
         const std::function<void()>& pause = [] {}) const;

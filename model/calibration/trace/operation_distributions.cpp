@@ -1,9 +1,8 @@
 #include "model/calibration/trace/operation_distributions.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/trace/waiting.hpp"
-
-#include <boost/math/distributions/fisher_f.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -194,8 +193,7 @@ private:
         if (freedom < 1.0 || freedom_within < 1.0) {
             return false;
         }
-        const boost::math::fisher_f distribution(freedom, freedom_within);
-        return between / freedom > within / freedom_within * quantile(complement(distribution, 0.01));
+        return between / freedom > within / freedom_within * fisher_limit(freedom, freedom_within, 0.01);
     }
 
     /// Subtracts the steps' means; each kind's operations weigh by what they vary within a step.

@@ -1,9 +1,8 @@
 #include "model/calibration/trace/predicted_steps.hpp"
 
 #include "model/base/random.hpp"
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
-
-#include <boost/math/distributions/fisher_f.hpp>
 
 #include <algorithm>
 #include <array>
@@ -42,8 +41,7 @@ bool significant(double larger, double smaller, double freedom, double freedom_o
     if (!(larger > 0.0) || freedom < 1.0 || freedom_of_smaller < 1.0) {
         return false;
     }
-    const boost::math::fisher_f distribution(freedom, freedom_of_smaller);
-    return larger > smaller * quantile(complement(distribution, 0.01));
+    return larger > smaller * fisher_limit(freedom, freedom_of_smaller, 0.01);
 }
 
 class PartsMaker {

@@ -1,9 +1,8 @@
 #include "model/calibration/trace/step_effects.hpp"
 
+#include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/gpus/effect_spread.hpp"
-
-#include <boost/math/distributions/chi_squared.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -199,14 +198,13 @@ private:
             squares += kernel.weight * rest * rest;
             weight += kernel.weight;
         }
-        constexpr double tail = 0.025;
-        const boost::math::chi_squared distribution(freedom_);
         Component component;
         component.name = "residual";
         component.units = static_cast<int>(kernels_.size());
         component.variance = squares / weight / left_;
-        component.low = component.variance * freedom_ / boost::math::quantile(distribution, 1.0 - tail);
-        component.high = component.variance * freedom_ / boost::math::quantile(distribution, tail);
+        const StatisticLimits limits = variance_limits(component.variance, freedom_);
+        component.low = limits.low;
+        component.high = limits.high;
         component.present = component.variance > 0.0;
         return component;
     }

@@ -36,8 +36,8 @@ std::vector<Task> one_f_one_b(const ScheduleShape& shape, int stage)
         [](int k) { return task(Pass::backward, 0, k); });
 }
 
-/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse. Without a pipeline nothing waits, and programs run one
-/// forward, one backward (Megatron-LM, forward_backward_no_pipelining).
+/// Huang et al., arXiv 1811.06965: all forwards, then all backwards in reverse. Without a pipeline nothing waits, and programs
+/// run one forward, one backward (Megatron-LM, forward_backward_no_pipelining).
 std::vector<Task> gpipe(const ScheduleShape& shape, int stage)
 {
     if (shape.stages == 1) {

@@ -4,9 +4,9 @@
 #include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/plots/timeline_file.hpp"
+#include "io/scenario/files/node_file.hpp"
+#include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
-#include "io/scenario/node_file.hpp"
-#include "io/scenario/orders_file.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"

@@ -9,7 +9,7 @@
 #include "optimizer/commands/report/report_details.hpp"
 #include "optimizer/loop/study.hpp"
 #include "optimizer/loop/study_journal.hpp"
-#include "optimizer/program/program.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>

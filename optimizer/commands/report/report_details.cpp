@@ -1,9 +1,9 @@
 #include "optimizer/commands/report/report_details.hpp"
 
-#include "io/report/named_points.hpp"
+#include "io/report/front/named_points.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/study/run_study.hpp"
+#include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
@@ -45,8 +45,8 @@ void add_runs(StoredStudy& stored, ReportedStudy& study)
 {
     for (const std::size_t position : positions(named_points(study.results))) {
         const Point where = stored.space().point(study.results.front[position].index);
-        study.runs.push_back(run_study(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
-                                       stored.sampler({Purpose::confirm})));
+        study.runs.push_back(run_effects(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
+                                         stored.sampler({Purpose::confirm})));
         study.runs.back().position = position;
     }
 }

@@ -1,6 +1,6 @@
 #include "optimizer/commands/watch/watch_text.hpp"
 
-#include "model/base/normal.hpp"
+#include "model/base/statistics.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include <fmt/chrono.h>

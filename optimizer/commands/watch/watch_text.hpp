@@ -4,7 +4,7 @@
 
 #include "model/level_check.hpp"
 #include "model/remaining_run.hpp"
-#include "model/run/change_detector.hpp"
+#include "model/run/changes/change_detector.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 #include "tests/benchmarks/watch/synthetic_job.hpp"
 
 #include "io/base/csv.hpp"
-#include "model/run/change_detector.hpp"
+#include "model/run/changes/change_detector.hpp"
 
 #include <fmt/format.h>
 #include <boost/math/distributions/binomial.hpp>

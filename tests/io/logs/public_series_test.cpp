@@ -2,7 +2,7 @@
 
 #include "io/base/csv.hpp"
 #include "io/logs/log_reader.hpp"
-#include "model/run/change_detector.hpp"
+#include "model/run/changes/change_detector.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/run/failing_nodes.hpp"
+#include "tests/support/failing_nodes.hpp"
 
 #include "tests/support/failure_runs.hpp"
 #include "tests/support/reference_history.hpp"

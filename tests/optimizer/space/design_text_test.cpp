@@ -1,6 +1,6 @@
 #include "optimizer/space/design_text.hpp"
 
-#include "io/report/plan_words.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/results/results.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_map.hpp"

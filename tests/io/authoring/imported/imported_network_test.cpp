@@ -196,7 +196,7 @@ TEST(ImportedNetwork, SaysWhatItAssumes)
     config.erase("head_dim");
     EXPECT_THAT(imported_network(config.dump(), "x").assumptions, ElementsAre(HasSubstr("head_dim = 128")));
     EXPECT_THAT(workload_text(imported("gemma-3-12b")), HasSubstr("# assumed: vocab_size = 262208"));
-    EXPECT_THAT(workload_text(imported("gemma-3-12b")), HasSubstr("# assumed: towers"));
+    EXPECT_THAT(workload_text(imported("gemma-3-12b")), HasSubstr("# assumed: only the decoder"));
 }
 
 TEST(ImportedNetwork, ReadsNumbersThatPythonWrites)

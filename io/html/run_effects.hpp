@@ -1,0 +1,48 @@
+#pragma once
+
+/// Effects of failures, checkpoints and spare nodes on the training time of a plan: data of the HTML report.
+
+#include "model/base/estimate.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The run of a plan with one thing changed.
+struct RunFigures {
+    Estimate training_p99;  // seconds
+    double training_p50_s = 0.0;
+    double cost_usd = 0.0;  // at p99
+    double energy_j = 0.0;
+};
+
+struct RunCurvePoint {
+    double at = 0.0;  // seconds between checkpoints, or spare nodes
+    RunFigures run;
+};
+
+struct RunEffect {
+    std::string kind;  // "failures", "restarts", "checkpoints", "spares", "jitter"
+    std::string name;
+    RunFigures run;
+};
+
+struct RunEffects {
+    std::size_t position = 0;  // in the front
+    std::uint64_t draws = 0;   // steps
+    RunFigures plan;
+    double between_failures_s = std::numeric_limits<double>::infinity();
+    double interval_s = std::numeric_limits<double>::infinity();  // between checkpoints; infinite: no checkpoints
+    double young_s = 0.0;
+    double optimal_s = 0.0;
+    int spare_nodes = -1;  // -1: always enough
+    std::vector<RunCurvePoint> interval;
+    std::vector<RunCurvePoint> spares;
+    std::string spares_note;  // why there is no such curve
+    std::vector<RunEffect> effects;
+};
+
+}  // namespace prismopt

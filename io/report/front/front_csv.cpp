@@ -1,0 +1,111 @@
+#include "io/report/front/front_ties.hpp"
+#include "io/report/report.hpp"
+#include "io/report/study_notes.hpp"
+#include "io/results/completion.hpp"
+#include "io/results/front_columns.hpp"
+#include "io/results/results_schema.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// RFC 4180: a field with a comma, a quote or a line break is quoted, and quotes in it are doubled.
+std::string quoted(const std::string& field)
+{
+    if (field.find_first_of(",\"\r\n") == std::string::npos) {
+        return field;
+    }
+    std::string text;
+    for (const char c : field) {
+        text.append(c == '"' ? 2 : 1, c);
+    }
+    return fmt::format("\"{}\"", text);
+}
+
+/// Column name with its unit: training_time_p99 in "s" is training_time_p99_s.
+std::string with_units(std::string_view name, std::string_view limit, std::string_view units)
+{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> suffixes{
+        {{"s", "_s"}, {"h", "_h"}, {"B", "_bytes"}, {"USD", "_usd"}, {"USD/h", "_usd_per_hour"}, {"J", "_j"}, {"kg", "_kg"}}};
+    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [units](const auto& row) { return row.first == units; });
+    return fmt::format("{}{}{}", name, limit, suffix == suffixes.end() ? "" : suffix->second);
+}
+
+constexpr std::array<std::string_view, 3> limits{"", "_low", "_high"};
+
+/// Empty where there is no value.
+std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
+
+std::string fields(const Estimate& estimate)
+{
+    return fmt::format(",{},{},{}", field(estimate.value), field(estimate.low), field(estimate.high));
+}
+
+std::string header(const Results& results)
+{
+    std::string line = "point";
+    for (const Axis& axis : results.axes) {
+        line += fmt::format(",{}", quoted(axis.name));
+    }
+    line += ",total_gpus,dominated,provisional,quantiles_of,step_of_phase,draws";
+    for (const auto& column : front_estimates()) {
+        for (const std::string_view limit : limits) {
+            line += fmt::format(",{}", with_units(column.name, limit, column.units));
+        }
+    }
+    for (const auto& column : front_numbers()) {
+        line += fmt::format(",{}", with_units(column.name, "", column.units));
+    }
+    for (const ObjectiveInfo& objective : results.objectives) {  // prefixed as in results files: an axis may have the name
+        for (const std::string_view limit : limits) {
+            line += fmt::format(",{}", with_units(objective_column(objective.name), limit, objective.units));
+        }
+    }
+    return line + ",training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
+}
+
+std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
+{
+    std::string line = std::to_string(point.index);
+    for (std::size_t a = 0; a < results.axes.size(); ++a) {
+        line += fmt::format(",{}", quoted(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
+    }
+    line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
+                        quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",
+                        point.prediction.draws);
+    for (const auto& column : front_estimates()) {
+        line += fields(column.in(point));
+    }
+    for (const auto& column : front_numbers()) {
+        line += fmt::format(",{}", field(column.in(point)));
+    }
+    for (const Estimate& objective : point.objectives) {
+        line += fields(objective);
+    }
+    const auto done = completions(point.prediction.training, notes.start);
+    return line + fmt::format(",{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
+                              fmt::join(tied, " "));
+}
+
+}  // namespace
+
+std::string front_csv(const Results& results)
+{
+    std::string text = header(results);
+    const StudyNotes notes = study_notes(results);
+    const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    for (std::size_t i = 0; i < results.front.size(); ++i) {
+        text += row(results, results.front[i], notes, tied[i]);
+    }
+    return text;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,190 @@
+#include "model/run/changes/change_detector.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <random>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a daily swing of 1.5 %
+/// peak to peak.
+class Job {
+public:
+    explicit Job(std::uint64_t seed) : generator_(seed) { autocorrelated_ = 0.005 * normal_(generator_); }
+
+    double next()
+    {
+        constexpr double coefficient = 0.5;
+        autocorrelated_ =
+            coefficient * autocorrelated_ + 0.005 * std::sqrt(1.0 - coefficient * coefficient) * normal_(generator_);
+        const double day = 7.0 * static_cast<double>(steps_++) / 86'400.0;
+        return 7.0 *
+               std::exp(0.008 * normal_(generator_) + autocorrelated_ + 0.0075 * std::sin(2.0 * std::numbers::pi * day + 1.0));
+    }
+
+private:
+    std::mt19937_64 generator_;
+    std::normal_distribution<double> normal_;
+    double autocorrelated_ = 0.0;
+    std::int64_t steps_ = 0;
+};
+
+/// Runs a detector over steps 1 to `steps` whose times are multiplied by `factor(step)`.
+ChangeDetector watched(std::uint64_t seed, std::int64_t steps, const std::function<double(std::int64_t)>& factor,
+                       ChangeDetectorOptions options = {})
+{
+    Job job(seed);
+    ChangeDetector detector(options);
+    for (std::int64_t i = 1; i <= steps; ++i) {
+        detector.add({i, factor(i) * job.next(), 1, false});
+    }
+    return detector;
+}
+
+double steady(std::int64_t /*step*/) { return 1.0; }
+
+TEST(ChangeDetector, WaitsForItsBaseline)
+{
+    const ChangeDetector early = watched(1, 204, steady);
+    EXPECT_FALSE(early.baseline());
+    EXPECT_EQ(early.collected(), 199);  // without five steps of warm-up
+    const ChangeDetector detector = watched(1, 205, steady);
+    ASSERT_TRUE(detector.baseline());
+    EXPECT_EQ(detector.baseline()->first, 6);
+    EXPECT_EQ(detector.baseline()->last, 205);
+    EXPECT_NEAR(detector.baseline()->mean_s, 7.0, 7.0 * 0.02);
+}
+
+TEST(ChangeDetector, LeavesAQuietJobAlone)
+{
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        EXPECT_THAT(watched(seed, 20000, steady).changes(), IsEmpty()) << seed;
+    }
+}
+
+TEST(ChangeDetector, FindsASlowdownSinceWhenAndByHowMuch)
+{
+    const ChangeDetector detector = watched(1, 4000, [](std::int64_t i) { return i < 3000 ? 1.0 : 1.03; });
+    const std::vector<Change> changes = detector.changes();
+    ASSERT_THAT(changes, SizeIs(1));
+    EXPECT_EQ(changes[0].kind, ChangeKind::shift);
+    EXPECT_NEAR(static_cast<double>(changes[0].since), 3000.0, 5.0);
+    EXPECT_LE(changes[0].since_low, 3000);
+    EXPECT_GE(changes[0].since_high, 3000);
+    EXPECT_LT(changes[0].found, 3020);
+    EXPECT_LT(changes[0].low, 0.03);
+    EXPECT_GT(changes[0].high, 0.03);
+    EXPECT_LT(changes[0].high - changes[0].low, 0.01);
+    EXPECT_NEAR(detector.level_s() / detector.baseline()->median_s, 1.03, 0.015);  // and the time of day
+}
+
+TEST(ChangeDetector, FindsTheRecoveryToo)
+{
+    const auto changes = watched(2, 6000, [](std::int64_t i) { return i > 2000 && i <= 4000 ? 1.05 : 1.0; }).changes();
+    ASSERT_THAT(changes, SizeIs(2));
+    EXPECT_NEAR(changes[0].size, 0.05, 0.01);
+    EXPECT_NEAR(changes[1].size, -0.05 / 1.05, 0.01);
+    EXPECT_NEAR(static_cast<double>(changes[1].since), 4001.0, 3.0);
+}
+
+TEST(ChangeDetector, CallsASlowRiseADrift)
+{
+    // 6 % within 1,400 steps: less than three hours
+    const auto changes = watched(3, 2500, [](std::int64_t i) {
+                             return 1.0 + 0.06 * std::max(0.0, static_cast<double>(i - 1100)) / 1400.0;
+                         }).changes();
+    ASSERT_FALSE(changes.empty());
+    EXPECT_EQ(changes.front().kind, ChangeKind::drift);
+    EXPECT_NEAR(static_cast<double>(changes.front().since), 1100.0, 250.0);
+}
+
+TEST(ChangeDetector, TakesSingleSlowStepsAsSpikes)
+{
+    const ChangeDetector detector = watched(4, 5000, [](std::int64_t i) { return i % 500 == 0 ? 4.0 : 1.0; });
+    EXPECT_THAT(detector.changes(), IsEmpty());
+    ASSERT_THAT(detector.spikes(), SizeIs(10));
+    EXPECT_EQ(detector.spikes().front().number, 500);
+    EXPECT_NEAR(detector.spikes().front().excess, 3.0, 0.2);
+}
+
+TEST(ChangeDetector, StartsItsBaselineAgainAfterAWarmUp)
+{
+    const ChangeDetector detector = watched(5, 400, [](std::int64_t i) { return i <= 60 ? 1.1 : 1.0; });
+    ASSERT_TRUE(detector.baseline());
+    EXPECT_NEAR(static_cast<double>(detector.baseline()->first), 61.0, 1.0);
+    ASSERT_THAT(detector.changes(), SizeIs(1));
+    EXPECT_EQ(detector.changes()[0].kind, ChangeKind::warm_up);
+    EXPECT_NEAR(detector.changes()[0].size, -0.1 / 1.1, 0.01);
+}
+
+TEST(ChangeDetector, FindsARiseWithinTheBaseline)
+{
+    const ChangeDetector detector =
+        watched(5, 208, [](std::int64_t i) { return 1.0 + 0.15 * std::min(1.0, static_cast<double>(i) / 150.0); });
+    EXPECT_FALSE(detector.baseline());
+    ASSERT_THAT(detector.changes(), SizeIs(1));
+    EXPECT_EQ(detector.changes()[0].kind, ChangeKind::shift);
+    EXPECT_GT(detector.changes()[0].size, 0.05);
+}
+
+TEST(ChangeDetector, LeavesOutTheFirstStepsAfterARestart)
+{
+    Job job(6);
+    ChangeDetector detector({});
+    for (std::int64_t i = 1; i <= 2000; ++i) {
+        const bool restarted = i == 1000;
+        detector.add({i, (i >= 1000 && i < 1003 ? 5.0 : 1.0) * job.next(), 1, restarted});
+    }
+    EXPECT_THAT(detector.spikes(), IsEmpty());
+    EXPECT_THAT(detector.changes(), IsEmpty());
+}
+
+TEST(ChangeDetector, DoesNotReportChangesBelowTheLeast)
+{
+    const auto step = [](std::int64_t i) { return i < 3000 ? 1.0 : 1.03; };
+    EXPECT_THAT(watched(1, 4000, step, {.least_change = 0.05}).changes(), IsEmpty());
+}
+
+TEST(ChangeDetector, FindsTheSameInMeansOverSeveralSteps)
+{
+    constexpr int interval = 10;
+    Job job(7);
+    ChangeDetector detector({});
+    for (std::int64_t i = interval; i <= 6000; i += interval) {
+        double sum = 0.0;
+        for (int k = 0; k < interval; ++k) {
+            sum += (i > 4000 ? 1.02 : 1.0) * job.next();
+        }
+        detector.add({i, sum / interval, interval, false});
+    }
+    ASSERT_TRUE(detector.baseline());
+    EXPECT_EQ(detector.baseline()->observations, 50);
+    const auto changes = detector.changes();
+    ASSERT_THAT(changes, SizeIs(1));
+    EXPECT_NEAR(static_cast<double>(changes[0].since), 4010.0, 20.0);
+    EXPECT_NEAR(changes[0].size, 0.02, 0.01);
+}
+
+TEST(ChangeDetector, BearsConstantTimes)
+{
+    ChangeDetector detector({});
+    for (std::int64_t i = 1; i <= 1000; ++i) {
+        detector.add({i, i < 600 ? 1.5 : 1.6, 1, false});
+    }
+    ASSERT_THAT(detector.changes(), SizeIs(1));
+    EXPECT_EQ(detector.changes()[0].since, 600);
+    EXPECT_NEAR(detector.changes()[0].size, 0.1 / 1.5, 0.001);
+}
+
+}  // namespace
+}  // namespace prismopt
