@@ -257,7 +257,7 @@ void print_missed_in_markdown(const CheckedModel& checked)
             const double of_memory = measured ? run.memory_bytes / run.run.memory_bytes - 1.0 : SourceAccuracy::none;
             const bool missed = (std::abs(run.relative_error()) >= far && judged(run.run)) || std::abs(of_memory) >= far;
             if (missed && kind_of(run.run.workload, run.run.cluster) == static_cast<RunKind>(kind)) {
-                fmt::print("| {} | {}: {} | {} | {} | {} |\n", name(static_cast<RunKind>(kind)), run.run.source, run.run.row,
+                fmt::print("| {} | {} | {} | {} | {} |\n", name(static_cast<RunKind>(kind)), run.run.row,
                            figure(run.relative_error(), true), figure(of_memory, true), likely_cause(run));
             }
         }

@@ -43,13 +43,13 @@ class CheckModel(CliTest):
         (self.folder / "vtrain_a100_multinode.csv").write_text(TABLE + slow + full)
         runs = json.loads(self.output("check-model", "--data", ".", "--json"))["runs"]
         [refused] = [run for run in runs if run["refused"]]
-        self.assertEqual(refused["name"], "GPT 3.6B on 8 a100-sxm-80gb")
+        self.assertEqual(refused["name"], "vtrain_a100_multinode row 6: GPT 3.6B on 8 a100-sxm-80gb")
         self.assertGreater(sum(refused["memory"].values()), refused["memory_capacity_bytes"])
         page = self.output("check-model", "--data", ".", "--markdown")
         missed = page[page.index("## Rows that are a fifth or more off") : page.index("## Memory")]
-        self.assertIn("vTrain, ground_truth_multi.csv: GPT 3.6B on 64 a100-sxm-80gb | -6", missed)
+        self.assertIn("row 5: GPT 3.6B on 64 a100-sxm-80gb | -5", missed)
         memory = page[page.index("## Memory") : page.index("## Left out of the fit")]
-        self.assertIn(f"| GPT 3.6B on 8 a100-sxm-80gb | {sum(refused['memory'].values()) / 1e9:.1f} | 85.9 |", memory)
+        self.assertIn(f"| {refused['name']} | {sum(refused['memory'].values()) / 1e9:.1f} | 85.9 |", memory)
 
     def test_a_folder_without_tables_is_wrong_input(self):
         for folder in (".", "nowhere"):
