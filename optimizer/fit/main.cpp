@@ -114,7 +114,7 @@ void print_left_out(const std::vector<LeftOutErrors>& families, const std::vecto
 
 void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
 {
-    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "with the shares of (* kin)", "rows", "mean %",
+    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "shares of (* its family)", "rows", "mean %",
                "bias %");
     for (const BorrowedShares& pair : pairs) {
         double absolute = 0.0;
