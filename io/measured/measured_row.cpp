@@ -116,6 +116,8 @@ public:
         run.measured_s = row_.number(row_.text("step_time_s").empty() ? "median_s" : "step_time_s");
         run.memory_bytes = memory_of(row_);
         run.memory_allocated = has(row_.text("notes"), "peak alloc");
+        run.kept_bytes = row_.number("kept_bytes");
+        run.undivided_bytes = row_.number("undivided_bytes");
         if (run.measured_s <= 0.0) {
             return "no step time";
         }
@@ -148,12 +150,6 @@ private:
             w = catalog_workload(model->second);
             shorten(w);
             w.predictions = row_.count("predictions");
-            if (const auto storage = parse<ActivationStorage>(row_.text("activation_storage"))) {
-                w.activation_storage = *storage;
-            }
-            if (const auto states = parse<NumberType>(row_.text("states"))) {
-                w.optimizer.states = *states;
-            }
         } else if (!table_.own_shapes && row_.text("activation").empty()) {
             return fmt::format(
                 "the network of {} is not known; add it to [{}.models] in model/catalog/measured_tables.toml, or "
@@ -192,6 +188,7 @@ private:
             }
             w = workload_of(t);
         }
+        read_kept(w);
         if (const double capacity = row_.number("capacity"); capacity > 0.0) {
             w.change<ExpertsBlock>([capacity](ExpertsBlock& experts) { experts.capacity = capacity; });
         }
@@ -214,6 +211,21 @@ private:
         return run.phase.sequence == 0 || run.phase.global_batch == 0
                    ? std::optional<Refusal>("no sequence length or global batch")
                    : std::nullopt;
+    }
+
+    /// What the trainer keeps in memory, and in which number types.
+    void read_kept(Workload& w) const
+    {
+        const auto read = [this](const char* column, auto& kept) {
+            kept = parse<std::remove_reference_t<decltype(kept)>>(row_.text(column)).value_or(kept);
+        };
+        read("activation_storage", w.activation_storage);
+        read("states", w.optimizer.states);
+        read("master", w.optimizer.master);
+        read("gradients", w.optimizer.gradients);
+        if (const auto weights = parse<RoutingWeights>(row_.text("routing_weights"))) {
+            w.change<ExpertsBlock>([&weights](ExpertsBlock& experts) { experts.weights = *weights; });
+        }
     }
 
     /// A network with fewer layers than the catalog's, or with other dense ones, as the row says.

@@ -26,6 +26,8 @@ struct MeasuredRun {
     double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
     bool fitted = true;                    // whether the constants are fitted to it
     bool of_formula = false;               // the step time rests on an assumed number of operations
+    double kept_bytes = 0.0;               // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
+    double undivided_bytes = 0.0;          // ... and of the optimizer states, what sharding does not divide
     bool memory_allocated = false;         // peak allocated by the framework: without driver and communication buffers
 };
 

@@ -61,7 +61,10 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     checked.run = run;
     checked.noise_free_s = noise_free.step_s;
     checked.predicted_s = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
-    checked.memory_bytes = plan.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
+    checked.memory = plan.memory;
+    const double whole = run.kept_bytes + run.undivided_bytes * (1.0 - 1.0 / run.plan.sharding_gpus());
+    checked.memory.optimizer_state += plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
+    checked.memory_bytes = checked.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
     checked.interval = model_interval(setting, run.plan, fit);

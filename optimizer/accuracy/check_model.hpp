@@ -5,6 +5,7 @@
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_runs.hpp"
 #include "model/distribution/noise_tables.hpp"
+#include "model/step/graph/step_summary.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 
 #include <map>
@@ -17,6 +18,7 @@ struct CheckedRun {
     MeasuredRun run;
     double predicted_s = 0.0;   // mean step time
     double noise_free_s = 0.0;  // with every duration at its mean
+    MemoryUse memory;           // of the fullest stage
     double memory_bytes = 0.0;
     double bubble = 0.0;  // shares of the noise-free step
     double exposed_communication = 0.0;
@@ -24,6 +26,8 @@ struct CheckedRun {
 
     double relative_error() const { return predicted_s / run.measured_s - 1.0; }
     bool inside() const { return interval.holds(run.measured_s / predicted_s); }
+    /// Whether the plan ran, but is refused if no memory has to stay free.
+    bool refused() const { return memory.total().si > run.cluster.accelerator.memory.si; }
 };
 
 /// A collective measured alone, and the network model's time for it.

@@ -95,8 +95,17 @@ std::vector<Regret> regrets_of(const std::vector<const CheckedRun*>& runs)
     return result;
 }
 
-/// What the model's own parts say of a row: where most of what can be wrong lies.
-std::string why_hard(const CheckedRun& checked)
+}  // namespace
+
+std::string job_of(const MeasuredRun& run)
+{
+    const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
+    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
+                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
+                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
+}
+
+std::string likely_cause(const CheckedRun& checked)
 {
     const MeasuredRun& run = checked.run;
     std::vector<std::string> reasons;
@@ -126,16 +135,6 @@ std::string why_hard(const CheckedRun& checked)
         text += (text.empty() ? "" : "; ") + reason;
     }
     return text;
-}
-
-}  // namespace
-
-std::string job_of(const MeasuredRun& run)
-{
-    const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
-    return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
-                       numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
-                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
 }
 
 double SourceAccuracy::largest_regret() const
@@ -179,7 +178,7 @@ SourceAccuracy accuracy_of(const std::string& name, const std::vector<const Chec
         measured.push_back(checked->run.measured_s);
         if (checked->relative_error() == result.worst) {
             result.worst_row = checked->run.row;
-            result.worst_reason = why_hard(*checked);
+            result.worst_reason = likely_cause(*checked);
         }
         if (checked->run.memory_bytes > 0.0) {
             memory.push_back(std::abs(checked->memory_bytes / checked->run.memory_bytes - 1.0));

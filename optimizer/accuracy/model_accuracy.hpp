@@ -49,6 +49,9 @@ struct SourceAccuracy {
     std::size_t groups_within(double regret) const;
 };
 
+/// What may be wrong with a row's prediction: the parts of it that are hardest to predict, or else what its table assumes.
+std::string likely_cause(const CheckedRun& checked);
+
 /// Accuracy over rows that share a name.
 SourceAccuracy accuracy_of(const std::string& name, const std::vector<const CheckedRun*>& runs, std::size_t skipped);
 

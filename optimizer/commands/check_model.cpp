@@ -65,6 +65,15 @@ nlohmann::json to_json(const CheckedRun& c)
             {"exposed_communication", c.exposed_communication},
             {"memory_bytes", c.memory_bytes},
             {"measured_memory_bytes", c.run.memory_bytes},
+            {"memory_capacity_bytes", c.run.cluster.accelerator.memory.si},
+            {"memory",
+             {{"parameters", c.memory.parameters.si},
+              {"gradients", c.memory.gradients.si},
+              {"states", c.memory.optimizer_state.si},
+              {"activations", c.memory.activations.si},
+              {"workspace", c.memory.workspace.si},
+              {"reserved", c.memory.reserved.si}}},
+            {"refused", c.refused()},
             {"stack", c.run.cluster.stack.name},
             {"design", design_text(p)},
             {"layers", c.run.workload.layers()},
@@ -197,7 +206,9 @@ void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
     }
 }
 
-/// Runs that took place but would be refused without headroom.
+constexpr double gigabyte = 1e9;
+
+/// Runs that took place but would be refused without headroom: how many of each source, and which.
 void print_refused_in_markdown(const CheckedModel& checked)
 {
     struct Count {
@@ -207,10 +218,9 @@ void print_refused_in_markdown(const CheckedModel& checked)
     std::map<std::string, Count> sources;
     Count all;
     for (const CheckedRun& run : checked.runs) {
-        const bool refused = run.memory_bytes > run.run.cluster.accelerator.memory.si;
         for (Count* count : {&sources[run.run.source], &all}) {
             ++count->rows;
-            count->refused += refused ? 1 : 0;
+            count->refused += run.refused() ? 1 : 0;
         }
     }
     fmt::print("\n## Memory\n\n| source | rows | refused |\n| --- | ---: | ---: |\n");
@@ -220,6 +230,38 @@ void print_refused_in_markdown(const CheckedModel& checked)
         }
     }
     fmt::print("| total | {} | {} |\n", all.rows, all.refused);
+    fmt::print(
+        "\n| refused | predicted, GB | memory, GB | parameters, gradients, states | activations, workspace | assumed |\n"
+        "| --- | ---: | ---: | ---: | ---: | --- |\n");
+    for (const CheckedRun& run : checked.runs) {
+        if (run.refused()) {
+            const MemoryUse& m = run.memory;
+            fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n", run.run.row, m.total().si / gigabyte,
+                       run.run.cluster.accelerator.memory.si / gigabyte,
+                       (m.parameters + m.gradients + m.optimizer_state).si / gigabyte,
+                       (m.activations + m.workspace).si / gigabyte, run.run.assumed);
+        }
+    }
+}
+
+/// Judged rows that are far from their prediction, by kind of run.
+void print_missed_in_markdown(const CheckedModel& checked)
+{
+    constexpr double far = 0.2;
+    fmt::print(
+        "\n## Rows that are a fifth or more off\n\n| rows of | row | error | memory error | why |\n"
+        "| --- | --- | ---: | ---: | --- |\n");
+    for (int kind = 0; kind < run_kinds; ++kind) {
+        for (const CheckedRun& run : checked.runs) {
+            const bool measured = run.run.memory_bytes > 0.0;
+            const double of_memory = measured ? run.memory_bytes / run.run.memory_bytes - 1.0 : SourceAccuracy::none;
+            const bool missed = (std::abs(run.relative_error()) >= far && judged(run.run)) || std::abs(of_memory) >= far;
+            if (missed && kind_of(run.run.workload, run.run.cluster) == static_cast<RunKind>(kind)) {
+                fmt::print("| {} | {} | {} | {} | {} |\n", name(static_cast<RunKind>(kind)), run.run.row,
+                           figure(run.relative_error(), true), figure(of_memory, true), likely_cause(run));
+            }
+        }
+    }
 }
 
 /// The page results/model-accuracy.md.
@@ -241,6 +283,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
+    print_missed_in_markdown(checked);
     print_refused_in_markdown(checked);
     print_left_out_in_markdown(fitted_model().left_out);
     fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");

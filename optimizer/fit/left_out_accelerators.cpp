@@ -43,12 +43,13 @@ std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, 
     std::vector<BorrowedShares> pairs;
     for (const auto& [name, own] : measured) {
         for (const auto& [other, unused] : measured) {
-            if (related.at(name).contains(other)) {
+            if (other == name) {
                 continue;
             }
             BorrowedShares& pair = pairs.emplace_back();
             pair.measured = name;
             pair.shares_of = other;
+            pair.sibling = related.at(name).contains(other);
             const std::vector<double> times = predicted_times(own, fit.constants, noise, other);
             for (std::size_t i = 0; i < own.size(); ++i) {
                 const double error = std::log(times[i] / own[i].run.measured_s);
@@ -66,7 +67,7 @@ double unmeasured_deviation(const std::vector<BorrowedShares>& pairs)
 {
     std::vector<std::pair<double, double>> needed;
     for (const BorrowedShares& pair : pairs) {
-        for (std::size_t i = 0; i < pair.needed.size(); ++i) {
+        for (std::size_t i = 0; i < pair.needed.size() && !pair.sibling; ++i) {
             needed.emplace_back(pair.needed[i], pair.weight[i]);
         }
     }

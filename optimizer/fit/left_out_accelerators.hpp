@@ -14,15 +14,17 @@ namespace prismopt {
 struct BorrowedShares {
     std::string measured;
     std::string shares_of;
+    bool sibling = false;        // of the same family of accelerators
     std::vector<double> errors;  // [row]: log(predicted / measured)
     std::vector<double> needed;  // [row]: standard deviation beyond the scatter for which the error lies on its 95 % limit
     std::vector<double> weight;
 };
 
-/// Every pair of accelerators of different families.
+/// Every pair of accelerators.
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
-/// Standard deviation, in addition to the scatter, that puts 95 % of these rows (by weight) inside their 95 % intervals.
+/// Standard deviation, in addition to the scatter, that puts 95 % of these rows (by weight) inside their 95 % intervals. Of pairs of
+/// different families: a chip that is known from its datasheet only may have no sibling.
 double unmeasured_deviation(const std::vector<BorrowedShares>& pairs);
 
 }  // namespace prismopt

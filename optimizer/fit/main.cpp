@@ -114,7 +114,8 @@ void print_left_out(const std::vector<LeftOutErrors>& families, const std::vecto
 
 void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
 {
-    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "with the shares of", "rows", "mean %", "bias %");
+    fmt::print("\n{:<26}{:<26}{:>6}{:>9}{:>9}\n", "predicted accelerator", "shares of (* its family)", "rows", "mean %",
+               "bias %");
     for (const BorrowedShares& pair : pairs) {
         double absolute = 0.0;
         double bias = 0.0;
@@ -122,8 +123,8 @@ void print_borrowed(const std::vector<BorrowedShares>& pairs, double deviation)
             absolute += std::abs(std::expm1(error)) / static_cast<double>(pair.errors.size());
             bias += std::expm1(error) / static_cast<double>(pair.errors.size());
         }
-        fmt::print("{:<26}{:<26}{:>6}{:>9.1f}{:>+9.1f}\n", pair.measured, pair.shares_of, pair.errors.size(), 100.0 * absolute,
-                   100.0 * bias);
+        fmt::print("{:<26}{:<26}{:>6}{:>9.1f}{:>+9.1f}\n", pair.measured, pair.shares_of + (pair.sibling ? " *" : ""),
+                   pair.errors.size(), 100.0 * absolute, 100.0 * bias);
     }
     fmt::print(
         "\nstandard deviation of an accelerator that was not measured: {:.3f}, which covers 95 % of these rows (by weight)\n",

@@ -303,11 +303,12 @@ std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
 {
     constexpr std::array<std::string_view, 10> always{"tp",        "pp",       "v",     "microbatch", "schedule",
                                                       "recompute", "sharding", "split", "dp_overlap", "order"};
-    std::string text = fmt::format("gpus={}", plan.gpus());
+    // Degrees that do not divide the GPUs leave a plan without replicas.
+    std::string text = plan.dp > 0 ? fmt::format("gpus={}", plan.gpus()) : "";
     const std::vector<AxisText> axes = axis_texts(plan, space);
     for (const std::string_view name : always) {
         const auto axis = std::find_if(axes.begin(), axes.end(), [name](const AxisText& a) { return a.name == name; });
-        text += fmt::format(" {}={}", axis->name, axis->value);
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis->name, axis->value);
     }
     for (const AxisText& axis : axes) {
         const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();

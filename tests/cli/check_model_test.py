@@ -37,6 +37,20 @@ class CheckModel(CliTest):
         self.assertIn("vtrain_a100_multinode row 4: no microbatch", text)
         self.assertIn(f"| {source['name']} | 3 | 1 |", self.output("check-model", "--data", ".", "--markdown"))
 
+    def test_rows_that_miss_are_listed_with_a_reason(self):
+        slow = "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,1,1,1,8,512,full,fp16,1F1B,9.5\n"
+        full = "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,8,1,1,1,64,512,full,fp16,1F1B,25.0\n"
+        (self.folder / "vtrain_a100_multinode.csv").write_text(TABLE + slow + full)
+        runs = json.loads(self.output("check-model", "--data", ".", "--json"))["runs"]
+        [refused] = [run for run in runs if run["refused"]]
+        self.assertEqual(refused["name"], "vtrain_a100_multinode row 6: GPT 3.6B on 8 a100-sxm-80gb")
+        self.assertGreater(sum(refused["memory"].values()), refused["memory_capacity_bytes"])
+        page = self.output("check-model", "--data", ".", "--markdown")
+        missed = page[page.index("## Rows that are a fifth or more off") : page.index("## Memory")]
+        self.assertIn("row 5: GPT 3.6B on 64 a100-sxm-80gb | -5", missed)
+        memory = page[page.index("## Memory") : page.index("## Left out of the fit")]
+        self.assertIn(f"| {refused['name']} | {sum(refused['memory'].values()) / 1e9:.1f} | 85.9 |", memory)
+
     def test_a_folder_without_tables_is_wrong_input(self):
         for folder in (".", "nowhere"):
             finished = self.run_program("check-model", "--data", folder)

@@ -2,6 +2,29 @@
 
 namespace prismopt {
 
+namespace {
+
+/// Bytes per number of what experts with biases (gpt-oss) do outside of their products, in 16 bits. Their results: forward the
+/// product of bias and routing weight, its sum with the results, and the joined results of all experts; backward the same joined,
+/// and a product and a sum for each gradient, of bias and routing weights (Megatron-Core, transformer/moe/experts.py,
+/// TEGroupedMLP._apply_bias). Inputs of their activation: limited, and both halves joined; backward the limits with the input that they
+/// read again, and the halves joined (fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl with a clamp value).
+constexpr double results_forward = 2.0 + 6.0 + 4.0;
+constexpr double results_backward = 4.0 + 2.0 * (4.0 + 2.0);
+constexpr double inputs_forward = 4.0 + 4.0;
+constexpr double inputs_backward = 6.0 + 4.0;
+
+/// Graphs of whole iterations hold no kernels whose sizes the host must know: there the products do it.
+void add_outside(const GroupedLinear& of, double numbers, double of_results, double of_inputs, const Extent& e, Calls& calls)
+{
+    if (of.bias && !e.shape.cuda_graphs.has(Module::full_iteration)) {
+        calls.traffic((of.split == Linear::Split::rows ? of_results : of_inputs) * numbers, Roof::memory, 1.0, false,
+                      e.surplus(of.routing));
+    }
+}
+
+}  // namespace
+
 void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls& calls) const
 {
     const double experts = e.local_experts(routing);
@@ -22,10 +45,12 @@ void GroupedLinear::forward(const Extent& e, Calls& calls) const
 {
     product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), calls);
     calls.cast(e.fullest(routing) * in_columns(e));
+    add_outside(*this, e.fullest(routing) * out_columns(e), results_forward, inputs_forward, e, calls);
 }
 
 void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls) const
 {
+    add_outside(*this, e.fullest(routing) * out_columns(e), results_backward, inputs_backward, e, calls);
     product(e, e.fullest(routing) / e.local_experts(routing), in_columns(e), out_columns(e), calls);
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);

@@ -96,6 +96,28 @@ TEST_F(MeasuredRunsOf, NetworksThatAreNotKnownAreRefused)
                 testing::AllOf(HasSubstr("Falcon_70B"), HasSubstr("[nvidia_dgxc_benchmarking.models]"), HasSubstr("scenario")));
 }
 
+/// Megatron-Bridge sums gradients in 16 bits and multiplies activations by routing weights; what is kept for products in 8 bits has 8
+/// bits; only DeepSeek-V3 has moments of 16 bits.
+TEST_F(MeasuredRunsOf, MegatronBridgeKeepsWhatItsRecipesSay)
+{
+    const std::string end = ",,,,,,,4096,DGX-H100,64,1,4,,1,1,64,none,";
+    write("nvidia_megatron_bridge.csv",
+          "row_id,model,layers,hidden,heads,ffn,vocab,params,seq,gpu,n_gpus,tp,pp,vpp,cp,micro_batch,global_batch,recompute,"
+          "precision,"
+          "framework,step_time_s,ep\n1,GPT OSS 120B" +
+              end + "BF16,Megatron-Bridge 26.02,14.0,8\n2,DeepSeekV3" + end + "FP8,Megatron-Bridge 26.02,20.0,16\n");
+    const MeasuredRuns runs = read();
+    ASSERT_EQ(runs.runs.size(), 2U);
+    for (const MeasuredRun& run : runs.runs) {
+        EXPECT_EQ(run.workload.optimizer.gradients, NumberType::bf16);
+        EXPECT_EQ(run.workload.find<ExpertsBlock>()->weights, RoutingWeights::activations);
+    }
+    EXPECT_EQ(runs.runs[0].workload.activation_storage, ActivationStorage::bf16);
+    EXPECT_EQ(runs.runs[0].workload.optimizer.states, NumberType::fp32);
+    EXPECT_EQ(runs.runs[1].workload.activation_storage, ActivationStorage::fp8);
+    EXPECT_EQ(runs.runs[1].workload.optimizer.states, NumberType::bf16);
+}
+
 /// 126 layers with embedding and head in 128 slots: 8 stages of 16 chunks.
 TEST_F(MeasuredRunsOf, SlotsOfEmbeddingAndHeadAreLayersWhereTheTrainerCountsThem)
 {

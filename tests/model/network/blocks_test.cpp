@@ -45,6 +45,7 @@ const std::vector<Case>& all_blocks()
         case_of("experts", ExpertsBlock{.count = 16, .active = 4, .inner = 512}),
         case_of("experts beside a shared one",
                 ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .shared_gate = true}),
+        case_of("experts with biases", ExpertsBlock{.count = 16, .active = 4, .inner = 512, .bias = true}),
         case_of("latent experts", ExpertsBlock{.count = 16, .active = 4, .inner = 512, .shared = 1024, .latent = 256}),
         case_of("window", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .window = 256, .sinks = true}),
         case_of("chunks", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .chunk = 512}),
@@ -243,6 +244,32 @@ TEST(Blocks, ExpertsOnOneGroupHaveNoImbalance)
     shared.ep = 4;  // the fullest group has all tokens, four times the mean
     EXPECT_GT(kept_of(uneven, shared, Recompute::none).numbers, 3.0 * kept_of(even, shared, Recompute::none).numbers -
                                                                     2.0 * kept_of(block("mlp"), shared, Recompute::none).numbers);
+}
+
+/// Experts with biases add that of their results outside of the product, 12 bytes per number forward and 16 backward, and limit the
+/// inputs of their activation, 8 and 10. Graphs of whole iterations have none of these kernels.
+TEST(Blocks, ExpertsWithBiasesHaveKernelsBesideTheirProducts)
+{
+    ExpertsBlock experts{.count = 16, .active = 4, .inner = 512};
+    const LayerKind plain{"plain", hidden, operators_of(experts, stream)};
+    experts.bias = true;
+    const LayerKind biased{"biased", hidden, operators_of(experts, stream)};
+    const auto traffic = [](const Calls& calls) {
+        double bytes = 0.0;
+        for (const AnyCall& call : calls.list()) {
+            const auto* kernel = std::get_if<KernelCall>(&call);
+            bytes += kernel != nullptr && kernel->kind == KernelClass::elementwise ? kernel->bytes : 0.0;
+        }
+        return bytes;
+    };
+    const double copies = 4.0 * sequence;
+    const auto forward = [&](const LayerKind& kind, const LayerShape& shape) { return traffic(forward_calls(kind, shape)); };
+    EXPECT_EQ(forward(biased, shape_of()) - forward(plain, shape_of()), copies * (12.0 * hidden + 8.0 * 2.0 * 512.0));
+    const auto backward = [&](const LayerKind& kind) { return traffic(backward_calls(kind, shape_of(), Gradients::both)); };
+    EXPECT_EQ(backward(biased) - backward(plain), copies * (16.0 * hidden + 10.0 * 2.0 * 512.0));
+    LayerShape graph = shape_of();
+    graph.cuda_graphs = {Module::full_iteration};
+    EXPECT_EQ(forward(biased, graph), forward(plain, graph));
 }
 
 /// i o weights and a bias, 2 i o operations a token; kept are the input and that of the activation.

@@ -184,5 +184,14 @@ TEST(ParseDesign, ChecksReplicasAgainstTheGpus)
     EXPECT_THAT(complaint("tp=24 pp=24 cp=24 dp=24"), HasSubstr("more than"));
 }
 
+/// Degrees that do not divide the GPUs leave no replica, so that the plan's degrees do not say how many GPUs were asked for.
+TEST(DesignText, OfAPlanWithoutReplicasNamesNoGpus)
+{
+    ParallelPlan plan;
+    plan.tp = 3;
+    plan.dp = 0;
+    EXPECT_THAT(design_text(plan, {}), testing::StartsWith("tp=3 pp=1 "));
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -55,6 +55,20 @@ TEST(FittedModel, HasTheRowsOfEachAccelerator)
     EXPECT_EQ(rows_on(model, "abacus"), 0);
 }
 
+/// The error that an accelerator declares is that of its measured runs: it must not stay what was assumed before there were any.
+TEST(FittedModel, AcceleratorsWithTenRowsDeclareTheirOwnError)
+{
+    const FittedModel model = fitted_model();
+    int measured = 0;
+    for (const std::string& name : catalog_accelerators()) {
+        if (rows_on(model, name) >= 10) {
+            EXPECT_LE(catalog_accelerator(name).model_error, 0.1) << name;
+            ++measured;
+        }
+    }
+    EXPECT_GE(measured, 10);
+}
+
 /// A covariance: symmetric, and no correlation beyond one (entries are written with three digits).
 TEST(FittedModel, HasACovariance)
 {
