@@ -235,6 +235,18 @@ void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys
     }
 }
 
+/// The largest gap that some number of tokens makes up for, found by halving.
+double largest_gap(const Scenario& scenario, const Workload& network, double too_large)
+{
+    constexpr int halvings = 20;
+    double low = 0.0;
+    for (int i = 0; i < halvings; ++i) {
+        const double middle = 0.5 * (low + too_large);
+        (phases_despite_gap(scenario.phases, network, middle) ? low : too_large) = middle;
+    }
+    return low;
+}
+
 void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
 {
     for (const auto& [precision, gap] : gaps) {
@@ -244,7 +256,8 @@ void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::m
                     ->fail(
                         {"cannot be made up for",
                          fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name, precision),
-                         fmt::format("remove {} from precision in [space], or give a smaller gap", precision)});
+                         fmt::format("remove {} from precision in [space], or give gaps below {:.4f} (docs/learning.md)",
+                                     precision, largest_gap(scenario, *network, gap.high))});
             }
         }
     }

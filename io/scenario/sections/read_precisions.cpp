@@ -112,6 +112,13 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
             place.fail({"has no effect", fmt::format("the operators of {} are as captured", network->name),
                         fmt::format("list \"{}\" instead of the table", name(choice.precision))});
         }
+        const auto has = [network](const std::string& kind) { return has_block(*network, kind); };
+        const WideLayers& wide = choice.wide;
+        if (wide.first + wide.last == 0 && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
+            place.fail({fmt::format("is {} under another name for {}", name(choice.precision), network->name),
+                        fmt::format("that network has none of these blocks: {}", fmt::join(wide.blocks, ", ")),
+                        "add blocks of it to bf16_blocks, or search the network alone"});
+        }
         Workload trained = *network;
         trained.wide = choice.wide;
         if (!has_narrow_products(network_of(trained))) {
@@ -126,7 +133,7 @@ PrecisionChoice read_choice(const Value& element, const std::vector<const Worklo
 {
     if (!element.is_table()) {
         const std::string named = element.choice(enum_names<Precision>(), "precisions of linear layers",
-                                                 fmt::format("or describe layers that stay in bf16, as in {}", choice_example));
+                                                 fmt::format("describe layers that stay in bf16, as in {}", choice_example));
         return {named, *parse<Precision>(named)};
     }
     Table table = element.table(choice_example);

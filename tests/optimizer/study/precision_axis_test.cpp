@@ -226,6 +226,11 @@ TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
                 testing::ContainsRegex("for llama3-8b, [0-9.]+ % more tokens .* for other, for a loss"));
     EXPECT_THAT([&] { parsed(text("precision = \"fp32\"\n")); },
                 ThrowsMessage<InputError>(HasSubstr("the networks have several")));
+    std::string unlike = text("");
+    unlike.replace(unlike.find("llama3-70b"), 10, "deepseek-v3");
+    unlike.replace(unlike.find(both), both.size(),
+                   "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = [\"latent_attention\"] }]\n");
+    EXPECT_THAT([&] { parsed(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
 }
 
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)
@@ -241,7 +246,7 @@ TEST(PrecisionAxis, RefusesWhatHasNoPrice)
     EXPECT_THAT(refused(plans + "precision = [\"fp8\", \"fp8\"]\n", "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("twice")));
     EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
-                ThrowsMessage<InputError>(HasSubstr("no number of tokens")));
+                ThrowsMessage<InputError>(testing::AllOf(HasSubstr("no number of tokens"), HasSubstr("give gaps below 0."))));
     EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("more than high")));
 }
