@@ -83,9 +83,10 @@ class Precisions(support.CliTest):
         steps = {}
         for name in ("bf16", "fp8", "ends", "mlp"):
             predicted = json.loads(self.output("predict", "precisions.h5", "--design", f"gpus=16 tp=2 pp=1 precision={name}", "--json"))
-            steps[name] = predicted["prediction"]["step_s"]["mean"] if "prediction" in predicted else predicted["step_s"]["mean"]
+            steps[name] = predicted["noise_free_step_time_s"]
         self.assertLess(steps["fp8"], min(steps["ends"], steps["mlp"]))
         self.assertGreater(steps["bf16"], max(steps["ends"], steps["mlp"]))
+        self.assertAlmostEqual(steps["ends"], 0.75 * steps["fp8"] + 0.25 * steps["bf16"], delta=0.01 * steps["bf16"])  # 2 of 8 layers
         price = '[numerics]\nloss_gap = [{ precision = "fp8", high = 0.01 }, { precision = "%s", high = 0.0 }]\n'
         for name, recipe in (("ends", "bf16_last = 2"), ("mlp", 'bf16_blocks = ["attention"]')):
             report = self.searched(price % name, 'precision = ["fp8", { name = "%s", precision = "fp8", %s }]\n' % (name, recipe))
