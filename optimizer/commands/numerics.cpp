@@ -3,6 +3,7 @@
 
 #include "io/toml/nearest.hpp"
 #include "model/base/parallel.hpp"
+#include "optimizer/numerics/numerics_plots.hpp"
 #include "optimizer/numerics/numerics_text.hpp"
 
 #include <fmt/format.h>
@@ -192,13 +193,14 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         "json", po::bool_switch(), "print one JSON object instead of text")("markdown", po::bool_switch(),
                                                                             "print results/numerics.md")(
         "write", po::value<std::string>()->value_name("FILE"),
-        "also write the RMS deviation by class of operators, kernel and format, as model/catalog/numerics.toml");
+        "also write the RMS deviation by class of operators, kernel and format, as model/catalog/numerics.toml")(
+        "plot", po::value<std::string>()->value_name("FILE"), "also write plots of the study (SVG)");
     const auto values = parse_options("numerics", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    if (asks_for_attention(*values) && (values->count("only") > 0 || values->count("write") > 0)) {
-        throw InputError("options of attention cases replace the study; remove them, or --only and --write");
+    if (asks_for_attention(*values) && (values->count("only") > 0 || values->count("write") > 0 || values->count("plot") > 0)) {
+        throw InputError("options of attention cases replace the study; remove them, or --only, --write and --plot");
     }
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t processor = std::clock();
@@ -212,6 +214,9 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (values->count("write") > 0) {
         write_output("write", (*values)["write"].as<std::string>(), numerics_toml(tables, run), {});
+    }
+    if (values->count("plot") > 0) {
+        write_output("plot", (*values)["plot"].as<std::string>(), numerics_svg(tables), {});
     }
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", numerics_json(tables, run).dump(1));
