@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -161,6 +162,12 @@ std::vector<NumericsExperiment> experiments_of(const po::variables_map& values)
             throw InputError(fmt::format("--write needs the table {}; add it to --only, or remove --write", needed));
         }
     }
+    const bool plotted = std::any_of(chosen.begin(), chosen.end(), [](const NumericsExperiment& of) {
+        return of.name == std::string_view("length") || of.name == std::string_view("training");
+    });
+    if (values.count("plot") > 0 && !plotted) {
+        throw InputError("--plot shows the tables length and training; add one of them to --only, or remove --plot");
+    }
     return chosen;
 }
 
@@ -216,7 +223,9 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         write_output("write", (*values)["write"].as<std::string>(), numerics_toml(tables, run), {});
     }
     if (values->count("plot") > 0) {
-        write_output("plot", (*values)["plot"].as<std::string>(), numerics_svg(tables), {});
+        const auto& path = (*values)["plot"].as<std::string>();
+        write_output("plot", path, numerics_svg(tables), {});
+        run.plot = std::filesystem::path(path).filename().string();
     }
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", numerics_json(tables, run).dump(1));
