@@ -92,19 +92,31 @@ const Fields<PrecisionChoice>& choice_fields()
     return fields;
 }
 
-bool has_block(const Workload& network, const std::string& kind)
+/// Whether some layer has a block of this kind with linear layers.
+bool has_products(const Workload& network, const std::string& kind)
 {
+    const ResidualStream stream{static_cast<double>(network.hidden), network.normalisation, network.norms, network.drops()};
+    const auto is_product = [](const Operator& part) {
+        return std::holds_alternative<Linear>(part) || std::holds_alternative<GroupedLinear>(part) ||
+               std::holds_alternative<Convolution>(part);
+    };
     bool has = false;
-    network.for_blocks([&](const BlockDescription& block) { has = has || kind_name(block) == kind; });
+    network.for_blocks([&](const BlockDescription& block) {
+        if (!has && kind_name(block) == kind) {
+            const Block operators = std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block);
+            has = std::any_of(operators.begin(), operators.end(), is_product);
+        }
+    });
     return has;
 }
 
 void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, const std::vector<const Workload*>& networks)
 {
     for (const std::string& kind : choice.wide.blocks) {
-        if (std::none_of(networks.begin(), networks.end(), [&](const Workload* of) { return has_block(*of, kind); })) {
+        if (std::none_of(networks.begin(), networks.end(), [&](const Workload* of) { return has_products(*of, kind); })) {
             place.fail({fmt::format("names block \"{}\", which has no effect", kind),
-                        fmt::format("{} has no such block", networks.front()->name), "remove it from bf16_blocks"});
+                        fmt::format("{} has no such block with linear layers", networks.front()->name),
+                        "remove it from bf16_blocks"});
         }
     }
     for (const Workload* network : networks) {
@@ -112,7 +124,7 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
             place.fail({"has no effect", fmt::format("the operators of {} are as captured", network->name),
                         fmt::format("list \"{}\" instead of the table", name(choice.precision))});
         }
-        const auto has = [network](const std::string& kind) { return has_block(*network, kind); };
+        const auto has = [network](const std::string& kind) { return has_products(*network, kind); };
         const WideLayers& wide = choice.wide;
         if (wide.first + wide.last == 0 && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
             place.fail({fmt::format("is {} under another name for {}", name(choice.precision), network->name),

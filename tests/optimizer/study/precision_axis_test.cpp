@@ -233,6 +233,22 @@ TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
     EXPECT_THAT([&] { parsed(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
 }
 
+/// Embedding tables have no products; those of DLRM are beside linear layers.
+TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
+{
+    const auto text = [](const std::string& block) {
+        std::string all = text_of(
+            "workload = [\"dlrm-dcnv2\"]\ngpus = [8]\nep = [8]\nprecision = [{ name = \"a\", precision = "
+            "\"fp8\", bf16_blocks = [\"" +
+                block + "\"] }]\n",
+            "[numerics]\naccept_numerics = true\n");
+        const auto from = all.find("[workload]");
+        return all.erase(from, all.find("\n[", from) + 1 - from);
+    };
+    EXPECT_THAT([&] { parsed(text("tables")); }, ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
+    EXPECT_EQ(parsed(text("interaction")).hardware.size(), 1U);
+}
+
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)
 {
     const auto refused = [](const std::string& space, const std::string& numerics) {
