@@ -118,8 +118,14 @@ void set_run(const Launch& launch, Settings& s)
     s.flag("bf16");
     if (launch.workload.precision == Precision::fp8) {
         s.set("fp8-format", "hybrid");
+        s.set("fp8-recipe", "tensorwise");  // as the deviations of fp8; "delayed", the default, cannot keep layers in bf16
     } else if (launch.workload.precision == Precision::nvfp4) {
         s.set("fp4-format", "e2m1");
+    }
+    if (const WideLayers& wide = launch.workload.wide; wide.first + wide.last > 0) {
+        s.flag("first-last-layers-bf16");
+        s.set("num-layers-at-start-in-bf16", wide.first);
+        s.set("num-layers-at-end-in-bf16", wide.last);
     }
     if (!launch.workload.fuses_attention()) {
         s.set("attention-backend", "unfused");  // by default the fastest fused one

@@ -90,9 +90,8 @@ std::optional<std::vector<Phase>> all_phases_at(const Scenario& scenario, std::s
     if (const auto batch = global_batch_at(scenario, values)) {
         phases[scenario.learning->phase] = phases_of(*scenario.learning, *batch).front();  // no ramp beside it
     }
-    const auto gap = scenario.numerics.loss_gap.find(workload.precision);
-    return gap == scenario.numerics.loss_gap.end() ? phases
-                                                   : phases_despite_gap(std::move(phases), workload, gap->second.expected());
+    const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
+    return gap ? phases_despite_gap(std::move(phases), workload, gap->expected()) : phases;
 }
 
 }  // namespace
@@ -101,13 +100,20 @@ Workload workload_at(const Scenario& scenario, std::span<const double> values)
 {
     const auto network = value_at(scenario, HardwareTarget::workload, values);
     Workload workload = network ? scenario.workloads[static_cast<std::size_t>(*network)] : scenario.workload;
-    if (const auto precision = value_at(scenario, HardwareTarget::precision, values)) {
-        workload.precision = scenario.space.precision[static_cast<std::size_t>(*precision)];
+    if (const PrecisionChoice* choice = precision_at(scenario, values)) {
+        workload.precision = choice->precision;
+        workload.wide = choice->wide;
     }
     if (const auto kernel = value_at(scenario, HardwareTarget::attention_kernel, values)) {
         workload.set_attention_kernel(scenario.space.attention_kernel[static_cast<std::size_t>(*kernel)]);
     }
     return workload;
+}
+
+const PrecisionChoice* precision_at(const Scenario& scenario, std::span<const double> values)
+{
+    const auto choice = value_at(scenario, HardwareTarget::precision, values);
+    return choice ? &scenario.space.precision[static_cast<std::size_t>(*choice)] : nullptr;
 }
 
 std::optional<int> global_batch_at(const Scenario& scenario, std::span<const double> values)

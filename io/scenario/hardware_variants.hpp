@@ -23,6 +23,9 @@ struct Variant {
 /// The network that the variant with the parameters at these values trains, with its precision and attention kernel.
 Workload workload_at(const Scenario& scenario, std::span<const double> values);
 
+/// The precision of the variant; nullptr if the space does not choose it.
+const PrecisionChoice* precision_at(const Scenario& scenario, std::span<const double> values);
+
 /// The global batch of the variant; nothing if the space does not choose it.
 std::optional<int> global_batch_at(const Scenario& scenario, std::span<const double> values);
 

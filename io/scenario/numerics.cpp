@@ -5,6 +5,7 @@
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -35,20 +36,53 @@ double tokens_of(const std::vector<Phase>& phases)
     return tokens;
 }
 
-std::string more_tokens_text(const Scenario& scenario, double gap)
+std::string more_tokens_text(const Scenario& scenario, const Workload& network, double gap)
 {
-    const auto phases = phases_despite_gap(scenario.phases, scenario.workload, gap);
+    const auto phases = phases_despite_gap(scenario.phases, network, gap);
     return phases ? fmt::format("{:.3g}", 100.0 * (tokens_of(*phases) / tokens_of(scenario.phases) - 1.0)) : "unlimited";
 }
 
+/// What a loss gap costs each network.
+std::string price_text(const Scenario& scenario, const LossGap& gap)
+{
+    std::string text;
+    const std::vector<const Workload*> all = networks(scenario);
+    for (const Workload* network : all) {
+        const auto more = [&](double relative) { return more_tokens_text(scenario, *network, relative); };
+        text += fmt::format(", {} % more tokens ({} to {}){}", more(gap.expected()), more(gap.low), more(gap.high),
+                            all.size() > 1 ? " for " + network->name : "");
+    }
+    return fmt::format("{}{} for a loss gap of {:.3g} % ({:.3g} to {:.3g})", text, all.size() > 1 ? "," : "",
+                       100.0 * gap.expected(), 100.0 * gap.low, 100.0 * gap.high);
+}
+
+/// "nvfp4-ends (nvfp4 but for 2 first and 8 last layers)"
+std::string precision_text(const PrecisionChoice& choice)
+{
+    std::vector<std::string> exceptions;
+    if (!choice.wide.blocks.empty()) {
+        exceptions.push_back(fmt::format("{}", fmt::join(choice.wide.blocks, " and ")));
+    }
+    const auto ends = [&](int layers, const char* where) {
+        if (layers > 0) {
+            exceptions.push_back(fmt::format("the {} {}", where, layers == 1 ? "layer" : fmt::format("{} layers", layers)));
+        }
+    };
+    ends(choice.wide.first, "first");
+    ends(choice.wide.last, "last");
+    return exceptions.empty()
+               ? choice.name
+               : fmt::format("{} ({}, but bf16 in {})", choice.name, name(choice.precision), fmt::join(exceptions, ", "));
+}
+
 /// In words, by what the space chooses.
-std::string choice_text(const NumericChoice& choice, const SpaceSettings& space)
+std::string choice_text(const ChoiceOfSpace& choice, const SpaceSettings& space)
 {
     const std::string kernel = space.attention_kernel.empty() ? "" : fmt::format("{} attention", name(choice.kernel));
     if (space.precision.empty()) {
         return kernel;
     }
-    return fmt::format("{}{}{}", name(choice.precision), kernel.empty() ? "" : " with ", kernel);
+    return fmt::format("{}{}{}", precision_text(choice.precision), kernel.empty() ? "" : " with ", kernel);
 }
 
 /// The reference in the same words, but with what differs from the usual one.
@@ -92,12 +126,19 @@ std::optional<std::vector<Phase>> phases_despite_gap(std::vector<Phase> phases, 
     return phases;
 }
 
-std::vector<NumericChoice> numeric_choices(const Scenario& scenario)
+std::optional<LossGap> loss_gap_of(const Numerics& numerics, const PrecisionChoice* choice)
+{
+    const auto found = choice == nullptr ? numerics.loss_gap.end() : numerics.loss_gap.find(choice->name);
+    return found == numerics.loss_gap.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<ChoiceOfSpace> choices_of_space(const Scenario& scenario)
 {
     const SpaceSettings& space = scenario.space;
     const NumericChoice own = numeric_choice(scenario.workload);
-    std::vector<NumericChoice> choices;
-    for (const Precision precision : space.precision.empty() ? std::vector{own.precision} : space.precision) {
+    const std::vector<PrecisionChoice> usual{{std::string(name(own.precision)), own.precision}};
+    std::vector<ChoiceOfSpace> choices;
+    for (const PrecisionChoice& precision : space.precision.empty() ? usual : space.precision) {
         for (const AttentionKernel kernel : space.attention_kernel.empty() ? std::vector{own.kernel} : space.attention_kernel) {
             choices.push_back({precision, kernel});
         }
@@ -112,19 +153,19 @@ std::string numerics_text(const Scenario& scenario)
     }
     const Numerics& numerics = scenario.numerics;
     std::string text;
-    for (const NumericChoice& choice : numeric_choices(scenario)) {
-        const double deviation = deviation_from(numerics.reference, choice);
+    for (const ChoiceOfSpace& choice : choices_of_space(scenario)) {
+        const double deviation = deviation_from(numerics.reference, choice.numeric());
         text += fmt::format("{}{}: {:.3g} times the deviation of {}", text.empty() ? "" : "; ",
                             choice_text(choice, scenario.space), deviation, reference_text(numerics.reference, scenario.space));
         if (deviation > numerics.max_deviation) {
             text += ", excluded by max_deviation";
             continue;
         }
-        if (const auto gap = numerics.loss_gap.find(choice.precision); gap != numerics.loss_gap.end()) {
-            text += fmt::format(", {} % more tokens ({} to {}) for a loss gap of {:.3g} % ({:.3g} to {:.3g})",
-                                more_tokens_text(scenario, gap->second.expected()), more_tokens_text(scenario, gap->second.low),
-                                more_tokens_text(scenario, gap->second.high), 100.0 * gap->second.expected(),
-                                100.0 * gap->second.low, 100.0 * gap->second.high);
+        if (const auto gap = loss_gap_of(numerics, &choice.precision)) {
+            text += price_text(scenario, *gap);
+            if (numerics.published && choice.precision.precision == Precision::nvfp4 && choice.precision.wide == WideLayers{}) {
+                text += ", published of runs with 16 % of the linear layers in bf16";
+            }
         }
     }
     return "Numerics: " + text + ".";

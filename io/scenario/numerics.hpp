@@ -29,24 +29,35 @@ NumericChoice numeric_choice(const Workload& workload);  // plain if some attent
 struct Numerics {
     NumericChoice reference{};                                       // deviations are relative to it
     double max_deviation = std::numeric_limits<double>::infinity();  // of the choices
-    std::map<Precision, LossGap> loss_gap{};                         // over the precision of the workload; none: no gap
-    bool priced = false;                                             // loss_gap is given
-    bool accepted = false;                                           // choices are searched without price and limit
+    std::map<std::string, LossGap> loss_gap{};  // of a choice over the precision of the workload; none: no gap
+    bool priced = false;                        // loss_gap is given
+    bool published = false;                     // by publications
+    bool accepted = false;                      // choices are searched without price and limit
 
     bool judges_kernels() const { return accepted || std::isfinite(max_deviation); }
     bool judged() const { return priced || judges_kernels(); }
 };
 
+/// Returns the loss gap of a choice of precision; nothing if it has none.
+std::optional<LossGap> loss_gap_of(const Numerics& numerics, const PrecisionChoice* choice);
+
 /// Returns the largest ratio, over classes of operators (attention and linear layers, each forward and backward), of the RMS deviation from
 /// FP64 of this choice to that of the reference: model/catalog/numerics.toml. fp8 is E4M3 with a factor per tensor; attention has bf16
-/// operands unless the precision is wider.
+/// operands unless the precision is wider. Linear layers that stay in bf16 change nothing in
+/// it, as long as others do not.
 double deviation_from(const NumericChoice& reference, const NumericChoice& choice);
 
 /// Returns the phases with the tokens that reach the same loss despite a gap, in whole steps; nothing if no number of tokens does.
 std::optional<std::vector<Phase>> phases_despite_gap(std::vector<Phase> phases, const Workload& workload, double gap);
 
-/// Returns the choices of the space; those of the workload where it has none.
-std::vector<NumericChoice> numeric_choices(const Scenario& scenario);
+/// A choice of the space, with the precision and the kernel of the workload where it has none.
+struct ChoiceOfSpace {
+    PrecisionChoice precision;
+    AttentionKernel kernel = AttentionKernel::flash;
+
+    NumericChoice numeric() const { return {precision.precision, kernel}; }
+};
+std::vector<ChoiceOfSpace> choices_of_space(const Scenario& scenario);
 
 /// What each choice of precision and attention kernel costs and deviates; empty if the space has no choice.
 std::string numerics_text(const Scenario& scenario);

@@ -205,12 +205,14 @@ void refuse_free_local_updates(const Scenario& scenario, Table& top)
     }
 }
 
+std::string_view name(const PrecisionChoice& choice) { return choice.name; }
+
 /// A choice by name is a hardware parameter without a price.
 template <class T>
 HardwareParameter parameter_of(HardwareTarget target, std::string key, const std::vector<T>& choices)
 {
     HardwareParameter parameter{.target = target, .name = std::move(key)};
-    for (const T choice : choices) {
+    for (const T& choice : choices) {
         parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
         parameter.choices.emplace_back(name(choice));
     }
@@ -220,7 +222,7 @@ HardwareParameter parameter_of(HardwareTarget target, std::string key, const std
 /// A precision without an effect on learning would be a free choice, too.
 void take_precisions(Scenario& scenario, Table& top)
 {
-    const std::vector<Precision>& choices = scenario.space.precision;
+    const std::vector<PrecisionChoice>& choices = scenario.space.precision;
     if (choices.empty()) {
         return;
     }
@@ -229,9 +231,9 @@ void take_precisions(Scenario& scenario, Table& top)
         list.fail({"needs [numerics]", "fewer bits are faster, and a search would otherwise ignore what they do to learning",
                    "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
     }
-    for (const Precision precision : choices) {
-        if (scenario.cluster.accelerator.peak(precision).si <= 0.0) {
-            list.fail({fmt::format("has {}, which the accelerator does not support", name(precision)),
+    for (const PrecisionChoice& choice : choices) {
+        if (scenario.cluster.accelerator.peak(choice.precision).si <= 0.0) {
+            list.fail({fmt::format("has {}, which the accelerator does not support", name(choice.precision)),
                        fmt::format("{} has no peak rate for it", scenario.cluster.accelerator.name),
                        "remove it, or give the peak rate in accelerator_override in [cluster]"});
         }

@@ -47,15 +47,25 @@ std::string attention_kernel(const TrainedPlan& of)
     return of.workload.fuses_attention() ? "" : "plain attention is exported for Megatron-LM only; use flash attention";
 }
 
+/// Its recipes of mixed precision set them, as bf16_with_fp8_current_scaling_mixed() the first and the last layer.
+std::string layers_in_bf16(const TrainedPlan& of)
+{
+    return of.workload.wide == WideLayers{} ? "" : "layers in bf16 are exported for Megatron-LM only; its recipes set their own";
+}
+
 }  // namespace
 
 std::vector<TrainerRule> bridge_rules()
 {
     std::vector<TrainerRule> rules = megatron_rules();
     const std::vector<TrainerRule> own{
-        {"attention kernel", "tp", attention_kernel},         {"sharding", "sharding", sharding},
-        {"hybrid sharding", "sharding", hybrid_sharding},     {"tensor-parallel overlap", "tp_overlap", tp_overlap},
-        {"expert overlap", "expert_overlap", expert_overlap}, {"offload", "offload", offload},
+        {"attention kernel", "tp", attention_kernel},
+        {"layers in bf16", "tp", layers_in_bf16},
+        {"sharding", "sharding", sharding},
+        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"expert overlap", "expert_overlap", expert_overlap},
+        {"offload", "offload", offload},
     };
     rules.insert(rules.end(), own.begin(), own.end());
     return rules;

@@ -147,8 +147,23 @@ std::string recomputed_layers(const TrainedPlan& of)
 
 std::string precision(const TrainedPlan& of)
 {
+    if (!of.workload.wide.blocks.empty()) {
+        return "its arguments keep whole layers in bf16, not blocks; search bf16_first and bf16_last instead of bf16_blocks";
+    }
     return of.workload.precision == Precision::fp32 || of.workload.precision == Precision::tf32
                ? "only bf16, fp8 and nvfp4 are exported"
+               : "";
+}
+
+// transformer_config.py, __post_init__(), where fp8 is set: at most as many layers as a stage has.
+std::string layers_in_bf16(const TrainedPlan& of)
+{
+    const WideLayers& wide = of.workload.wide;
+    const int most = of.workload.layers() / of.plan.pp;
+    return of.workload.precision == Precision::fp8 && std::max(wide.first, wide.last) > most
+               ? fmt::format(
+                     "with fp8 it keeps at most {} layers at each end in bf16, those of a pipeline stage; search fewer stages",
+                     most)
                : "";
 }
 
@@ -329,6 +344,7 @@ std::vector<TrainerRule> megatron_rules()
     return {
         {"network", "tp", network},
         {"precision", "tp", precision},
+        {"layers in bf16", "pp", layers_in_bf16},
         {"token dispatcher", "ep", dispatcher},
         {"replicas outermost", "order", order},
         {"local updates", "local_steps", local_updates},

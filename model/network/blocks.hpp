@@ -438,6 +438,12 @@ using BlockDescription = std::variant<AttentionBlock, LatentAttentionBlock, MlpB
                                       GatedConvolutionBlock, LinearBlock, ModulationBlock, ResidualConvolutionBlock,
                                       ConvolutionBlock, TablesBlock, InteractionBlock>;
 
+/// Returns the name of the kind of a block.
+inline std::string_view kind_name(const BlockDescription& block)
+{
+    return std::visit([]<class Kind>(const Kind&) { return Kind::name; }, block);
+}
+
 /// Whether this kind of block is a branch of the residual stream: it has a norm and an addition of its own.
 template <class Kind>
 constexpr bool branches()

@@ -2,6 +2,8 @@
 
 #include "model/network/passes.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
@@ -46,6 +48,28 @@ void freeze(std::vector<Operator>& operators)
     }
 }
 
+/// Gives all products 16 bits, and what is saved or sent for them.
+void widen(std::vector<Operator>& operators)
+{
+    for (Operator& part : operators) {
+        std::visit(
+            [](auto& own) {
+                if constexpr (requires { own.wide; }) {
+                    own.wide = true;
+                }
+                if constexpr (requires { own.keeps_low; }) {
+                    own.keeps_low = false;
+                }
+            },
+            part);
+    }
+}
+
+bool is_wide(const BlockDescription& block, const WideLayers& wide)
+{
+    return std::find(wide.blocks.begin(), wide.blocks.end(), kind_name(block)) != wide.blocks.end();
+}
+
 /// Beside each product of a frozen layer two narrow ones, x A B (Hu et al., arXiv 2106.09685, section 4.1).
 std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank)
 {
@@ -53,7 +77,7 @@ std::vector<Operator> with_adapters(const std::vector<Operator>& operators, doub
     for (const Operator& part : operators) {
         result.push_back(part);
         const auto* linear = std::get_if<Linear>(&part);
-        if (linear == nullptr || linear->wide) {
+        if (linear == nullptr) {
             continue;
         }
         Linear down = *linear;
@@ -96,6 +120,9 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
     std::vector<Block> blocks;
     for (const BlockDescription& block : layer.blocks) {
         blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
+        if (is_wide(block, w.wide)) {
+            widen(blocks.back());
+        }
     }
     const double from = data_width(layer);
     LayerKind kind{layer.name, from > 0.0 ? from : hidden, {}, layer.tokens};
@@ -138,6 +165,26 @@ void leave_out_backward(const Workload& w, Network& network)
     network.head.backward = w.task == WorkloadTask::training && (trained || !w.frozen_ends);
 }
 
+/// The first and last layers become kinds of their own.
+void widen_ends(const WideLayers& wide, Network& network)
+{
+    const int layers = static_cast<int>(network.layers.size());
+    std::vector<int> widened(network.kinds.size(), -1);  // [kind]: the kind of its layers at the ends
+    for (int layer = 0; layer < layers; ++layer) {
+        if (layer >= wide.first && layer < layers - wide.last) {
+            continue;
+        }
+        int& kind = network.layers[layer];
+        int& copy = widened[kind];
+        if (copy < 0) {
+            copy = static_cast<int>(network.kinds.size());
+            network.kinds.push_back(network.kinds[kind]);
+            widen(network.kinds.back().operators);
+        }
+        kind = copy;
+    }
+}
+
 /// Products in 8 and 4 bits cast 16-bit parameters.
 NumberType stored_as(Precision precision)
 {
@@ -178,6 +225,7 @@ Network described_network(const Workload& w)
         freeze(network.head.operators);
     }
     leave_out_backward(w, network);
+    widen_ends(w.wide, network);
     return network;
 }
 
@@ -190,6 +238,25 @@ Network network_of(const Workload& w)
     network.activation_storage = w.activation_storage;
     network.optimizer.parameters = stored_as(w.precision);
     return network;
+}
+
+bool has_narrow_products(const Network& network)
+{
+    const auto narrow = [](const Operator& part) {
+        return std::visit(
+            [](const auto& own) {
+                if constexpr (requires { own.wide, own.in; }) {
+                    return !own.wide;
+                } else {
+                    return false;
+                }
+            },
+            part);
+    };
+    return std::any_of(network.layers.begin(), network.layers.end(), [&](int layer) {
+        const std::vector<Operator>& operators = network.kinds[layer].operators;
+        return std::any_of(operators.begin(), operators.end(), narrow);
+    });
 }
 
 Parameters parameters_of(const LayerKind& kind, const LayerShape& shape)

@@ -42,6 +42,8 @@ struct Network {
 
 /// Returns the network of a workload.
 Network network_of(const Workload& workload);
+/// Returns whether some product of the layers has the precision of the workload, which Workload::wide does not keep in 16 bits.
+bool has_narrow_products(const Network& network);
 /// Returns one kind of layer of a workload.
 LayerKind layer_kind(const LayerDescription& description, const Workload& workload);
 

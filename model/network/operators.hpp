@@ -84,6 +84,7 @@ struct Linear {
     bool bias = false;
     bool keeps_input = true;  // false: another operator saves the same tensor
     bool wide = false;        // at least 16 bits, for any precision of the other products
+    bool rounds = true;       // with tp_overlap, its messages are in rounds beside its product
     bool tied = false;        // W belongs to another operator
     bool counted = true;      // false: W is counted by another operator of the same layer
     bool alone = true;        // false: a parallel branch gathers its input, or sums its result
@@ -110,6 +111,7 @@ struct GroupedLinear {
     Routing routing;
     bool bias = false;
     bool keeps_input = true;
+    bool wide = false;
     ModuleSet modules{};
     bool frozen = false;
 
@@ -204,6 +206,7 @@ struct Convolution {
     bool by_depth = false;
     bool bias = false;
     bool keeps_input = true;
+    bool wide = false;
     ModuleSet modules{};
     bool frozen = false;
 
@@ -304,6 +307,7 @@ struct TokenExchange {
     Way way = Way::there;
     double width = 0.0;
     Routing routing;
+    bool wide = false;  // 16 bits, for any precision of the products
     ModuleSet modules{};
 
     void forward(const Extent& e, Calls& calls) const { exchange(e, way, calls); }

@@ -31,8 +31,7 @@ std::string first_obstacle(const std::vector<LayerDescription>& kinds, const Ask
 
 std::string block_text(const LayerDescription& layer, const BlockDescription& block)
 {
-    const auto kind = std::visit([](const auto& own) { return own.name; }, block);
-    return "block \"" + std::string(kind) + "\" in layer \"" + layer.name + "\"";
+    return "block \"" + std::string(kind_name(block)) + "\" in layer \"" + layer.name + "\"";
 }
 
 int Workload::layers() const

@@ -7,6 +7,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/hardware/kernel_class.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan/precision_choice.hpp"
 
 #include <cstddef>
 #include <span>
@@ -50,7 +51,7 @@ struct SpaceSettings {
     std::vector<int> spares{as_configured};               // by default as in [reliability]
     // Not of a plan, but of the training:
     std::vector<int> global_batch{};                  // sequences; empty: those of the phases
-    std::vector<Precision> precision{};               // empty: that of the workload
+    std::vector<PrecisionChoice> precision{};         // empty: that of the workload
     std::vector<AttentionKernel> attention_kernel{};  // same
 };
 

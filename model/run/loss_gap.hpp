@@ -17,13 +17,13 @@ struct LossGap {
     double expected() const { return 0.5 * (low + high); }
 };
 
-/// A published gap of training with linear layers in this precision over bf16.
+/// A published gap of training with linear layers in this precision over the next wider one that has an entry, or over fp32.
 struct PublishedGap {
     Precision precision;
     LossGap gap;
     std::string_view source;
 };
-/// Nothing for bf16 and wider formats.
+/// Nothing for fp32 and tf32.
 std::optional<PublishedGap> published_loss_gap(Precision precision);
 
 /// Returns the tokens with which a network of so many parameters reaches, despite a gap, the loss that it has without one after `tokens`;

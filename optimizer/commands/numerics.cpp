@@ -3,6 +3,7 @@
 
 #include "io/toml/nearest.hpp"
 #include "model/base/parallel.hpp"
+#include "optimizer/numerics/numerics_plots.hpp"
 #include "optimizer/numerics/numerics_text.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -160,6 +162,12 @@ std::vector<NumericsExperiment> experiments_of(const po::variables_map& values)
             throw InputError(fmt::format("--write needs the table {}; add it to --only, or remove --write", needed));
         }
     }
+    const bool plotted = std::any_of(chosen.begin(), chosen.end(), [](const NumericsExperiment& of) {
+        return of.name == std::string_view("length") || of.name == std::string_view("training");
+    });
+    if (values.count("plot") > 0 && !plotted) {
+        throw InputError("--plot shows the tables length and training; add one of them to --only, or remove --plot");
+    }
     return chosen;
 }
 
@@ -192,13 +200,14 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         "json", po::bool_switch(), "print one JSON object instead of text")("markdown", po::bool_switch(),
                                                                             "print results/numerics.md")(
         "write", po::value<std::string>()->value_name("FILE"),
-        "also write the RMS deviation by class of operators, kernel and format, as model/catalog/numerics.toml");
+        "also write the RMS deviation by class of operators, kernel and format, as model/catalog/numerics.toml")(
+        "plot", po::value<std::string>()->value_name("FILE"), "also write plots of the study (SVG)");
     const auto values = parse_options("numerics", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    if (asks_for_attention(*values) && (values->count("only") > 0 || values->count("write") > 0)) {
-        throw InputError("options of attention cases replace the study; remove them, or --only and --write");
+    if (asks_for_attention(*values) && (values->count("only") > 0 || values->count("write") > 0 || values->count("plot") > 0)) {
+        throw InputError("options of attention cases replace the study; remove them, or --only, --write and --plot");
     }
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t processor = std::clock();
@@ -212,6 +221,11 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (values->count("write") > 0) {
         write_output("write", (*values)["write"].as<std::string>(), numerics_toml(tables, run), {});
+    }
+    if (values->count("plot") > 0) {
+        const auto& path = (*values)["plot"].as<std::string>();
+        write_output("plot", path, numerics_svg(tables), {});
+        run.plot = std::filesystem::path(path).filename().string();
     }
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", numerics_json(tables, run).dump(1));

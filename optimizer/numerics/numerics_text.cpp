@@ -94,6 +94,9 @@ std::string numerics_markdown(const std::vector<NumericsTable>& tables, const Nu
         "# What number formats and attention kernels do to results\n\nWritten by `{}`. {} {} What the columns mean: "
         "[docs/methods/result-pages.md](../docs/methods/result-pages.md#numericsmd).\n",
         run.command, measure, cost_text(run));
+    text += run.plot.empty()
+                ? ""
+                : fmt::format("\n![Attention by sequence length, weights and loss of a small training]({})\n", run.plot);
     for (const NumericsTable& table : tables) {
         std::string same;
         const auto rows = cells(table, same);

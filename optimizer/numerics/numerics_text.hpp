@@ -16,6 +16,7 @@ struct NumericsRun {
     double seconds = 0.0;
     double processor_seconds = 0.0;  // of all threads
     int threads = 1;
+    std::string plot{};  // name of the file with plots, beside the Markdown; empty: none
 };
 
 std::string numerics_text(const std::vector<NumericsTable>& tables, const NumericsRun& run);

@@ -55,6 +55,7 @@ std::vector<NamedChoice> training_choices()
             {"bf16 weights", choice("bf16", plain, MasterWeights::as_stored)},
             {"fp8-e4m3", choice("fp8-e4m3")},
             {"mxfp8-e4m3", choice("mxfp8-e4m3")},
+            {"mxfp8-e4m3-up", choice("mxfp8-e4m3-up")},
             {"nvfp4", choice("nvfp4")}};
 }
 
@@ -69,6 +70,7 @@ std::vector<TrainingPair> training_pairs()
             {"bf16 instead of fp32 in products and weights", "bf16 weights", "fp32"},
             {"fp8-e4m3 instead of bf16 in products", "fp8-e4m3", "bf16"},
             {"mxfp8-e4m3 instead of bf16 in products", "mxfp8-e4m3", "bf16"},
+            {"mxfp8-e4m3-up instead of bf16 in products", "mxfp8-e4m3-up", "bf16"},
             {"nvfp4 instead of bf16 in products", "nvfp4", "bf16"}};
 }
 

@@ -75,8 +75,8 @@ std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const
         multiply(longer_by_batch(*scenario.learning, scenario.phases, batch, draws));
     }
     const Workload workload = workload_at(scenario, values);
-    if (const auto gap = scenario.numerics.loss_gap.find(workload.precision); gap != scenario.numerics.loss_gap.end()) {
-        multiply(longer_by_gap(gap->second, parameters_of(network_of(workload)), tokens_of(scenario.phases), draws));
+    if (const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values))) {
+        multiply(longer_by_gap(*gap, parameters_of(network_of(workload)), tokens_of(scenario.phases), draws));
     }
     return longer;
 }

@@ -45,7 +45,9 @@ class Numerics(CliTest):
                                 (["--format", ""], "choose from"),
                                 (["--only", "atention"], "did you mean 'attention'"),
                                 (["--only", "linear", "--write", "n.toml"], "--write needs the table attention"),
-                                (["--only", "linear", "--format", "bf16"], "--only")):
+                                (["--only", "linear", "--format", "bf16"], "--only"),
+                                (["--format", "bf16", "--plot", "n.svg"], "replace the study"),
+                                (["--only", "linear", "--plot", "n.svg"], "--plot shows the tables length and training")):
             with self.subTest(options):
                 self.assertIn(reason, self.refusal("numerics", *options))
 

@@ -74,6 +74,30 @@ class Precisions(support.CliTest):
         self.write_study(GAP, kernels + BOTH)
         self.assertIn("needs [numerics] with max_deviation", self.refusal("validate", "precisions.toml"))
 
+    def test_layers_that_stay_in_bf16(self):
+        """A recipe is a choice with a price of its own; faster than bf16 and slower than fp8 in all layers."""
+        recipes = ('precision = ["bf16", "fp8", { name = "ends", precision = "fp8", bf16_last = 2 }, '
+                   '{ name = "mlp", precision = "fp8", bf16_blocks = ["attention"] }]\n')
+        report = self.searched(ACCEPTED, recipes)
+        self.assertIn("ends (fp8, but bf16 in the last 2 layers)", report["numerics_note"])
+        steps = {}
+        for name in ("bf16", "fp8", "ends", "mlp"):
+            predicted = json.loads(self.output("predict", "precisions.h5", "--design", f"gpus=16 tp=2 pp=1 precision={name}", "--json"))
+            steps[name] = predicted["noise_free_step_time_s"]
+        self.assertLess(steps["fp8"], min(steps["ends"], steps["mlp"]))
+        self.assertGreater(steps["bf16"], max(steps["ends"], steps["mlp"]))
+        self.assertAlmostEqual(steps["ends"], 0.75 * steps["fp8"] + 0.25 * steps["bf16"], delta=0.01 * steps["bf16"])  # 2 of 8 layers
+        price = '[numerics]\nloss_gap = [{ precision = "fp8", high = 0.01 }, { precision = "%s", high = 0.0 }]\n'
+        for name, recipe in (("ends", "bf16_last = 2"), ("mlp", 'bf16_blocks = ["attention"]')):
+            report = self.searched(price % name, 'precision = ["fp8", { name = "%s", precision = "fp8", %s }]\n' % (name, recipe))
+            self.assertEqual({point["plan"]["hardware"] for point in report["front"]}, {f"precision={name}"})
+            if name == "ends":
+                arguments = self.output("export", "precisions.h5", "--target", "megatron")
+                self.assertIn("--num-layers-at-end-in-bf16 2", arguments)
+                self.assertIn("--first-last-layers-bf16", arguments)
+            else:
+                self.assertIn("whole layers in bf16", self.refusal("export", "precisions.h5", "--target", "megatron"))
+
     def test_predict_takes_it(self):
         self.write_study(GAP)
         self.assertIn("precision=fp8", self.output("predict", "precisions.toml", "--design", "tp=1 precision=fp8"))
@@ -94,6 +118,8 @@ class Precisions(support.CliTest):
                                    ("has no effect", '[numerics]\nloss_gap = [{ precision = "nvfp4", high = 0.01 }]\n', {}),
                                    ("lacks fp8", '[numerics]\nloss_gap = [{ precision = "bf16", high = 0 }]\n', {}),
                                    ("has no effect", GAP + "accept_numerics = true\n", {}),
+                                   ("leaves no linear layer in fp8", ACCEPTED,
+                                    {"space": 'precision = [{ name = "a", precision = "fp8", bf16_first = 99 }]\n'}),
                                    ("is not one of", LIMIT.replace("factor", 'reference = "int8", factor') % 10, {})):
             self.write_study(numerics, **how)
             self.assertIn(why, self.refusal("validate", "precisions.toml"))

@@ -34,7 +34,7 @@ const Fields<MaxDeviation>& max_deviation_fields()
 }
 
 struct GapOfPrecision {
-    Precision precision = Precision::fp8;
+    std::string precision;  // name of a choice of [space]
     double low = 0.0;
     double high = 0.0;
 };
@@ -43,7 +43,7 @@ const Fields<GapOfPrecision>& loss_gap_fields()
 {
     static const auto fields =
         Fields<GapOfPrecision>("[[numerics.loss_gap]]", "increase of the loss by a precision, over that of the workload")
-            .choice("precision", &GapOfPrecision::precision, "fp8", "precision of the products of linear layers")
+            .text("precision", &GapOfPrecision::precision, "fp8", "one of precision in [space], by its name")
             .required()
             .number("low", &GapOfPrecision::low, gap_range)
             .number("high", &GapOfPrecision::high, gap_range)
@@ -109,35 +109,67 @@ const Fields<NumericsKeys>& numerics_fields()
     return fields;
 }
 
-/// By precision: the given gap, or the published one over that of the workload.
-std::map<Precision, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& scenario)
+/// Each published gap is over the next wider precision, so those between the workload's and the chosen one add up.
+std::optional<LossGap> published_gap(Precision of, Precision chosen)
 {
-    std::map<Precision, LossGap> gaps;
+    std::optional<LossGap> sum;
+    for (const auto& [step, text] : names_of<Precision>) {  // from many bits to few
+        const auto found = published_loss_gap(step);
+        if (found && step > of && step <= chosen) {
+            const LossGap before = sum.value_or(LossGap{});
+            sum = LossGap{before.low + found->gap.low, before.high + found->gap.high};
+        }
+    }
+    return sum;
+}
+
+/// By choice of precision: the given gap, or the published one over that of the workload.
+std::map<std::string, LossGap> gaps_of(const NumericsKeys& keys, const Scenario& scenario)
+{
+    std::map<std::string, LossGap> gaps;
     for (const GapOfPrecision& given : keys.loss_gap) {
         gaps[given.precision] = {given.low, given.high};
     }
-    // Each published gap is over the next wider precision, so those between the workload's and the chosen one add up.
-    for (const Precision chosen : scenario.space.precision) {
-        LossGap sum;
-        for (const auto& [step, text] : names_of<Precision>) {
-            const auto found = published_loss_gap(step);
-            const bool between =
-                operand_bytes(step) < operand_bytes(scenario.workload.precision) && operand_bytes(step) >= operand_bytes(chosen);
-            if (found && between) {
-                sum = {sum.low + found->gap.low, sum.high + found->gap.high};
-            }
-        }
-        if (keys.published && sum.high > 0.0) {
-            gaps[chosen] = sum;
+    for (const PrecisionChoice& chosen : scenario.space.precision) {
+        if (const auto gap = published_gap(scenario.workload.precision, chosen.precision); keys.published && gap) {
+            gaps[chosen.name] = *gap;
         }
     }
     return gaps;
 }
 
-bool chosen(const Scenario& scenario, Precision precision)
+bool chosen(const Scenario& scenario, const std::string& precision)
 {
-    const std::vector<Precision>& choices = scenario.space.precision;
-    return std::find(choices.begin(), choices.end(), precision) != choices.end();
+    const std::vector<PrecisionChoice>& choices = scenario.space.precision;
+    return std::any_of(choices.begin(), choices.end(), [&](const PrecisionChoice& choice) { return choice.name == precision; });
+}
+
+/// A gap is over the precision of the workload, so all networks must have the same.
+void refuse_gaps_of_several_precisions(Table& table, const Scenario& scenario)
+{
+    for (const Workload* network : networks(scenario)) {
+        if (network->precision != scenario.workload.precision) {
+            table.find("loss_gap")
+                ->fail({"is over one precision, but the networks have several",
+                        fmt::format("{} is trained in {}, and {} in {}", scenario.workload.name,
+                                    name(scenario.workload.precision), network->name, name(network->precision)),
+                        "give all networks the same precision, or use max_deviation"});
+        }
+    }
+}
+
+void refuse_unpublished_gaps(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
+{
+    for (const PrecisionChoice& choice : scenario.space.precision) {
+        if (choice.precision > scenario.workload.precision && !gaps.contains(choice.name)) {
+            table.find("loss_gap")
+                ->fail(
+                    {fmt::format("has no gap of {}", choice.name),
+                     fmt::format("none is published over {}, that of the workload, and it would be free",
+                                 name(scenario.workload.precision)),
+                     fmt::format("give it, as in [{{ precision = \"{}\", high = 0.001 }}], or use max_deviation", choice.name)});
+        }
+    }
 }
 
 /// Gaps of precisions that no plan has, and, without a limit of the deviation, precisions that would be free.
@@ -146,21 +178,21 @@ void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKey
     for (const GapOfPrecision& gap : keys.loss_gap) {
         if (!chosen(scenario, gap.precision)) {
             table.find("loss_gap")
-                ->fail({fmt::format("has {}, which has no effect", name(gap.precision)), "precision in [space] does not have it",
+                ->fail({fmt::format("has {}, which has no effect", gap.precision), "precision in [space] does not have it",
                         "add it there, or remove it here"});
         }
     }
     if (keys.loss_gap.empty() || keys.max_deviation || keys.accepted) {
         return;
     }
-    for (const Precision precision : scenario.space.precision) {
-        const auto given = [precision](const GapOfPrecision& gap) { return gap.precision == precision; };
-        if (precision > scenario.workload.precision && std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
+    for (const PrecisionChoice& choice : scenario.space.precision) {
+        const auto given = [&choice](const GapOfPrecision& gap) { return gap.precision == choice.name; };
+        if (choice.precision > scenario.workload.precision && std::none_of(keys.loss_gap.begin(), keys.loss_gap.end(), given)) {
             table.find("loss_gap")
-                ->fail({fmt::format("lacks {}", name(precision)),
+                ->fail({fmt::format("lacks {}", choice.name),
                         fmt::format("it has fewer bits than {}, that of the workload, and would be free",
                                     name(scenario.workload.precision)),
-                        fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", name(precision))});
+                        fmt::format("add {{ precision = \"{}\", high = ... }}, or max_deviation", choice.name)});
         }
     }
 }
@@ -168,8 +200,8 @@ void refuse_other_gaps(Table& table, const Scenario& scenario, const NumericsKey
 void refuse_limit_below_all(Table& table, const Scenario& scenario, const MaxDeviation& limit)
 {
     double least = std::numeric_limits<double>::infinity();
-    for (const NumericChoice& choice : numeric_choices(scenario)) {
-        least = std::min(least, deviation_from({limit.reference, limit.kernel}, choice));
+    for (const ChoiceOfSpace& choice : choices_of_space(scenario)) {
+        least = std::min(least, deviation_from({limit.reference, limit.kernel}, choice.numeric()));
     }
     if (least > limit.factor) {
         table.find("max_deviation")
@@ -203,16 +235,29 @@ void refuse_idle_keys(Table& table, const Scenario& scenario, const NumericsKeys
     }
 }
 
-void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<Precision, LossGap>& gaps)
+/// The largest gap that some number of tokens makes up for, found by halving.
+double largest_gap(const Scenario& scenario, const Workload& network, double too_large)
+{
+    constexpr int halvings = 20;
+    double low = 0.0;
+    for (int i = 0; i < halvings; ++i) {
+        const double middle = 0.5 * (low + too_large);
+        (phases_despite_gap(scenario.phases, network, middle) ? low : too_large) = middle;
+    }
+    return low;
+}
+
+void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
 {
     for (const auto& [precision, gap] : gaps) {
         for (const Workload* network : networks(scenario)) {
             if (!phases_despite_gap(scenario.phases, *network, gap.high)) {
                 table.find("loss_gap")
-                    ->fail({"cannot be made up for",
-                            fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name,
-                                        name(precision)),
-                            fmt::format("remove {} from precision in [space], or give a smaller gap", name(precision))});
+                    ->fail(
+                        {"cannot be made up for",
+                         fmt::format("no number of tokens reaches the loss of {} with the gap of {}", network->name, precision),
+                         fmt::format("remove {} from precision in [space], or give gaps below {:.4f} (docs/learning.md)",
+                                     precision, largest_gap(scenario, *network, gap.high))});
             }
         }
     }
@@ -228,14 +273,21 @@ void read_numerics(Table table, Scenario& scenario)
     numerics_fields().read_whole(table, Keys::all, keys);
     refuse_idle_keys(table, scenario, keys);
     refuse_other_gaps(table, scenario, keys);
+    scenario.numerics.priced = keys.published || !keys.loss_gap.empty();
+    scenario.numerics.published = keys.published;
+    if (scenario.numerics.priced) {
+        refuse_gaps_of_several_precisions(table, scenario);
+    }
     scenario.numerics.loss_gap = gaps_of(keys, scenario);
+    if (keys.published) {
+        refuse_unpublished_gaps(table, scenario, scenario.numerics.loss_gap);
+    }
     refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
     if (keys.max_deviation) {
         refuse_limit_below_all(table, scenario, *keys.max_deviation);
         scenario.numerics.reference = {keys.max_deviation->reference, keys.max_deviation->kernel};
         scenario.numerics.max_deviation = keys.max_deviation->factor;
     }
-    scenario.numerics.priced = keys.published || !keys.loss_gap.empty();
     scenario.numerics.accepted = keys.accepted;
 }
 

@@ -371,11 +371,6 @@ constexpr PlanAxis<int> batch_axis{
     1,
     100'000'000};
 
-constexpr PlanAxis<Precision> precision_axis{
-    "precision", nullptr, &SpaceSettings::precision,
-    "precisions of the products of linear layers, whose effect on learning [numerics] states; default: that of the workload",
-    "fp8"};
-
 constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel", nullptr, &SpaceSettings::attention_kernel,
                                                 "kernels of all attention blocks, whose deviation [numerics] limits: plain "
                                                 "writes the score matrix to memory, flash never does; "
@@ -466,7 +461,7 @@ const SectionTable& space_table()
         space.add(layout_key());
         space.add(workload_key());
         space.add(key_of(batch_axis));
-        space.add(key_of(precision_axis));
+        space.add(precision_key());
         space.add(key_of(kernel_axis));
         return space;
     }();
@@ -487,8 +482,8 @@ void read_space(Table table, Scenario& scenario)
     if (const auto value = table.find(batch_axis.name)) {
         read_axis(*value, batch_axis, networks, space);
     }
-    if (const auto value = table.find(precision_axis.name)) {
-        read_axis(*value, precision_axis, networks, space);
+    if (const auto value = table.find("precision")) {
+        space.precision = read_precisions(*value, networks.all);
     }
     if (const auto value = table.find(kernel_axis.name)) {
         read_axis(*value, kernel_axis, networks, space);

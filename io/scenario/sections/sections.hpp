@@ -65,6 +65,9 @@ inline constexpr const char* usual_power = "us-hyperscale";
 Reliability read_reliability(Table table, const Cluster& cluster);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
+/// The key and the values of the precisions of [space].
+KeyInfo precision_key();
+std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vector<const Workload*>& networks);
 /// Reads what the global batch costs; the space is read before.
 void read_learning(Table table, Scenario& scenario);
 /// Reads the objectives, and the deadline if there is one.

@@ -25,7 +25,7 @@ Block embedding_block(const ResidualStream& stream, double vocabulary, double po
 Block head_block(const ResidualStream& stream, double vocabulary, bool tied)
 {
     const Width columns = Width::padded(vocabulary, vocabulary_step);
-    return {final_norm(stream), Linear{.in = stream.hidden, .out = columns, .wide = true, .tied = tied},
+    return {final_norm(stream), Linear{.in = stream.hidden, .out = columns, .wide = true, .rounds = false, .tied = tied},
             Loss{.vocabulary = columns}};
 }
 

@@ -14,7 +14,13 @@ constexpr double backward_traffic = 3.0;
 void Convolution::product(double m, double n, double k, Calls& calls) const
 {
     const double flops = 2.0 * m * n * k;
-    calls.kernel({.kind = KernelClass::convolution, .m = m, .n = n, .k = k, .flops = flops, .needed_flops = flops});
+    calls.kernel({.kind = KernelClass::convolution,
+                  .roof = wide ? Roof::wide_product : Roof::product,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .flops = flops,
+                  .needed_flops = flops});
 }
 
 void Convolution::forward(const Extent& e, Calls& calls) const
@@ -28,7 +34,7 @@ void Convolution::forward(const Extent& e, Calls& calls) const
         return;
     }
     product(e.tokens, out.whole(), taps * in.whole(), calls);
-    calls.cast(e.tokens * inputs_each * in.whole());
+    calls.cast(wide ? 0.0 : e.tokens * inputs_each * in.whole());
 }
 
 void Convolution::backward(const Extent& e, Gradients gradients, Calls& calls) const
@@ -45,7 +51,7 @@ void Convolution::backward(const Extent& e, Gradients gradients, Calls& calls) c
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);
     }
-    calls.cast(e.tokens * inputs_each * in.whole());
+    calls.cast(wide ? 0.0 : e.tokens * inputs_each * in.whole());
 }
 
 /// By depth it is part of the kernel of the input's gradient.
@@ -68,9 +74,9 @@ Kept Convolution::kept(const Extent& e) const
     const double result = by_depth ? 0.0 : e.tokens * out.whole();
     const double own = keeps_input ? input : 0.0;
     return {.numbers = own,
-            .products = by_depth ? 0.0 : own,
+            .products = by_depth || wide ? 0.0 : own,
             .held_numbers = by_depth ? 0.0 : input + result,
-            .held_products = by_depth ? 0.0 : input};
+            .held_products = by_depth || wide ? 0.0 : input};
 }
 
 }  // namespace prismopt

@@ -31,6 +31,7 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
     const double flops = 2.0 * experts * m * n * k;
     // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
     calls.kernel({.kind = KernelClass::grouped_gemm,
+                  .roof = wide ? Roof::wide_product : Roof::product,
                   .groups = experts,
                   .m = m,
                   .n = n,
@@ -44,7 +45,7 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
 void GroupedLinear::forward(const Extent& e, Calls& calls) const
 {
     product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), calls);
-    calls.cast(e.fullest(routing) * in_columns(e));
+    calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e));
     add_outside(*this, e.fullest(routing) * out_columns(e), results_forward, inputs_forward, e, calls);
 }
 
@@ -55,7 +56,7 @@ void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls)
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);
     }
-    calls.cast(e.fullest(routing) * in_columns(e));
+    calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e));
 }
 
 void GroupedLinear::weight_gradient(const Extent& e, Calls& calls) const
@@ -79,9 +80,9 @@ Kept GroupedLinear::kept(const Extent& e) const
     const double input = tokens * (rows ? in_columns(e) : in_columns(e) / shared);
     const double own = keeps_input ? input : 0.0;
     return {.numbers = own,
-            .products = own,
+            .products = wide ? 0.0 : own,
             .held_numbers = input + tokens * (rows ? out_columns(e) / shared : out_columns(e)),
-            .held_products = input};
+            .held_products = wide ? 0.0 : input};
 }
 
 }  // namespace prismopt

@@ -31,8 +31,8 @@ void leave(bool alone, const Extent& e, double columns, Beside beside, double ro
 }
 
 /// Asynchronous tensor parallelism: a collective in rounds beside the product that needs or makes its data (Wang et al., ASPLOS
-/// 2023). Not at the vocabulary's products.
-bool in_rounds(const Extent& e, bool wide) { return e.shape.tp_overlap && !wide; }
+/// 2023).
+bool in_rounds(const Extent& e, bool rounds) { return e.shape.tp_overlap && rounds; }
 
 }  // namespace
 
@@ -47,14 +47,14 @@ void Linear::forward(const Extent& layer, Calls& calls) const
     const Extent e = layer.beside(rows_each);
     switch (split) {
         case Split::columns:
-            enter(alone, e, in.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing,
-                  in_rounds(e, wide) ? e.tp : 0.0, calls);
+            enter(alone, e, in.whole(), in_rounds(e, rounds) ? Beside::kernel_after : Beside::nothing,
+                  in_rounds(e, rounds) ? e.tp : 0.0, calls);
             calls.product(e.tokens, out.local(e.tp), in.whole(), wide);
             break;
         case Split::rows:
             calls.product(e.tokens, out.whole(), in.local(e.tp), wide);
-            leave(alone, e, out.whole(), in_rounds(e, wide) ? Beside::kernel_before : Beside::nothing,
-                  in_rounds(e, wide) ? e.tp : 0.0, calls);
+            leave(alone, e, out.whole(), in_rounds(e, rounds) ? Beside::kernel_before : Beside::nothing,
+                  in_rounds(e, rounds) ? e.tp : 0.0, calls);
             break;
         case Split::none: calls.product(own_tokens(e), out.whole(), in.whole(), wide); break;
     }
@@ -76,8 +76,8 @@ void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) co
             leave(alone, e, in.whole(), gradients == Gradients::both ? Beside::kernel_before : Beside::nothing, 0.0, calls);
             break;
         case Split::rows:
-            enter(alone, e, out.whole(), in_rounds(e, wide) ? Beside::kernel_after : Beside::nothing,
-                  in_rounds(e, wide) ? e.tp : 0.0, calls);
+            enter(alone, e, out.whole(), in_rounds(e, rounds) ? Beside::kernel_after : Beside::nothing,
+                  in_rounds(e, rounds) ? e.tp : 0.0, calls);
             calls.product(e.tokens, in.local(e.tp), out.whole(), wide);
             if (gradients == Gradients::both) {
                 weight_gradient(layer, calls);

@@ -38,7 +38,7 @@ void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
                           .group = {e.shape.ep, e.shape.etp},
                           .active = routing.active,
                           .nodes = routing.nodes,
-                          .low = direction == Way::there,
+                          .low = direction == Way::there && !wide,
                           .dispatch = e.shape.dispatch,
                           .members = meeting,
                           .beside = beside,

@@ -55,11 +55,17 @@ float largest_size(std::span<const float> values)
     return largest;
 }
 
-/// E8M0 factor of a block: the largest element's power of two over that of the format, within 2^-127 to 2^127.
-double mx_scale(float largest, const ElementFormat& format)
+double e8m0(int exponent) { return std::ldexp(1.0, std::clamp(exponent, -127, 127)); }
+
+/// Factor of a block: the largest element's power of two over that of the format.
+double mx_scale(float largest, const ElementFormat& format) { return e8m0(std::ilogb(largest) - format.largest_exponent()); }
+
+/// The least factor with which the largest element does not exceed the format's largest number.
+double mx_scale_up(float largest, const ElementFormat& format)
 {
-    const int exponent = std::ilogb(largest) - format.largest_exponent();
-    return std::ldexp(1.0, std::clamp(exponent, -127, 127));
+    const double ratio = largest / format.largest();
+    const int below = std::ilogb(ratio);
+    return e8m0(std::ldexp(1.0, below) < ratio ? below + 1 : below);
 }
 
 class Scales {
@@ -83,6 +89,7 @@ public:
             case Scaling::tensor: return tensor_;
             case Scaling::block: return fp32(largest / format_.element.largest());
             case Scaling::mx: return largest > 0.0F ? mx_scale(largest, format_.element) : 0.0;
+            case Scaling::mx_up: return largest > 0.0F ? mx_scale_up(largest, format_.element) : 0.0;
             case Scaling::nvfp4:
                 return tensor_ > 0.0 ? tensor_ * e4m3_.nearest_even(largest / format_.element.largest() / tensor_) : 0.0;
         }

@@ -4,7 +4,8 @@
 ///
 /// Sources: OCP Microscaling Formats (MX) Specification 1.0 (blocks of 32, scale E8M0); NVIDIA, Transformer Engine
 /// documentation, "NVFP4" (blocks of 16, scales E4M3, one FP32 factor for the tensor); DeepSeek-V3, arXiv 2412.19437, section
-/// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor).
+/// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor); Mishra et al., arXiv 2506.08027
+/// (MX scales rounded up).
 
 #include "model/numerics/formats/element_format.hpp"
 #include "model/numerics/formats/rounding.hpp"
@@ -22,7 +23,8 @@ enum class Scaling {
     none,
     tensor,  // FP32 factor that takes the largest element of the tensor to the largest number of the format
     block,   // the same for each block of a row
-    mx,      // power of two (E8M0) for each block of a row
+    mx,      // power of two (E8M0) for each block of a row; its largest element may saturate
+    mx_up,   // the same, rounded up: nothing saturates
     nvfp4    // E4M3 for each block of a row, times an FP32 factor of the tensor
 };
 
@@ -45,6 +47,7 @@ inline constexpr auto number_formats = std::to_array<NumberFormat>({
     {"fp8-e5m2-fnuz", element::e5m2_fnuz, Scaling::tensor, 0, element::bf16},
     {"fp8-e4m3-block", element::e4m3, Scaling::block, 128, element::bf16},
     {"mxfp8-e4m3", element::e4m3, Scaling::mx, 32, element::bf16},
+    {"mxfp8-e4m3-up", element::e4m3, Scaling::mx_up, 32, element::bf16},
     {"mxfp8-e5m2", element::e5m2, Scaling::mx, 32, element::bf16},
     {"mxfp4", element::e2m1, Scaling::mx, 32, element::bf16},
     {"nvfp4", element::e2m1, Scaling::nvfp4, 16, element::bf16},

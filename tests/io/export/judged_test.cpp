@@ -191,6 +191,26 @@ TEST(Judged, SlurmNodesAreHosts)
     }
 }
 
+TEST(Judged, LayersAtTheEndsStayInSixteenBits)
+{
+    Launch launch = dense();
+    launch.workload.precision = Precision::fp8;
+    launch.workload.wide = {.last = 8};  // as many as a stage has
+    const std::vector<std::string> megatron = lines(megatron_arguments(laid_out(launch)));
+    for (const char* line : {"--fp8-format hybrid", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
+                             "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
+        EXPECT_THAT(megatron, Contains(line));
+    }
+    const auto refusal = [](const Exported& refused) { return std::get<Refusals>(refused).front(); };
+    EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("exported for Megatron-LM only"));
+    launch.workload.wide = {.last = 9};
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("at most 8 layers at each end"));
+    launch.workload.precision = Precision::nvfp4;  // has no such limit
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--num-layers-at-end-in-bf16 9"));
+    launch.workload.wide = {.blocks = {"attention"}};
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("whole layers in bf16, not blocks"));
+}
+
 /// Names that stand in tests/io/export/names, where each list has its version and source.
 std::set<std::string> stored_names(const std::string& target)
 {
@@ -253,6 +273,10 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         add(base, [](Launch& l) { l.plan.shard_gpus = 4; });
         add(base, [](Launch& l) { l.workload.precision = Precision::fp8; });
         add(base, [](Launch& l) { l.workload.precision = Precision::nvfp4; });
+        add(base, [](Launch& l) {
+            l.workload.precision = Precision::nvfp4;
+            l.workload.wide = {.first = 2, .last = 8};
+        });
         add(base, [](Launch& l) { l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
         add(base, [](Launch& l) { l.before = {l.phase}; });
         for (const ExpertOverlap overlap : {ExpertOverlap::shared_experts, ExpertOverlap::microbatches}) {

@@ -42,7 +42,9 @@ TEST(LossGap, NoTokensMakeUpForALargeGap)
 
 TEST(LossGap, PublishedGapsGrowAsBitsFall)
 {
-    EXPECT_FALSE(published_loss_gap(Precision::bf16).has_value());
+    EXPECT_FALSE(published_loss_gap(Precision::fp32).has_value());
+    EXPECT_FALSE(published_loss_gap(Precision::tf32).has_value());
+    EXPECT_EQ(published_loss_gap(Precision::bf16)->gap.high, 0.0);
     const auto fp8 = published_loss_gap(Precision::fp8);
     const auto fp4 = published_loss_gap(Precision::nvfp4);
     ASSERT_TRUE(fp8 && fp4);

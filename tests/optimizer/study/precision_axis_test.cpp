@@ -72,8 +72,8 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
         EXPECT_EQ(phases[i].tokens, (*expected)[i].tokens);
     }
     const Scenario published = parsed(text_of(plans + both, "[numerics]\nloss_gap = \"published\"\n"));
-    EXPECT_EQ(published.numerics.loss_gap.at(Precision::fp8).high, 0.0025);
-    EXPECT_FALSE(published.numerics.loss_gap.contains(Precision::bf16));
+    EXPECT_EQ(published.numerics.loss_gap.at("fp8").high, 0.0025);
+    EXPECT_FALSE(published.numerics.loss_gap.contains("bf16"));
     EXPECT_THAT(numerics_text(published), HasSubstr("more tokens"));
 }
 
@@ -151,6 +151,104 @@ TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
     EXPECT_EQ(parsed(text_of(plans + both + kernels, gap + "accept_numerics = true\n")).hardware.size(), 4U);
 }
 
+/// Layers in bf16 are those of the trained network; the price is of the choice, by its name.
+TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
+{
+    const std::string mixed =
+        "precision = [\"bf16\", \"fp8\", { name = \"ends\", precision = \"fp8\", bf16_first = 1, "
+        "bf16_blocks = [\"attention\"] }]\n";
+    const Scenario scenario = parsed(text_of(plans + mixed,
+                                             "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
+                                             "{ precision = \"ends\", high = 0.001 }]\n"));
+    ASSERT_EQ(scenario.hardware.size(), 3U);
+    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "precision=ends");
+    const auto variant = variant_at(scenario, scenario.hardware[2]);
+    EXPECT_EQ(variant->workload.precision, Precision::fp8);
+    EXPECT_EQ(variant->workload.wide, (WideLayers{.blocks = {"attention"}, .first = 1}));
+    EXPECT_EQ(variant->deviation, variant_at(scenario, scenario.hardware[1])->deviation);
+    EXPECT_EQ(variant->phases[0].tokens, (*phases_despite_gap(scenario.phases, scenario.workload, 0.0005))[0].tokens);
+    EXPECT_THAT(numerics_text(scenario), HasSubstr("ends (fp8, but bf16 in attention, the first layer): "));
+    EXPECT_EQ(hardware_values(scenario.hardware_parameters, "precision=ends"), scenario.hardware[2]);
+}
+
+TEST(PrecisionAxis, RefusesLayersThatCannotStay)
+{
+    const auto refused = [](const std::string& choice) {
+        return [=] {
+            parsed(text_of(plans + "precision = [\"fp8\", { " + choice + " }]\n", "[numerics]\naccept_numerics = true\n"));
+        };
+    };
+    const std::string named = "name = \"a\", precision = \"fp8\", ";
+    for (const auto& [choice, why] : std::vector<std::pair<std::string, std::string>>{
+             {"precision = \"fp8\", bf16_first = 1", "name"},
+             {"name = \"a b\", precision = \"fp8\", bf16_first = 1", "is not one word"},
+             {"name = \"bf16\", precision = \"fp8\", bf16_first = 1", "is the name of a precision"},
+             {"name = \"a\", precision = \"bf16\", bf16_first = 1", "has no fewer than 16 bits"},
+             {"name = \"a\", precision = \"nvfp4\", bf16_first = 1", "does not support"},
+             {"name = \"a\", precision = \"fp8\"", "has no exceptions"},
+             {named + "bf16_first = -1", "is not in"},
+             {named + "bf16_first = 1, bf16 = 1", "unknown key"},
+             {named + "bf16_first = 1000", "leaves no linear layer in fp8"},
+             {named + "bf16_blocks = [\"attention\", \"mlp\"]", "leaves no linear layer in fp8"},
+             {named + "bf16_blocks = [\"attention\", \"attention\"]", "is listed twice"},
+             {named + "bf16_blocks = [\"mamba2\"]", "has no effect"},
+             {named + "bf16_blocks = [\"heads\"]", "is not one of"}}) {
+        EXPECT_THAT(refused(choice), ThrowsMessage<InputError>(HasSubstr(why))) << choice;
+    }
+    EXPECT_THAT(refused(named + "bf16_first = 1 }, { name = \"b\", precision = \"fp8\", bf16_first = 1"),
+                ThrowsMessage<InputError>(HasSubstr("another name has the same precision")));
+}
+
+/// What is published over 32 bits: that 16 bits cost nothing. Nothing is published of tf32.
+TEST(PrecisionAxis, PublishedGapsOverThirtyTwoBits)
+{
+    const std::string published = "[numerics]\nloss_gap = \"published\"\n";
+    const std::string fp32 = "precision = \"fp32\"\n";
+    const Scenario scenario = parsed(text_of(plans + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
+    EXPECT_EQ(scenario.numerics.loss_gap.at("bf16").high, 0.0);
+    EXPECT_EQ(scenario.numerics.loss_gap.at("fp8").high, 0.0025);
+    EXPECT_THAT(numerics_text(scenario), HasSubstr("0 % more tokens (0 to 0) for a loss gap of 0 % (0 to 0)"));
+    EXPECT_THAT([&] { parsed(text_of(plans + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
+                ThrowsMessage<InputError>(HasSubstr("has no gap of tf32")));
+}
+
+/// The same gap costs a larger network more tokens, since its tokens teach it less.
+TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
+{
+    const auto text = [](const char* second) {
+        std::string all =
+            text_of("workload = [\"llama3-8b\", \"other\"]\n" + plans + both, "[numerics]\nloss_gap = \"published\"\n");
+        const auto from = all.find("[workload]");
+        all.erase(from, all.find("\n[", from) + 1 - from);
+        return all.insert(all.find("[space]"), std::string("[networks.other]\nmodel = \"llama3-70b\"\n") + second);
+    };
+    EXPECT_THAT(numerics_text(parsed(text(""))),
+                testing::ContainsRegex("for llama3-8b, [0-9.]+ % more tokens .* for other, for a loss"));
+    EXPECT_THAT([&] { parsed(text("precision = \"fp32\"\n")); },
+                ThrowsMessage<InputError>(HasSubstr("the networks have several")));
+    std::string unlike = text("");
+    unlike.replace(unlike.find("llama3-70b"), 10, "deepseek-v3");
+    unlike.replace(unlike.find(both), both.size(),
+                   "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = [\"latent_attention\"] }]\n");
+    EXPECT_THAT([&] { parsed(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
+}
+
+/// Embedding tables have no products; those of DLRM are beside linear layers.
+TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
+{
+    const auto text = [](const std::string& block) {
+        std::string all = text_of(
+            "workload = [\"dlrm-dcnv2\"]\ngpus = [8]\nep = [8]\nprecision = [{ name = \"a\", precision = "
+            "\"fp8\", bf16_blocks = [\"" +
+                block + "\"] }]\n",
+            "[numerics]\naccept_numerics = true\n");
+        const auto from = all.find("[workload]");
+        return all.erase(from, all.find("\n[", from) + 1 - from);
+    };
+    EXPECT_THAT([&] { parsed(text("tables")); }, ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
+    EXPECT_EQ(parsed(text("interaction")).hardware.size(), 1U);
+}
+
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)
 {
     const auto refused = [](const std::string& space, const std::string& numerics) {
@@ -164,7 +262,7 @@ TEST(PrecisionAxis, RefusesWhatHasNoPrice)
     EXPECT_THAT(refused(plans + "precision = [\"fp8\", \"fp8\"]\n", "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("twice")));
     EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
-                ThrowsMessage<InputError>(HasSubstr("no number of tokens")));
+                ThrowsMessage<InputError>(testing::AllOf(HasSubstr("no number of tokens"), HasSubstr("give gaps below 0."))));
     EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("more than high")));
 }

@@ -81,6 +81,21 @@ TEST(NumberFormats, MxFactorsArePowersOfTwo)
     EXPECT_EQ(c[0], 7.0F);  // 505.6 in units of 2^-6 saturates at 448
 }
 
+/// 7.9 is 505.6 in units of 2^-6, above e4m3's 448, so the factor is 2^-5: 252.8, between 240 and 256. 7 is 448 in units of 2^-6.
+TEST(NumberFormats, MxFactorsThatAreRoundedUpSaturateNothing)
+{
+    const auto a = values_of(quantised(row_of({7.9F, 1.0F}), "mxfp8-e4m3-up"));
+    EXPECT_EQ(a[0], 8.0F);
+    EXPECT_EQ(values_of(quantised(row_of({7.0F, 0.01F}), "mxfp8-e4m3-up")),
+              values_of(quantised(row_of({7.0F, 0.01F}), "mxfp8-e4m3")));
+    const float above = std::nextafter(7.0F, 8.0F);
+    const auto b = values_of(quantised(row_of({above, std::ldexp(1.0F, -14)}), "mxfp8-e4m3-up"));
+    EXPECT_EQ(b[0], 7.0F);
+    EXPECT_EQ(b[1], std::ldexp(1.0F, -14));  // the least subnormal number, 2^-9, in units of 2^-5
+    const auto c = values_of(quantised(row_of({0x1p-149F, 0.0F}), "mxfp8-e4m3-up"));  // a factor of 2^-127
+    EXPECT_EQ(c[0], 0.0F);
+}
+
 /// x = e2m1 * block factor * tensor factor; tensor factor = 12 / (448 * 6), the block factors 12 / 6 and 3 / 6 over it are 448
 /// and 112.
 TEST(NumberFormats, Nvfp4HasFactorsOfBlocksAndOfTheTensor)

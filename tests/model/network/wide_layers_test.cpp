@@ -1,0 +1,128 @@
+/// Linear layers that stay in 16 bits where the others have fewer: Workload::wide.
+
+#include "model/network/layer_cost.hpp"
+
+#include "tests/support/workload_shapes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace prismopt {
+namespace {
+
+/// With casts and messages that take time.
+Cluster cluster_with_fp8()
+{
+    Cluster c = products_only();
+    c.accelerator.memory_bandwidth = BytesPerSecond{3e12};
+    c.accelerator.peak_fp8 = FlopsPerSecond{200e12};
+    c.stack.dispatch_bytes = 1.0;
+    return c;
+}
+
+Workload decoder(Precision precision, WideLayers wide = {})
+{
+    Workload w = workload_of(llama(6, 4096, 32, 16384));
+    w.precision = precision;
+    w.wide = std::move(wide);
+    w.activation_storage = precision == Precision::fp8 ? ActivationStorage::fp8 : ActivationStorage::bf16;
+    return w;
+}
+
+LayerCosts costs_of(const Workload& w, const LayerShape& shape = {2048, 1, 2, true, Recompute::none})
+{
+    return layer_costs(network_of(w), w.precision, shape, cluster_with_fp8());
+}
+
+const PartCost& layer(const LayerCosts& costs, int index) { return costs.kinds[costs.layers[index]]; }
+
+void expect_same(const PartCost& a, const PartCost& b)
+{
+    EXPECT_EQ(a.forward.compute_s, b.forward.compute_s);
+    EXPECT_EQ(a.forward.communication_s, b.forward.communication_s);
+    EXPECT_EQ(a.backward.compute_s, b.backward.compute_s);
+    EXPECT_EQ(a.weight_gradient.compute_s, b.weight_gradient.compute_s);
+    EXPECT_EQ(a.saved_bytes, b.saved_bytes);
+    EXPECT_EQ(a.held_bytes, b.held_bytes);
+    EXPECT_EQ(a.workspace_bytes, b.workspace_bytes);
+    EXPECT_EQ(a.parameters.all, b.parameters.all);
+}
+
+TEST(WideLayers, AllBlocksInSixteenBitsAreTheNetworkInSixteenBits)
+{
+    const LayerCosts wide = costs_of(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}));
+    const LayerCosts bf16 = costs_of(decoder(Precision::bf16));
+    expect_same(layer(wide, 0), layer(bf16, 0));
+    expect_same(wide.head, bf16.head);
+    expect_same(wide.embedding, bf16.embedding);
+}
+
+/// Each block is faster by itself; what remains is one launch of casts, which takes no time here.
+TEST(WideLayers, EachBlockAddsItsOwn)
+{
+    const auto forward = [](const LayerCosts& costs) { return layer(costs, 0).forward.compute_s; };
+    const double narrow = forward(costs_of(decoder(Precision::fp8)));
+    const double attention = forward(costs_of(decoder(Precision::fp8, {.blocks = {"attention"}})));
+    const double mlp = forward(costs_of(decoder(Precision::fp8, {.blocks = {"mlp"}})));
+    const double wide = forward(costs_of(decoder(Precision::bf16)));
+    EXPECT_LT(narrow, attention);
+    EXPECT_LT(attention, mlp) << "12 h^2 weights instead of 2.5 h^2";
+    EXPECT_NEAR(attention + mlp, narrow + wide, 1e-9 * wide);
+    const auto saved = [](const LayerCosts& costs) { return layer(costs, 0).saved_bytes; };
+    EXPECT_NEAR(saved(costs_of(decoder(Precision::fp8, {.blocks = {"attention"}}))) +
+                    saved(costs_of(decoder(Precision::fp8, {.blocks = {"mlp"}}))),
+                saved(costs_of(decoder(Precision::fp8))) + saved(costs_of(decoder(Precision::bf16))), 1.0);
+}
+
+TEST(WideLayers, TheFirstAndLastLayersAreKindsOfTheirOwn)
+{
+    const Workload w = decoder(Precision::fp8, {.first = 1, .last = 2});
+    const LayerCosts costs = costs_of(w);
+    const LayerCosts fp8 = costs_of(decoder(Precision::fp8));
+    const LayerCosts bf16 = costs_of(decoder(Precision::bf16));
+    ASSERT_EQ(costs.layers.size(), 6U);
+    for (int i = 0; i < 6; ++i) {
+        expect_same(layer(costs, i), layer(i < 1 || i >= 4 ? bf16 : fp8, i));
+    }
+    EXPECT_EQ(parameters_of(w), parameters_of(decoder(Precision::fp8)));
+    EXPECT_EQ(model_flops_per_sequence(network_of(w), 2048),
+              model_flops_per_sequence(network_of(decoder(Precision::bf16)), 2048));
+    EXPECT_TRUE(has_narrow_products(network_of(w)));
+    EXPECT_FALSE(has_narrow_products(network_of(decoder(Precision::fp8, {.first = 3, .last = 3}))));
+    EXPECT_FALSE(has_narrow_products(network_of(decoder(Precision::fp8, {.first = 9}))));
+}
+
+/// With tensor-parallel overlap, messages are hidden by wide products as well.
+TEST(WideLayers, HideMessagesAsOthers)
+{
+    LayerShape shape{2048, 1, 2, true, Recompute::none};
+    shape.tp_overlap = true;
+    expect_same(layer(costs_of(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}), shape), 0),
+                layer(costs_of(decoder(Precision::bf16), shape), 0));
+}
+
+/// Experts in 16 bits are sent tokens of 16 bits.
+TEST(WideLayers, ExpertsReceiveWhatTheyCompute)
+{
+    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    shape.ep = 8;
+    const auto exchanged = [&shape](Precision precision, const WideLayers& wide) {
+        Transformer mixture = llama(6, 4096, 32, 14336);
+        mixture.experts = {.count = 8, .active = 2, .feed_forward = 14336};
+        Workload w = workload_of(mixture);
+        w.precision = precision;
+        w.wide = wide;
+        return layer(costs_of(w, shape), 0);
+    };
+    const PartCost narrow = exchanged(Precision::fp8, {});
+    const PartCost attention = exchanged(Precision::fp8, {.blocks = {"attention"}});
+    const PartCost experts = exchanged(Precision::fp8, {.blocks = {"experts"}});
+    const PartCost wide = exchanged(Precision::bf16, {});
+    EXPECT_LT(narrow.forward.communication_s, wide.forward.communication_s);
+    EXPECT_EQ(attention.forward.communication_s, narrow.forward.communication_s);
+    EXPECT_EQ(experts.forward.communication_s, wide.forward.communication_s);
+    EXPECT_GT(experts.forward.compute_s, attention.forward.compute_s);
+    EXPECT_LT(experts.forward.compute_s, wide.forward.compute_s);
+}
+
+}  // namespace
+}  // namespace prismopt
