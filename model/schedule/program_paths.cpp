@@ -43,7 +43,8 @@ Excerpt excerpt_of(const Program& program, int pipelines)
         taken = end;
     };
     for (const Repeats& repeats : program.repeats) {
-        const std::size_t kept = std::max<std::size_t>(2 * program.longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
+        const std::size_t kept =
+            std::max<std::size_t>(2 * program.longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
         if (pipelines == 0 || repeats.count() <= kept) {
             continue;
         }
