@@ -55,7 +55,7 @@ struct Program {
     std::vector<ProgramOp> ops;
     int passes = 2;                                  // passes of ops are below this number
     std::vector<std::uint32_t> fed_by;               // [op]: the op that feeds it is so many ops before it; 0: none
-    std::uint32_t longest_wait = 0;     // the largest of these
+    std::uint32_t longest_wait = 0;                  // the largest of these
     std::vector<Repeats> repeats;                    // in their order
     std::vector<std::uint32_t> count;                // [distribution]: ops
     std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
