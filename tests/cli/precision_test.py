@@ -55,7 +55,7 @@ class Precisions(support.CliTest):
         self.assertLessEqual({"hardware", "objective_deviation"}, set(columns))
         for point in report["front"]:
             arguments = self.output("export", "precisions.h5", "--target", "megatron", "--point", point["point"])
-            self.assertEqual("--fp8-format hybrid" in arguments, point["plan"]["hardware"] == "precision=fp8")
+            self.assertEqual("--fp8-format e4m3" in arguments, point["plan"]["hardware"] == "precision=fp8")
             samples = int(arguments.split("--train-samples ")[1].split()[0])
             self.assertEqual(samples > 1e10 / 1024 + 64, point["plan"]["hardware"] == "precision=fp8")
 

@@ -197,7 +197,7 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     launch.workload.precision = Precision::fp8;
     launch.workload.wide = {.last = 8};  // as many as a stage has
     const std::vector<std::string> megatron = lines(megatron_arguments(laid_out(launch)));
-    for (const char* line : {"--fp8-format hybrid", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
+    for (const char* line : {"--fp8-format e4m3", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
                              "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
         EXPECT_THAT(megatron, Contains(line));
     }
