@@ -49,7 +49,9 @@ std::string price_text(const Scenario& scenario, const LossGap& gap)
     const std::vector<const Workload*> all = networks(scenario);
     for (const Workload* network : all) {
         const auto more = [&](double relative) { return more_tokens_text(scenario, *network, relative); };
-        text += fmt::format(", {} % more tokens ({} to {}){}", more(gap.expected()), more(gap.low), more(gap.high),
+        const double beyond = beyond_loss_fit(parameters_of(network_of(*network)), tokens_of(scenario.phases));
+        text += fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low), more(gap.high),
+                            beyond > 1.0 && gap.high > 0.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
                             all.size() > 1 ? " for " + network->name : "");
     }
     return fmt::format("{}{} for a loss gap of {:.3g} % ({:.3g} to {:.3g})", text, all.size() > 1 ? "," : "",

@@ -1,5 +1,6 @@
 #include "model/run/loss_gap.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace prismopt {
@@ -38,6 +39,13 @@ std::optional<double> tokens_despite_gap(double parameters, double tokens, doubl
         return std::nullopt;
     }
     return gap == 0.0 ? tokens : std::pow(of_tokens / left, 1.0 / beta);
+}
+
+double beyond_loss_fit(double parameters, double tokens)
+{
+    constexpr double most_parameters = 16e9;
+    constexpr double most_tokens = 500e9;
+    return std::max({1.0, parameters / most_parameters, tokens / most_tokens});
 }
 
 }  // namespace prismopt

@@ -32,5 +32,7 @@ std::optional<PublishedGap> published_loss_gap(Precision precision);
 /// L(N, D) = E + A / N^alpha + B / D^beta with the constants of Besiroglu et al., arXiv 2404.10102, who fitted the runs of Hoffmann et al.,
 /// arXiv 2203.15556 (70e6 to 16e9 parameters, 5e9 to 500e9 tokens). D' solves (1 + gap) L(N, D') = L(N, D).
 std::optional<double> tokens_despite_gap(double parameters, double tokens, double gap);
+/// Returns by which factor a run has more parameters or tokens than the runs of that fit, the larger of the two; at least 1.
+double beyond_loss_fit(double parameters, double tokens);
 
 }  // namespace prismopt

@@ -40,6 +40,13 @@ TEST(LossGap, NoTokensMakeUpForALargeGap)
     EXPECT_TRUE(tokens_despite_gap(1e9, 20e9, 0.02).has_value());
 }
 
+TEST(LossGap, KnowsHowFarARunIsBeyondItsFit)
+{
+    EXPECT_EQ(beyond_loss_fit(1e9, 20e9), 1.0);
+    EXPECT_DOUBLE_EQ(beyond_loss_fit(32e9, 20e9), 2.0);
+    EXPECT_DOUBLE_EQ(beyond_loss_fit(32e9, 15e12), 30.0);
+}
+
 TEST(LossGap, PublishedGapsGrowAsBitsFall)
 {
     EXPECT_FALSE(published_loss_gap(Precision::fp32).has_value());
