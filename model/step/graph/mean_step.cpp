@@ -88,6 +88,7 @@ std::vector<double> mean_factors(const ExecutionGraph& graph)
 {
     const int replica = slowest_replica(graph);
     std::vector<double> factors;
+    factors.reserve(static_cast<std::size_t>(graph.stages()));
     for (int stage = 0; stage < graph.stages(); ++stage) {
         factors.push_back(graph.mean_factor(replica, stage));
     }
@@ -116,21 +117,21 @@ std::size_t MeanRun::run_skipping()
         }
     };
     for (const Repeats& repeats : program.repeats) {
-        const std::size_t state = std::max(longest_wait, repeats.period);
+        const std::size_t count = std::max(longest_wait, repeats.period);
         const std::size_t most = longest_cycle(program, repeats.period);
         run_until(repeats.first);
         bool skips = false;
         for (std::size_t done = 1; !skips && i + repeats.period <= repeats.end; ++done) {
             run_until(i + repeats.period);
-            for (std::size_t cycle = 1; cycle <= most && cycle * repeats.period + state <= done * repeats.period; ++cycle) {
+            for (std::size_t cycle = 1; cycle <= most && cycle * repeats.period + count <= done * repeats.period; ++cycle) {
                 const std::size_t length = cycle * repeats.period;
                 const std::size_t skipped = (repeats.end - i) / length;
-                const auto later = skipped > 0 ? ends.shift(i, state, length) : std::nullopt;
+                const auto later = skipped > 0 ? ends.shift(i, count, length) : std::nullopt;
                 if (later) {
-                    const double shift = static_cast<double>(skipped) * *later;
-                    ends.move(i, i + skipped * length, state, shift);
+                    const double in_all = static_cast<double>(skipped) * *later;
+                    ends.move(i, i + skipped * length, count, in_all);
                     for (double& end : stage_end_) {
-                        end += shift;
+                        end += in_all;
                     }
                     i += skipped * length;
                     skips = true;
