@@ -16,7 +16,7 @@ struct TomlFile;
 /// The TOML files of model/catalog.
 std::vector<EmbeddedFile> catalog_files();
 
-/// One of these files, parsed once; throws InputError if the program lacks it.
+/// Returns a file of the catalog, which is parsed once. Throws InputError if the program does not contain it.
 const TomlFile& catalog_file(const std::string& name);
 
 /// List price per GPU with its share of the node, with its source.

@@ -65,7 +65,7 @@ struct Workload {
     bool tied_embedding = false;            // input and output embedding share their weights
     bool dropout = false;                   // dropout masks are saved (GPT-3 era runs); modern runs have none
     Precision precision = Precision::bf16;  // of the linear layers' products
-    WideLayers wide;                        // except those of these layers
+    WideLayers wide;                        // layers that stay in 16 bits
     ActivationStorage activation_storage = ActivationStorage::bf16;
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained

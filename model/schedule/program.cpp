@@ -123,9 +123,9 @@ public:
         }
         program->longest_wait = *std::max_element(program->fed_by.begin(), program->fed_by.end());
         program->repeats = find_repeats(program->ops, program->fed_by, shape_.stages);
-        program->count.assign(static_cast<std::size_t>(positions_) * passes_, 0);
+        program->op_count.assign(static_cast<std::size_t>(positions_) * passes_, 0);
         for (const ProgramOp& op : program->ops) {
-            ++program->count[op.distribution];
+            ++program->op_count[op.distribution];
         }
         program->slots = slots_.count();
         program->last = last_;

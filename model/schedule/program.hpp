@@ -55,12 +55,15 @@ struct Program {
     std::vector<ProgramOp> ops;
     int passes = 2;                                  // passes of ops are below this number
     std::vector<std::uint32_t> fed_by;               // [op]: the op that feeds it is so many ops before it; 0: none
-    std::uint32_t longest_wait = 0;                  // the largest of these
+    std::uint32_t longest_wait = 0;                  // largest distance in fed_by
     std::vector<Repeats> repeats;                    // in their order
-    std::vector<std::uint32_t> count;                // [distribution]: ops
+    std::vector<std::uint32_t> op_count;             // [distribution]: number of its ops
     std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
+
+    /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
+    std::size_t ops_of_pipeline() const { return ops.size() / shape.microbatches * shape.stages; }
 };
 
 /// A compiled schedule, or the reason why there is none.

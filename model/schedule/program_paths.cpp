@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace prismopt {
@@ -29,11 +30,12 @@ struct Excerpt {
     std::uint32_t feeder(std::uint32_t op) const { return fed_by[op] == 0 ? none : op - fed_by[op]; }
 };
 
-/// `pipelines`: microbatches of repetitions that stay, as a multiple of the stages. All stay that an op behind them may wait for.
-Excerpt excerpt_of(const Program& program, int pipelines)
+/// Leaves out most repetitions of `shortened`. As many stay as fill the pipeline four times, among which paths choose where to stay, and all that an
+/// op behind them may wait for.
+Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
 {
+    constexpr std::size_t pipelines = 4;
     Excerpt result{.ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
-    const std::size_t ops_of_pipeline = program.ops.size() / program.shape.microbatches * program.shape.stages;
     std::size_t taken = 0;
     const auto take = [&](std::size_t end) {
         result.ops.insert(result.ops.end(), program.ops.begin() + static_cast<std::ptrdiff_t>(taken),
@@ -42,10 +44,10 @@ Excerpt excerpt_of(const Program& program, int pipelines)
                              program.fed_by.begin() + static_cast<std::ptrdiff_t>(end));
         taken = end;
     };
-    for (const Repeats& repeats : program.repeats) {
+    for (const Repeats& repeats : shortened) {
         const std::size_t kept =
-            std::max<std::size_t>(2 * program.longest_wait, pipelines * ops_of_pipeline) / repeats.period + 3;
-        if (pipelines == 0 || repeats.count() <= kept) {
+            std::max<std::size_t>(2 * program.longest_wait, pipelines * program.ops_of_pipeline()) / repeats.period + 3;
+        if (repeats.count() <= kept) {
             continue;
         }
         const std::size_t removed = repeats.count() - kept;
@@ -289,11 +291,10 @@ ProgramPaths program_paths(const Program& program, int most) { return program_pa
 
 ProgramPaths program_paths(const Program& program, const PathTimes& times, int most)
 {
-    constexpr int pipelines = 4;  // in which paths choose where to stay
-    if (auto found = paths_through(excerpt_of(program, pipelines), times, program.passes, most)) {
+    if (auto found = paths_through(excerpt_of(program, program.repeats), times, program.passes, most)) {
         return *std::move(found);
     }
-    return *paths_through(excerpt_of(program, 0), times, program.passes, most);
+    return *paths_through(excerpt_of(program, {}), times, program.passes, most);
 }
 
 }  // namespace prismopt

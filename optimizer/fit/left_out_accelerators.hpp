@@ -23,8 +23,8 @@ struct BorrowedShares {
 /// Every pair of accelerators.
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise);
 
-/// Standard deviation, in addition to the scatter, that puts 95 % of these rows (by weight) inside their 95 % intervals. Of pairs of
-/// different families: a chip that is known from its datasheet only may have no sibling.
+/// Returns the standard deviation that, in addition to the scatter, puts 95 % of the rows (by weight) inside their 95 % intervals. Only
+/// pairs of different families count, because a chip that is known from its datasheet only may have no sibling.
 double unmeasured_deviation(const std::vector<BorrowedShares>& pairs);
 
 }  // namespace prismopt

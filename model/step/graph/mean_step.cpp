@@ -46,12 +46,35 @@ private:
     std::size_t mask_;
 };
 
-/// Repetitions after which ends may be as before: in one microbatch per stage, or two repetitions (measured: nearly balanced 1F1B has
-/// p - 2, DualPipeV 15, ZB-H1 and interleaved schedules 1).
+/// A number of repetitions after which all ends are later by the same time.
+struct Cycle {
+    std::size_t ops = 0;
+    double later = 0.0;
+};
+
+/// Most repetitions of a cycle: those that fill the pipeline, because stages that are nearly alike take turns as the slowest, or two.
 std::size_t longest_cycle(const Program& program, std::size_t period)
 {
-    const std::size_t ops_of_pipeline = program.ops.size() / program.shape.microbatches * program.shape.stages;
-    return std::max<std::size_t>(2, ops_of_pipeline / period + 1);
+    return std::max<std::size_t>(2, program.ops_of_pipeline() / period + 1);
+}
+
+/// Ops whose ends decide all later ones within repetitions: each stage has one in a period, and no op waits for an earlier one.
+std::size_t deciding_ops(const Program& program, std::size_t period)
+{
+    return std::max<std::size_t>(program.longest_wait, period);
+}
+
+/// The shortest cycle that ends before op `i`; `known`: the number of ends from the first repetition on.
+std::optional<Cycle> cycle_before(RecentEnds& ends, std::size_t i, std::size_t known, const Program& program, std::size_t period)
+{
+    const std::size_t count = deciding_ops(program, period);
+    const std::size_t longest = longest_cycle(program, period) * period;
+    for (std::size_t ops = period; ops <= longest && ops + count <= known; ops += period) {
+        if (const auto later = ends.shift(i, count, ops)) {
+            return Cycle{ops, *later};
+        }
+    }
+    return std::nullopt;
 }
 
 /// The replica whose known nodes take longest in sum; any one bounds the step of all.
@@ -98,11 +121,10 @@ std::vector<double> mean_factors(const ExecutionGraph& graph)
 std::size_t MeanRun::run_skipping()
 {
     const Program& program = *graph_.program;
-    const std::vector<ProgramOp>& ops = program.ops;
-    const std::size_t longest_wait = program.longest_wait;
-    std::size_t kept = longest_wait + 1;
+    std::size_t kept = program.longest_wait + 1;
     for (const Repeats& repeats : program.repeats) {
-        kept = std::max(kept, std::max(longest_wait, repeats.period) + longest_cycle(program, repeats.period) * repeats.period);
+        const std::size_t period = repeats.period;
+        kept = std::max(kept, deciding_ops(program, period) + longest_cycle(program, period) * period);
     }
     begin();
     RecentEnds ends(kept);
@@ -113,34 +135,28 @@ std::size_t MeanRun::run_skipping()
         for (; i < stop; ++i) {
             const std::uint32_t distance = program.fed_by[i];
             const double feeder_end = distance > 0 ? ends[i - distance] : 0.0;
-            ends[i] = run_op(ops[i], distance > 0 ? &feeder_end : nullptr).end;
+            ends[i] = run_op(program.ops[i], distance > 0 ? &feeder_end : nullptr).end;
         }
     };
+    const auto skip = [&](const Cycle& cycle, std::size_t times, std::size_t period) {
+        const double in_all = static_cast<double>(times) * cycle.later;
+        ends.move(i, i + times * cycle.ops, deciding_ops(program, period), in_all);
+        for (double& end : stage_end_) {
+            end += in_all;
+        }
+        i += times * cycle.ops;
+    };
     for (const Repeats& repeats : program.repeats) {
-        const std::size_t count = std::max(longest_wait, repeats.period);
-        const std::size_t most = longest_cycle(program, repeats.period);
         run_until(repeats.first);
-        bool skips = false;
-        for (std::size_t done = 1; !skips && i + repeats.period <= repeats.end; ++done) {
+        while (i + repeats.period <= repeats.end) {
             run_until(i + repeats.period);
-            for (std::size_t cycle = 1; cycle <= most && cycle * repeats.period + count <= done * repeats.period; ++cycle) {
-                const std::size_t length = cycle * repeats.period;
-                const std::size_t skipped = (repeats.end - i) / length;
-                const auto later = skipped > 0 ? ends.shift(i, count, length) : std::nullopt;
-                if (later) {
-                    const double in_all = static_cast<double>(skipped) * *later;
-                    ends.move(i, i + skipped * length, count, in_all);
-                    for (double& end : stage_end_) {
-                        end += in_all;
-                    }
-                    i += skipped * length;
-                    skips = true;
-                    break;
-                }
+            if (const auto cycle = cycle_before(ends, i, i - repeats.first, program, repeats.period)) {
+                skip(*cycle, (repeats.end - i) / cycle->ops, repeats.period);
+                break;
             }
         }
     }
-    run_until(ops.size());
+    run_until(program.ops.size());
     finish();
     return ran;
 }
@@ -149,7 +165,7 @@ std::vector<double> MeanRun::busy() const
 {
     std::vector<double> seconds(graph_.stages(), 0.0);
     for (std::size_t i = 0; i < duration_.size(); ++i) {
-        seconds[i / graph_.passes() / graph_.chunks()] += graph_.program->count[i] * duration_[i];
+        seconds[i / graph_.passes() / graph_.chunks()] += graph_.program->op_count[i] * duration_[i];
     }
     return seconds;
 }
@@ -162,7 +178,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     std::vector<double> communication(graph.stages(), 0.0);
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
         communication[i / graph.passes() / graph.chunks()] +=
-            graph.program->count[i] * static_cast<double>(graph.distribution[i].communication_s);
+            graph.program->op_count[i] * static_cast<double>(graph.distribution[i].communication_s);
     }
     const double optimizer = optimizer_time(graph);
     double last = 0.0;

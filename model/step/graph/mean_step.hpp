@@ -69,9 +69,8 @@ public:
         finish();
     }
 
-    /// The same without calls, and up to rounding: skips what repeats. Where all ends of a repetition are later by the same time than
-    /// those of a repetition before, they are so from there on, because a later start of everything delays every end as much.
-    /// docs/methods/step-graph.md. Returns the number of ops that it ran.
+    /// Runs to the same ends up to rounding, but skips repetitions once each delays all ends by the same time, because all further
+    /// ones do, too (docs/methods/step-graph.md). Returns the number of ops that it ran.
     std::size_t run_skipping();
 
     /// Returns the time of the stage's ops without waiting.

@@ -63,6 +63,7 @@ TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
             const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
             const double of_whole = longest_path(stage_paths(graph, program_paths(whole).paths));
             EXPECT_LE(longest, replayed(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+            // Both are chosen for usual durations and not for these, so one may be a little longer than the other.
             EXPECT_GE(longest, 0.99 * of_whole) << name(shape.schedule);
         }
     }
