@@ -128,7 +128,7 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
         const WideLayers& wide = choice.wide;
         if (wide.first + wide.last == 0 && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
             place.fail({fmt::format("is {} under another name for {}", name(choice.precision), network->name),
-                        fmt::format("that network has none of these blocks: {}", fmt::join(wide.blocks, ", ")),
+                        fmt::format("{} has no block {}", network->name, fmt::join(wide.blocks, " or ")),
                         "add blocks of it to bf16_blocks, or search the network alone"});
         }
         Workload trained = *network;
