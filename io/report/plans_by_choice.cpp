@@ -71,14 +71,15 @@ std::map<std::string, BestPlan> best_plans(const Results& results,
             own.bound = std::min(own.bound, point.bounds.front());
             continue;
         }
-        const double value = point.objectives.front().value;
-        if (!own.values.empty() && value >= least[chosen]) {
-            continue;
-        }
         const auto confirmed = front.find(point.index);
-        least[chosen] = value;
-        own.on_front = confirmed != front.end();
-        own.values = values_of(own.on_front ? confirmed->second->objectives : point.objectives);
+        const bool on_front = confirmed != front.end();
+        own.some_on_front = own.some_on_front || on_front;
+        const double value = point.objectives.front().value;
+        if (own.values.empty() || value < least[chosen]) {
+            least[chosen] = value;
+            own.on_front = on_front;
+            own.values = values_of(on_front ? confirmed->second->objectives : point.objectives);
+        }
     }
     for (auto& [chosen, own] : best) {
         own.bound = std::min(own.bound, own.values.empty() ? own.bound : own.values.front());
@@ -105,7 +106,7 @@ void add_best(const BestPlan& best, const Results& results, std::vector<std::str
     if (!results.objectives.empty()) {
         cells.push_back(value_text(best.bound, results.objectives.front()));
     }
-    cells.emplace_back(best.on_front ? "on the front" : "");
+    cells.emplace_back(best.on_front ? "on the front" : best.some_on_front ? "another plan on the front" : "");
 }
 
 std::vector<std::vector<std::string>> numerics_cells(const Results& results)

@@ -14,8 +14,9 @@ namespace prismopt {
 
 /// By the first objective, among the drawn plans of the results.
 struct BestPlan {
-    std::vector<double> values{};                            // [objective], in SI units; empty: none was drawn
-    bool on_front = false;                                   // that plan
+    std::vector<double> values{};  // [objective], in SI units; confirmed if the plan is on the front; empty: none was drawn
+    bool on_front = false;         // that plan
+    bool some_on_front = false;    // some plan of the choice
     double bound = std::numeric_limits<double>::infinity();  // no stored plan has a lower first objective
 };
 
@@ -32,6 +33,8 @@ std::vector<std::vector<std::string>> numerics_cells(const Results& results);
 
 /// Beneath such tables.
 inline constexpr const char* best_plans_note =
-    "Each row with the best of its plans that were drawn; none of its plans is better than \"at least\".";
+    "Each row with the best of its plans that were drawn; none of its plans is better than \"at least\". Plans on the front were "
+    "drawn "
+    "again, so rows that differ by less than the sampling error are equally good.";
 
 }  // namespace prismopt

@@ -219,6 +219,7 @@ Json batches(const Results& results, const StudyNotes& notes)
                         {"steps", row.steps},
                         {"best", best_values(row.best, results)},
                         {"on_front", row.best.on_front},
+                        {"some_on_front", row.best.some_on_front},
                         {"at_least", number(row.best.bound)}});
     }
     return json;

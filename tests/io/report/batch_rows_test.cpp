@@ -68,6 +68,25 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
     EXPECT_EQ(text.find("extrapolated"), std::string::npos);
 }
 
+/// The best plan of a batch by the first objective need not be the one that is on the front.
+TEST(BatchRows, SayWhereAnotherPlanIsOnTheFront)
+{
+    const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
+    Results results;
+    results.axes = {{"hardware", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
+    results.evaluations = {point(1, 0, 90.0, 99.5), point(2, 0, 95.0, 100.0), point(3, 1, 80.0, 97.0)};
+    FrontPoint& front = results.front.emplace_back();
+    front.index = 2;
+    front.objectives = {{.value = 101.0}, {.value = 1.0}};
+    const std::vector<BatchRow> rows = batch_rows(scenario, results);
+    EXPECT_FALSE(rows[0].best.on_front);
+    EXPECT_TRUE(rows[0].best.some_on_front);
+    EXPECT_THAT(rows[0].best.values, ElementsAre(99.5, 2.0));
+    EXPECT_FALSE(rows[1].best.some_on_front);
+    EXPECT_THAT(batches_text(batch_table(scenario, results)), HasSubstr("another plan on the front"));
+}
+
 TEST(BatchRows, AreOfStudiesThatChooseTheBatch)
 {
     std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
