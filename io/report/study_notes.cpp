@@ -45,9 +45,7 @@ StudyNotes study_notes(const Results& results)
             notes.model += (notes.model.empty() ? "" : " or ") + network->name;
         }
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
-        for (const Phase& phase : scenario.phases) {
-            notes.tokens += phase.tokens;
-        }
+        notes.tokens = tokens_of(scenario.phases);
         notes.accelerator = scenario.cluster.accelerator.name;
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;

@@ -39,10 +39,7 @@ LocalUpdates local_updates_of(const Scenario& scenario, const Workload& workload
     if (!scenario.local_updates.published) {
         return scenario.local_updates.given;
     }
-    double tokens = 0.0;
-    for (const Phase& phase : phases) {
-        tokens += phase.tokens;
-    }
+    const double tokens = tokens_of(phases);
     const double parameters = parameters_of(network_of(workload));
     LocalUpdates price{.by_groups = {1.0, 1.0}};
     for (int groups = 2; groups <= most_buildings(scenario); ++groups) {

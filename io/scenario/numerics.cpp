@@ -27,15 +27,6 @@ ClassDeviations class_deviations(const NumericChoice& choice)
     return {attention.forward, attention.backward, products.forward, products.backward};
 }
 
-double tokens_of(const std::vector<Phase>& phases)
-{
-    double tokens = 0.0;
-    for (const Phase& phase : phases) {
-        tokens += phase.tokens;
-    }
-    return tokens;
-}
-
 std::string more_tokens_text(const Scenario& scenario, const Workload& network, double gap)
 {
     const auto phases = phases_despite_gap(scenario.phases, network, gap);

@@ -25,6 +25,15 @@ void take_chunks(ParallelPlan& plan, int chunks)
 
 }  // namespace
 
+double tokens_of(const std::vector<Phase>& phases)
+{
+    double tokens = 0.0;
+    for (const Phase& phase : phases) {
+        tokens += phase.tokens;
+    }
+    return tokens;
+}
+
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
 {
     const PhasePlan& own = phase.own;

@@ -32,6 +32,9 @@ struct Phase {
     double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
 };
 
+/// Returns the tokens of all phases.
+double tokens_of(const std::vector<Phase>& phases);
+
 /// Returns the plan in this phase, with dp = 0 if a replica does not divide its GPUs. If the phase gives only a schedule, it
 /// determines the chunks (interleaved: 2, or those of the plan); if it gives only chunks, they determine the schedule (1f1b or
 /// interleaved). With one stage there is no pipeline to schedule.

@@ -12,15 +12,6 @@ namespace prismopt {
 
 namespace {
 
-double tokens_of(const std::vector<Phase>& phases)
-{
-    double tokens = 0.0;
-    for (const Phase& phase : phases) {
-        tokens += phase.tokens;
-    }
-    return tokens;
-}
-
 /// The d-th of as many probabilities, in an order of its own for each stride.
 double probability(std::size_t draw, std::size_t stride, std::size_t draws)
 {
