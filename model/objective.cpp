@@ -90,4 +90,9 @@ bool follows_step(std::string_view units)
     return std::find(proportional.begin(), proportional.end(), units) != proportional.end();
 }
 
+bool follows_tokens(std::string_view name, std::string_view units)
+{
+    return follows_step(units) && !name.starts_with("step_time");
+}
+
 }  // namespace prismopt

@@ -43,5 +43,7 @@ std::span<const Objective> objectives();
 const Objective* find_objective(std::string_view name);
 /// Whether an objective in these units is proportional to the time of a step: times, costs, energies and emissions are.
 bool follows_step(std::string_view units);
+/// Whether it is proportional to the tokens of the run too: not that of a step.
+bool follows_tokens(std::string_view name, std::string_view units);
 
 }  // namespace prismopt

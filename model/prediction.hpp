@@ -61,6 +61,8 @@ struct RunOutlook {
 struct Prediction {
     std::optional<Infeasible> infeasible;  // if set, only `memory` may be filled
     std::uint64_t draws = 0;               // number of step draws
+    double tokens = 0.0;                   // of the run
+    double steps = 0.0;                    // of the run
     double noise_free_step_s = 0.0;
     TimeDistribution step;
     TimeDistribution training;

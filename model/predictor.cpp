@@ -472,6 +472,8 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
     result.run = outlook(problem_, run, histories, result, confidence);
     constexpr double hour_s = (1_h).si;
     result.deviation = problem_.deviation;
+    result.tokens = tokens_of(phases);
+    result.steps = steps_of(phases);
     result.gpu_price_usd_per_h = problem_.cluster.gpu_price.si * hour_s;
     const double price = (result.gpus + result.run.spare_gpus) * problem_.cluster.gpu_price.si;
     result.cost_usd = price * result.training.p99;

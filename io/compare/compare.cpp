@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/compare/compare_fronts.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -61,36 +63,49 @@ std::string hypervolumes_text(const std::vector<NamedResults>& studies)
     return text + "\n";
 }
 
-std::string labels_of(const Results& results, const std::string& axis)
+/// The values that a study chooses from, by axis, with each choice of hardware variants as an axis of its own.
+std::map<std::string, std::string> values_by_axis(const Results& results)
 {
-    const auto found =
-        std::find_if(results.axes.begin(), results.axes.end(), [&axis](const Axis& one) { return one.name == axis; });
-    return found == results.axes.end() ? "absent" : listed(found->labels);
+    std::map<std::string, std::string> values;
+    for (const Axis& axis : results.axes) {
+        if (axis.name != hardware_axis) {
+            values[axis.name] = listed(axis.labels);
+        }
+    }
+    for (const VariantChoice& choice : variant_choices(results)) {
+        std::vector<std::string> once;
+        for (const std::string& value : choice.of_variant) {
+            if (std::find(once.begin(), once.end(), value) == once.end()) {
+                once.push_back(value);
+            }
+        }
+        values[choice.name] = listed(once);
+    }
+    return values;
 }
 
 std::string axes_text(const std::vector<NamedResults>& studies)
 {
+    std::vector<std::map<std::string, std::string>> values;
     std::vector<std::string> names;
     for (const NamedResults& study : studies) {
-        for (const Axis& axis : study.results.axes) {
-            if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
-                names.push_back(axis.name);
+        for (const auto& [name, own] : values.emplace_back(values_by_axis(study.results))) {
+            if (std::find(names.begin(), names.end(), name) == names.end()) {
+                names.push_back(name);
             }
         }
     }
     std::string text;
     for (const std::string& name : names) {
         std::set<std::string> kinds;
-        for (const NamedResults& study : studies) {
-            kinds.insert(labels_of(study.results, name));
+        std::string line;
+        for (std::size_t s = 0; s < studies.size(); ++s) {
+            const auto found = values[s].find(name);
+            const std::string own = found == values[s].end() ? "absent" : found->second;
+            line += fmt::format("{} {}: {}", s == 0 ? "" : ";", study_letter(s), own);
+            kinds.insert(own);
         }
-        if (kinds.size() > 1) {
-            text += fmt::format("  {}:", name);
-            for (std::size_t s = 0; s < studies.size(); ++s) {
-                text += fmt::format("{} {}: {}", s == 0 ? "" : ";", study_letter(s), labels_of(studies[s].results, name));
-            }
-            text += "\n";
-        }
+        text += kinds.size() > 1 ? fmt::format("  {}:{}\n", name, line) : "";
     }
     return text.empty() ? "the axes are the same\n" : "axes that differ:\n" + text;
 }

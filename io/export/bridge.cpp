@@ -89,7 +89,7 @@ Exported bridge_overrides(const Launch& launch)
         "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
         launch.workload.name, plan.gpus(), precision_name(launch.workload.precision));
-    text += later_phase_line(launch);
+    text += phase_lines(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);
     }

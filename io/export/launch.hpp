@@ -30,6 +30,7 @@ struct Launch {
     int phase_number = 1;            // from 1
     int phases = 1;                  // of the run
     std::vector<Phase> before = {};  // earlier phases
+    long samples = 0;                // of the run
     int longest_sequence = 0;        // of the run
     Cluster cluster;
     int host_gpus = 0;                                   // per host, as Slurm counts nodes; 0: as the innermost tier

@@ -290,7 +290,7 @@ Exported megatron_arguments(const Launch& launch)
         "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
         launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.workload.mixture() ? ", router" : "");
-    text += later_phase_line(launch);
+    text += phase_lines(launch);
     text += keeps_more_than_judged(launch.plan, launch.workload) ? kept_activations : "";
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";

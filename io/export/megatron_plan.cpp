@@ -45,14 +45,25 @@ std::string too_few_samples(const Launch& launch)
         launch.phase_number, steps_to_the_end(launch), launch.phase.global_batch);
 }
 
-std::string later_phase_line(const Launch& launch)
+// get_optimizer_param_scheduler in megatron/training/training.py: lr_decay_samples is train_samples unless given; and the scheduler
+// asserts, on loading, that it is that of the checkpoint (megatron/core/optimizer_param_scheduler.py).
+std::string phase_lines(const Launch& launch)
 {
-    return launch.before.empty() ? ""
-                                 : fmt::format(
-                                       "# Continues from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron "
-                                       "counts iterations over all phases, in batches of this phase.\n",
-                                       launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
-                                       steps_to_the_end(launch));
+    if (launch.phases == 1) {
+        return "";
+    }
+    const std::string continues =
+        launch.before.empty() ? ""
+                              : fmt::format(
+                                    "# Continues from the checkpoint of phase {}, iteration {}, to iteration {}: Megatron counts "
+                                    "iterations over all phases, in batches of this phase.\n",
+                                    launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
+                                    steps_to_the_end(launch));
+    return fmt::format(
+        "{}# Without lr-decay-samples, the learning rate decays until the end of this phase; all {} phases have {} samples, and "
+        "must "
+        "agree on it.\n",
+        continues, launch.phases, launch.samples);
 }
 
 }  // namespace prismopt

@@ -23,7 +23,7 @@ MegatronLayers megatron_layers(const std::vector<Chunk>& chunks, int predictions
 std::optional<long> samples_to_the_end(const Launch& launch);
 /// Refusal for that case.
 std::string too_few_samples(const Launch& launch);
-/// Comment on how iterations are counted in a later phase; empty for the first.
-std::string later_phase_line(const Launch& launch);
+/// Comments on a phase of several: how its iterations are counted, and what its learning rate decays over. Empty with one phase.
+std::string phase_lines(const Launch& launch);
 
 }  // namespace prismopt

@@ -62,13 +62,15 @@ Json completion_json(const FrontPoint& point, const StudyNotes& notes)
     return list;
 }
 
+Json choices_json(const ChoiceTable& table) { return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}}; }
+
 /// `design`: the plan without its hardware, which has a column of its own.
 Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
 {
     Json json{{"id", std::to_string(point.index)},
               {"plan", plan_words(results, point)},
               {"design", plan_words(results, point, hardware_axis)},
-              {"hardware", axis_label(results, point, hardware_axis).value_or("")},
+              {"hardware", axis_label(results, point.point, hardware_axis).value_or("")},
               {"gpus", point.prediction.gpus},
               {"dominated", point.dominated},
               {"draws", point.prediction.draws},
@@ -312,10 +314,9 @@ Json study_json(const ReportedStudy& study)
     json["price"] = notes.price;
     json["job"] = job_json(notes);
     json["named"] = named_json(results);
-    json["local_updates_note"] = notes.local_updates;
-    const BatchTable& batches = notes.batch_table;
-    json["batches"] = {{"title", batches.title + "."}, {"cells", batches.cells}, {"note", batches.note}};
-    json["numerics"] = {{"title", notes.numerics}, {"cells", notes.numerics_cells}, {"note", best_plans_note}};
+    json["batches"] = choices_json(notes.batch_table);
+    json["numerics"] = choices_json(notes.numerics);
+    json["apart"] = choices_json(notes.local_updates);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

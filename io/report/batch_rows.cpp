@@ -1,8 +1,7 @@
 #include "io/report/batch_rows.hpp"
 
-#include "io/base/aligned.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/scenario/batch_stability.hpp"
-#include "io/scenario/hardware_variants.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/base/statistics.hpp"
 
@@ -11,21 +10,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
-
-/// The batch of a hardware variant, from its label; empty: it has none.
-std::string batch_of(const Scenario& scenario, const std::string& hardware)
-{
-    const auto values = hardware_values(scenario.hardware_parameters, hardware);
-    const auto batch = values ? global_batch_at(scenario, *values) : std::nullopt;
-    return batch ? std::to_string(*batch) : "";
-}
 
 double factor_of(const Learning& learning) { return std::exp(two_sided_95 * learning.spread); }
 
@@ -49,6 +39,13 @@ std::vector<BatchRow> rows_of(const Learning& learning, int global_batch)
     return rows;
 }
 
+/// Of the whole run, by the limits of this phase.
+TokensInterval interval_of(const BatchRow& row, double other_tokens)
+{
+    const double expected = row.tokens + other_tokens;
+    return {(row.tokens_low + other_tokens) / expected, (row.tokens_high + other_tokens) / expected};
+}
+
 std::string tokens_text(const BatchRow& row)
 {
     return row.tokens_low == row.tokens_high
@@ -69,6 +66,14 @@ std::string critical_text(const Learning& learning)
     }
     return fmt::format("{}; {}{}", text, learning.source,
                        learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
+}
+
+/// Choices whose tokens come on top: "the precision and training apart".
+std::string choices_outside_text(const Scenario& scenario)
+{
+    const std::string precision = scenario.numerics.loss_gap.empty() ? "" : "the precision";
+    const std::string apart = local_updates_text(scenario).empty() ? "" : "training apart";
+    return fmt::format("{}{}{}", precision, precision.empty() || apart.empty() ? "" : " and ", apart);
 }
 
 /// What the ramp is compared with: the batch of the phase from the start.
@@ -98,19 +103,22 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
     if (!learning.ramp.empty()) {
         return rows_of(learning, learning.as_given.global_batch);
     }
+    const std::vector<VariantChoice> choices = variant_choices(results);
+    const auto batch =
+        std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) { return choice.name == "global_batch"; });
     const std::map<std::string, BestPlan> best =
-        best_plans(results, [&scenario](const std::string& hardware) { return batch_of(scenario, hardware); });
+        best_plans(results, [&](const Point& point) { return batch == choices.end() ? "" : batch->at(point); });
     std::vector<BatchRow> rows;
-    for (const int batch : std::set<int>(learning.global_batch.begin(), learning.global_batch.end())) {
-        rows.push_back(rows_of(learning, batch).front());
-        if (const auto found = best.find(std::to_string(batch)); found != best.end()) {
+    for (const int of : std::set<int>(learning.global_batch.begin(), learning.global_batch.end())) {
+        rows.push_back(rows_of(learning, of).front());
+        if (const auto found = best.find(std::to_string(of)); found != best.end()) {
             rows.back().best = found->second;
         }
     }
     return rows;
 }
 
-BatchTable batch_table(const Scenario& scenario, const Results& results)
+ChoiceTable batch_table(const Scenario& scenario, const Results& results)
 {
     const std::vector<BatchRow> rows = batch_rows(scenario, results);
     if (rows.empty()) {
@@ -119,7 +127,7 @@ BatchTable batch_table(const Scenario& scenario, const Results& results)
     const Learning& learning = *scenario.learning;
     const bool ramp = !learning.ramp.empty();
     const bool judged = !results.objectives.empty();
-    BatchTable table;
+    ChoiceTable table;
     table.title = fmt::format("{}: tokens to the loss of {} tokens in batches of {} tokens; critical batch {}",
                               ramp ? "Batch ramp" : "Global batch", short_count(learning.as_given.tokens),
                               short_count(learning.reference_batch), critical_text(learning));
@@ -128,35 +136,30 @@ BatchTable batch_table(const Scenario& scenario, const Results& results)
     if (!ramp) {
         add_best_head(results, head);
     }
+    const double given = tokens_of(phases_of(learning, learning.as_given.global_batch));
+    const double other_tokens = tokens_of(scenario.phases) - given;
     for (const BatchRow& row : rows) {
         std::vector<std::string>& line = table.cells.emplace_back(std::vector<std::string>{
             fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
             tokens_text(row), short_count(row.steps)});
         if (!ramp) {
-            add_best(row.best, results, line);
+            add_best(row.best, results, line, interval_of(row, other_tokens));
         }
     }
     if (ramp) {
         table.note = without_ramp_text(learning, rows);
     } else if (judged) {
-        table.note = fmt::format("{}\n", best_plans_note);
+        table.note = fmt::format("{} Intervals of times and costs are those of the tokens: the limits of the critical batch.\n",
+                                 best_plans_note);
     }
-    if (!scenario.numerics.loss_gap.empty()) {
-        table.note += "Tokens are without those that make up for the precision.\n";
-    }
+    const std::string unpriced = choices_outside_text(scenario);
+    table.note += unpriced.empty() ? "" : fmt::format("Tokens are without those that make up for {}.\n", unpriced);
     const std::string stability = batch_stability_text(scenario);
     table.note += stability.empty() ? "" : fmt::format("Note: {}.\n", stability);
     return table;
 }
 
-std::string batches_text(const BatchTable& table)
-{
-    return table.cells.empty()
-               ? ""
-               : fmt::format("{}\n{}{}", table.title, aligned(table.cells, table.cells.front().size() - 1), table.note);
-}
-
-std::string learning_text(const Scenario& scenario)
+std::string learning_text(const Scenario& scenario, const std::vector<Phase>& phases)
 {
     if (!scenario.learning) {
         return "";
@@ -164,7 +167,7 @@ std::string learning_text(const Scenario& scenario)
     const Learning& learning = *scenario.learning;
     std::string text;
     for (std::size_t i = 0; i <= learning.ramp.size(); ++i) {
-        const Phase& phase = scenario.phases[learning.phase + i];
+        const Phase& phase = phases[learning.phase + i];
         text += fmt::format("{}{} tokens in {} steps of {} sequences", text.empty() ? "" : ", then ", short_count(phase.tokens),
                             short_count(phase.steps()), phase.global_batch);
     }

@@ -25,16 +25,10 @@ struct BatchRow {
 /// no ramp.
 std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& results);
 
-/// The rows as text, beneath what they are about.
-struct BatchTable {
-    std::string title{};                            // with the critical batch and its source
-    std::vector<std::vector<std::string>> cells{};  // the first row has the names of the columns; empty without rows
-    std::string note{};
-};
-BatchTable batch_table(const Scenario& scenario, const Results& results);
-std::string batches_text(const BatchTable& table);
+/// The rows as text.
+ChoiceTable batch_table(const Scenario& scenario, const Results& results);
 
-/// What [learning] makes of the tokens of the scenario's phases, as a sentence; empty without it.
-std::string learning_text(const Scenario& scenario);
+/// What [learning] makes of the tokens of these phases, those of the scenario or of a plan, as a sentence; empty without it.
+std::string learning_text(const Scenario& scenario, const std::vector<Phase>& phases);
 
 }  // namespace prismopt

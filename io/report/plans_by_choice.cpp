@@ -1,13 +1,15 @@
 #include "io/report/plans_by_choice.hpp"
 
+#include "io/base/aligned.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
+#include "model/objective.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <sstream>
 
 namespace prismopt {
 
@@ -25,6 +27,14 @@ std::string value_text(double value, const ObjectiveInfo& objective)
     return fmt::format("{:.4g} {}", value / unit.size, unit.name);
 }
 
+/// Of a value that is proportional to the tokens: "74.8 days (66 to 77.7)".
+std::string interval_text(double value, const TokensInterval& tokens, const ObjectiveInfo& objective)
+{
+    const ReadingUnit unit = reading_unit(objective.units, value);
+    return fmt::format("{:.4g} {} ({:.3g} to {:.3g})", value / unit.size, unit.name, value * tokens.low / unit.size,
+                       value * tokens.high / unit.size);
+}
+
 std::vector<double> values_of(const std::vector<Estimate>& objectives)
 {
     std::vector<double> values;
@@ -34,35 +44,33 @@ std::vector<double> values_of(const std::vector<Estimate>& objectives)
     return values;
 }
 
-/// Of a hardware label: "precision=fp8 attention_kernel=flash".
-std::string numerics_of(const std::string& hardware)
+ChoiceTable table_of(const Results& results, const std::string& title, const std::function<std::string(const Point&)>& choice)
 {
-    std::string chosen;
-    std::istringstream words(hardware);
-    for (std::string word; words >> word;) {
-        if (word.starts_with("precision=") || word.starts_with("attention_kernel=")) {
-            chosen += (chosen.empty() ? "" : " ") + word;
-        }
+    ChoiceTable table{title, {}, {}};
+    const std::map<std::string, BestPlan> best = title.empty() ? std::map<std::string, BestPlan>{} : best_plans(results, choice);
+    if (best.empty()) {
+        return table;
     }
-    return chosen;
+    add_best_head(results, table.cells.emplace_back(std::vector<std::string>{"choice"}));
+    for (const auto& [chosen, plan] : best) {
+        add_best(plan, results, table.cells.emplace_back(std::vector<std::string>{chosen}));
+    }
+    table.note = fmt::format("{}\n", best_plans_note);
+    return table;
 }
 
 }  // namespace
 
-std::map<std::string, BestPlan> best_plans(const Results& results,
-                                           const std::function<std::string(const std::string& hardware)>& choice)
+std::map<std::string, BestPlan> best_plans(const Results& results, const std::function<std::string(const Point&)>& choice)
 {
     std::map<std::string, BestPlan> best;
-    if (results.axes.empty() || results.axes.front().name != "hardware") {
-        return best;
-    }
     std::map<std::string, double> least;  // of the search; the front was drawn again
     std::map<std::uint64_t, const FrontPoint*> front;
     for (const FrontPoint& point : results.front) {
         front[point.index] = &point;
     }
     for (const EvaluatedPoint& point : results.evaluations) {
-        const std::string chosen = choice(results.axes.front().labels[static_cast<std::size_t>(point.point.front())]);
+        const std::string chosen = choice(point.point);
         if (chosen.empty()) {
             continue;
         }
@@ -98,10 +106,14 @@ void add_best_head(const Results& results, std::vector<std::string>& cells)
     cells.emplace_back("");
 }
 
-void add_best(const BestPlan& best, const Results& results, std::vector<std::string>& cells)
+void add_best(const BestPlan& best, const Results& results, std::vector<std::string>& cells, const TokensInterval& tokens)
 {
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        cells.push_back(best.values.empty() ? "-" : value_text(best.values[k], results.objectives[k]));
+        const ObjectiveInfo& objective = results.objectives[k];
+        const bool interval = tokens.low < tokens.high && follows_tokens(objective.name, objective.units);
+        cells.push_back(best.values.empty() ? "-"
+                        : interval          ? interval_text(best.values[k], tokens, objective)
+                                            : value_text(best.values[k], objective));
     }
     if (!results.objectives.empty()) {
         cells.push_back(value_text(best.bound, results.objectives.front()));
@@ -109,19 +121,33 @@ void add_best(const BestPlan& best, const Results& results, std::vector<std::str
     cells.emplace_back(best.on_front ? "on the front" : best.some_on_front ? "another plan on the front" : "");
 }
 
-std::vector<std::vector<std::string>> numerics_cells(const Results& results)
+std::string choices_text(const ChoiceTable& table)
 {
-    const std::map<std::string, BestPlan> best = best_plans(results, numerics_of);
-    if (best.empty()) {
-        return {};
+    if (table.cells.empty()) {
+        return table.title.empty() ? "" : table.title + "\n";
     }
-    std::vector<std::vector<std::string>> cells{{"choice"}};
-    add_best_head(results, cells.back());
-    for (const auto& [chosen, plan] : best) {
-        cells.push_back({chosen});
-        add_best(plan, results, cells.back());
-    }
-    return cells;
+    return fmt::format("{}\n{}{}", table.title, aligned(table.cells, table.cells.front().size() - 1), table.note);
+}
+
+ChoiceTable numerics_table(const Results& results, const std::string& title)
+{
+    std::vector<VariantChoice> choices = variant_choices(results);
+    std::erase_if(choices, [](const VariantChoice& one) { return one.name != "precision" && one.name != "attention_kernel"; });
+    return table_of(results, title, [&choices](const Point& point) {
+        std::string chosen;
+        for (const VariantChoice& choice : choices) {
+            chosen += fmt::format("{}{}={}", chosen.empty() ? "" : " ", choice.name, choice.at(point));
+        }
+        return chosen;
+    });
+}
+
+ChoiceTable local_updates_table(const Results& results, const std::string& title)
+{
+    return table_of(results, title, [&results](const Point& point) {
+        const auto steps = axis_label(results, point, "local_steps");
+        return steps ? "local_steps=" + *steps : "";
+    });
 }
 
 }  // namespace prismopt

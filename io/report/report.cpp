@@ -20,6 +20,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 
 namespace prismopt {
@@ -283,15 +284,9 @@ std::string front_section(const Results& results, const StudyNotes& notes)
                                                         results.study.learned, results.study.learned_digest);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
-    if (!notes.batch_table.cells.empty()) {
-        text += '\n';
-        text += batches_text(notes.batch_table);
-    }
-    if (!notes.numerics_cells.empty()) {
-        text += fmt::format("\n{}{}\n", aligned(notes.numerics_cells, notes.numerics_cells.front().size() - 1), best_plans_note);
-    }
-    for (const std::string& note : {notes.numerics, notes.local_updates}) {
-        text += note.empty() ? "" : note + "\n";
+    for (const ChoiceTable* table : {&notes.batch_table, &notes.numerics, &notes.local_updates}) {
+        const std::string choices = choices_text(*table);
+        text += choices.empty() ? "" : "\n" + choices;
     }
     if (results.provisional) {
         text +=
@@ -373,6 +368,25 @@ std::string search_section(const Results& results)
     return text;
 }
 
+/// Of the plans on the front, which differ where the batch, the precision or training apart changes what reaches the loss.
+std::string tokens_text(const Results& results, const StudyNotes& notes)
+{
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0.0;
+    for (const FrontPoint& point : results.front) {
+        if (std::isfinite(point.prediction.tokens)) {  // absent in older files
+            least = std::min(least, point.prediction.tokens);
+            most = std::max(most, point.prediction.tokens);
+        }
+    }
+    if (most == 0.0) {
+        return short_count(notes.tokens);
+    }
+    const std::string low = short_count(least);
+    const std::string high = short_count(most);
+    return low == high ? low : fmt::format("{} to {}", low, high);
+}
+
 }  // namespace
 
 std::string job_title(const Results& results)
@@ -390,7 +404,7 @@ std::string job_title(const Results& results)
         most = largest->prediction.gpus;
         count = number(*fewest) + (fewest->prediction.gpus == most ? " " : " to " + number(*largest) + " ");
     }
-    return fmt::format("{}, {} tokens on {}{}{}", notes.model, short_count(notes.tokens), count, notes.accelerator,
+    return fmt::format("{}, {} tokens on {}{}{}", notes.model, tokens_text(results, notes), count, notes.accelerator,
                        most == 1 ? "" : " GPUs");
 }
 
@@ -418,7 +432,7 @@ std::string text_report(const Results& results)
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job = notes.model.empty() ? ""
                                                 : fmt::format("Trains {}{} on {} tokens; hardware: {}.\n", notes.model, size,
-                                                              short_count(notes.tokens), notes.accelerator);
+                                                              tokens_text(results, notes), notes.accelerator);
     return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",
                        counted(results.front.size(), "point"), objective_names(results), job,

@@ -122,6 +122,11 @@ Json plan(const Results& results, const FrontPoint& point)
         const auto numbers = numeric_labels(results.axes[a]);
         choices[results.axes[a].name] = numbers ? Json(numbers->at(label)) : Json(results.axes[a].labels.at(label));
     }
+    for (const VariantChoice& choice : variant_choices(results)) {
+        const std::string& label = choice.at(point.point);
+        const Json parsed = Json::parse(label, nullptr, false);
+        choices[choice.name] = parsed.is_number() ? parsed : text_or_null(label);
+    }
     return choices;
 }
 
@@ -237,8 +242,8 @@ std::string report_json(const Results& results, const std::string& file)
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
     json["global_batches"] = batches(results, notes);
-    json["numerics_note"] = text_or_null(notes.numerics);
-    json["local_updates_note"] = text_or_null(notes.local_updates);
+    json["numerics_note"] = text_or_null(notes.numerics.title);
+    json["local_updates_note"] = text_or_null(notes.local_updates.title);
     json["columns"] = columns();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

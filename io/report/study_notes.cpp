@@ -52,9 +52,8 @@ StudyNotes study_notes(const Results& results)
         notes.idle_nodes = idle_nodes_text(scenario);
         notes.batches = batch_rows(scenario, results);
         notes.batch_table = batch_table(scenario, results);
-        notes.numerics = numerics_text(scenario);
-        notes.numerics_cells = numerics_cells(results);
-        notes.local_updates = local_updates_text(scenario);
+        notes.numerics = numerics_table(results, numerics_text(scenario));
+        notes.local_updates = local_updates_table(results, local_updates_text(scenario));
         return notes;
     } catch (const InputError&) {
         return {};  // written for another version of this program

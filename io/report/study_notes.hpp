@@ -27,10 +27,10 @@ struct StudyNotes {
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
-    BatchTable batch_table;
-    std::string local_updates;                             // what training apart between two exchanges costs; empty: no plan does
-    std::vector<std::vector<std::string>> numerics_cells;  // the best plan of each of these choices; empty: none
-    std::string numerics;  // what choices of precision and attention kernel cost and deviate; empty: none
+    // What choices that change learning cost, with the best plan of each; empty: none.
+    ChoiceTable batch_table;
+    ChoiceTable numerics;       // precision and attention kernel
+    ChoiceTable local_updates;  // training apart between two exchanges
 };
 StudyNotes study_notes(const Results& results);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr Allowed optional_share{allowed_share.least, allowed_share.most, true};
 constexpr Allowed optional_number{0.0, 1e12, true};
 constexpr Allowed optional_ratio{0.0, 1e3, true};  // measured over predicted; model_error is below 1
+constexpr Allowed allowed_tokens{0.0, 1e30};
 
 }  // namespace
 
@@ -120,6 +121,13 @@ std::span<const FrontColumn<double>> front_numbers()
                             [](FrontPoint& p) -> double& { return p.expected_regret; }, 5, optional_number},
         FrontColumn<double>{"chance_on_front", "1", "probability of being on the front, given the error of the model",
                             [](FrontPoint& p) -> double& { return p.chance_on_front; }, 5, optional_share},
+        FrontColumn<double>{"tokens", "1", "tokens that the run trains, in all phases",
+                            [](FrontPoint& p) -> double& { return p.prediction.tokens; }, 7, allowed_tokens},
+        FrontColumn<double>{"steps", "1", "steps of the run, in all phases",
+                            [](FrontPoint& p) -> double& { return p.prediction.steps; }, 7, allowed_tokens},
+        FrontColumn<double>{"deviation", "1",
+                            "largest ratio, over classes of operators, of the RMS deviation from FP64 to that of the reference",
+                            [](FrontPoint& p) -> double& { return p.prediction.deviation; }, 7},
     };
     return columns;
 }

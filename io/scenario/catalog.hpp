@@ -34,6 +34,7 @@ struct BatchRun {
     std::string name;
     double parameters = 0.0;     // all of a mixture of experts
     double batch = 0.0;          // the largest, tokens
+    double epsilon = 0.0;        // of Adam; 0: not stated
     double learning_rate = 0.0;  // peak, of Adam; 0: none
     bool stable = false;         // as its authors judge
     std::string report;

@@ -16,7 +16,9 @@ namespace {
 
 std::string more_text(double factor)
 {
-    return std::isfinite(factor) ? fmt::format("{:.3g} % more tokens", 100.0 * (factor - 1.0)) : "no number of tokens is enough";
+    return factor == 1.0           ? "no more tokens"
+           : std::isfinite(factor) ? fmt::format("{:.3g} % more tokens", 100.0 * (factor - 1.0))
+                                   : "no number of tokens is enough";
 }
 
 }  // namespace
@@ -64,9 +66,11 @@ std::string local_updates_text(const Scenario& scenario)
     if (scenario.local_updates.published) {
         const double parameters = parameters_of(network_of(scenario.workload));
         for (int groups = 2; groups <= most_buildings(scenario); ++groups) {
-            of_each += fmt::format("{}{} buildings: {} for a loss gap of {:.2g} %", of_each.empty() ? "" : "; ", groups,
-                                   more_text(price.by_groups[static_cast<std::size_t>(groups)]),
-                                   100.0 * published_local_gap(parameters, groups));
+            const double gap = published_local_gap(parameters, groups);
+            of_each +=
+                fmt::format("{}{} buildings: {} {}", of_each.empty() ? "" : "; ", groups,
+                            more_text(price.by_groups[static_cast<std::size_t>(groups)]),
+                            gap > 0.0 ? fmt::format("for a loss gap of {:.2g} %", 100.0 * gap) : "as there is no loss gap");
         }
         const double largest = most_buildings(scenario) > 4 ? largest_published_network : largest_published_network_of_four;
         of_each += "; arXiv 2503.09799";

@@ -34,6 +34,15 @@ double tokens_of(const std::vector<Phase>& phases)
     return tokens;
 }
 
+double steps_of(const std::vector<Phase>& phases)
+{
+    double steps = 0.0;
+    for (const Phase& phase : phases) {
+        steps += phase.steps();
+    }
+    return steps;
+}
+
 ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
 {
     const PhasePlan& own = phase.own;

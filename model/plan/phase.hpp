@@ -34,6 +34,8 @@ struct Phase {
 
 /// Returns the tokens of all phases.
 double tokens_of(const std::vector<Phase>& phases);
+/// Returns the steps of all phases.
+double steps_of(const std::vector<Phase>& phases);
 
 /// Returns the plan in this phase, with dp = 0 if a replica does not divide its GPUs. If the phase gives only a schedule, it
 /// determines the chunks (interleaved: 2, or those of the plan); if it gives only chunks, they determine the schedule (1f1b or

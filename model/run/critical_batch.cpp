@@ -15,6 +15,9 @@ namespace {
 /// B_crit(L) = B* / L^(1/alpha), L in nats per token: Kaplan et al., arXiv 2001.08361, section 5.1.
 double of_loss(double loss) { return 2e8 / std::pow(loss, 4.762); }
 
+/// Of their largest network, 1.5e9 parameters, by their L(N) = (8.8e13 / N)^0.076 (equation 1.1).
+constexpr double kaplan_least_loss = 2.3;
+
 /// The largest batch that needs at most 20 % more steps than linear scaling, 22.91 D^0.47 sequences of 512 tokens: Zhang et al.,
 /// arXiv 2410.21676. Two assumptions: D is in millions of tokens, for which this agrees with their formula in parameters at 20
 /// tokens each (93.2 N^0.47 with N in millions); and linear scaling is that of small batches, so S = S_min (1 + B_crit/B) is 1.2
@@ -28,8 +31,9 @@ double of_tokens(double tokens)
 
 constexpr auto formulas = std::to_array<CriticalBatchFormula>({
     {"kaplan-2020", CriticalBatchFormula::Variable::loss, of_loss, CriticalBatchFormula::Range::parameters, 1.5e9,
-     "steps and tokens are twice their minimum", "Kaplan et al., arXiv 2001.08361: up to 1.5e9 parameters, WebText2"},
-    {"zhang-2024", CriticalBatchFormula::Variable::final_tokens, of_tokens, CriticalBatchFormula::Range::final_tokens, 24e9,
+     kaplan_least_loss, "steps and tokens are twice their minimum",
+     "Kaplan et al., arXiv 2001.08361: up to 1.5e9 parameters, WebText2"},
+    {"zhang-2024", CriticalBatchFormula::Variable::final_tokens, of_tokens, CriticalBatchFormula::Range::final_tokens, 24e9, 0.0,
      "20 % more steps than linear scaling, times five",
      "Zhang et al., arXiv 2410.21676: 85e6 to 1.2e9 parameters, 20 tokens each, C4, sequences of 512"},
 });

@@ -31,6 +31,7 @@ struct CriticalBatchFormula {
     double (*critical_batch)(double variable);  // tokens
     Range range = Range::final_tokens;
     double range_end = 0.0;
+    double least_loss = 0.0;  // nats per token, of the runs; 0: does not depend on the loss
     std::string_view definition;
     std::string_view source;
 };
@@ -58,6 +59,7 @@ struct Learning {
     std::string source{};                   // of the critical batch
     double extrapolated = 1.0;              // beyond the range of the formula, by this factor; 1: inside
     double learning_rate = 0.0;             // peak; 0: not given
+    double epsilon = 0.0;                   // of Adam; 0: not given
     bool limited = false;                   // the scenario states the largest stable batch
     std::vector<RampStage> ramp{};          // in order, before the rest of the phase
     std::vector<int> global_batch{};        // choices of [space], sequences; empty: that of the phase

@@ -212,11 +212,15 @@ void take_seed(const po::variables_map& values, Scenario& scenario)
     if (values.count("seed") == 0) {
         return;
     }
-    const auto seed = values["seed"].as<std::int64_t>();
+    scenario.seed = checked_seed(values["seed"].as<std::int64_t>());
+}
+
+std::uint64_t checked_seed(std::int64_t seed)
+{
     if (seed < 0) {
         throw InputError(fmt::format("--seed {} is negative; write a whole number, for example --seed 1", seed));
     }
-    scenario.seed = static_cast<std::uint64_t>(seed);
+    return static_cast<std::uint64_t>(seed);
 }
 
 }  // namespace prismopt

@@ -110,5 +110,7 @@ Pause stop_after(const boost::program_options::variables_map& values, const Call
 /// Adds the option --seed; replaces the seed of the scenario by its value.
 void add_seed_option(boost::program_options::options_description& options);
 void take_seed(const boost::program_options::variables_map& values, Scenario& scenario);
+/// Throws InputError if it is negative.
+std::uint64_t checked_seed(std::int64_t seed);
 
 }  // namespace prismopt

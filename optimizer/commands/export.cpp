@@ -91,6 +91,7 @@ Launch launch_of(const po::variables_map& values, const Results& results, Stored
     launch.before.assign(problem.phases.begin(), problem.phases.begin() + launch.phase_number - 1);
     for (const Phase& phase : problem.phases) {
         launch.longest_sequence = std::max(launch.longest_sequence, phase.sequence);
+        launch.samples += std::lround(phase.steps()) * phase.global_batch;
     }
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan, study.scenario().space);

@@ -196,7 +196,7 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
         fmt::format("only these tables of the study, separated by commas: {}", numerics_experiment_names());
     options.add_options()("only", po::value<std::string>()->value_name("LIST"), experiments.c_str());
     add_attention_options(options);
-    options.add_options()("seed", po::value<std::uint32_t>()->value_name("N")->default_value(1), "random seed")(
+    options.add_options()("seed", po::value<std::int64_t>()->value_name("N")->default_value(1), "random seed")(
         "json", po::bool_switch(), "print one JSON object instead of text")("markdown", po::bool_switch(),
                                                                             "print results/numerics.md")(
         "write", po::value<std::string>()->value_name("FILE"),
@@ -211,7 +211,7 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
     }
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t processor = std::clock();
-    const std::uint64_t seed = (*values)["seed"].as<std::uint32_t>();
+    const std::uint64_t seed = checked_seed((*values)["seed"].as<std::int64_t>());
     const std::vector<NumericsTable> tables = tables_of(*values, seed);
     NumericsRun run{.command = "prismopt numerics", .seed = seed, .threads = parallel_threads()};
     for (const std::string& word : words) {

@@ -108,10 +108,10 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     for (const Workload* network : networks(scenario)) {
         fmt::print("{}", network_text(network_size(*network, scenario.phases.front().sequence)));
     }
-    if (const BatchTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
+    if (const ChoiceTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
         fmt::print("{}\n{}", batches.title, aligned(batches.cells, batches.cells.front().size() - 1));
     } else if (scenario.learning) {
-        fmt::print("{}\n", learning_text(scenario));
+        fmt::print("{}\n", learning_text(scenario, scenario.phases));
     }
     for (const std::string& choices : {numerics_text(scenario), local_updates_text(scenario)}) {
         fmt::print("{}{}", choices, choices.empty() ? "" : "\n");

@@ -323,7 +323,7 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
 {
     const std::vector<double>& ratios = components.delta ? log_ratios_ : without_delta_;
     const bool moves = follows_step(objectives_[objective].units);
-    const bool of_training = moves && !objectives_[objective].name.starts_with("step_time");
+    const bool of_training = follows_tokens(objectives_[objective].name, objectives_[objective].units);
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         for (const std::size_t i : members) {

@@ -1,5 +1,6 @@
 """Global batches with their price in tokens: choices of a search, and ramps."""
 
+import csv
 import json
 import pathlib
 
@@ -32,6 +33,36 @@ class Learning(support.CliTest):
         for batch in ("0", "-4", "2.5", "128", "64k"):
             self.refusal("predict", "batches.toml", "--design", f"tp=1 pp=1 dp=16 global_batch={batch}")
 
+    def test_choices_are_columns(self):
+        self.write_study(LEARNING, "global_batch = [64, 256]\n")
+        self.output("search", "batches.toml", "--out", "batches.h5", "--force")
+        self.output("report", "batches.h5", "--csv", "front.csv")
+        with open(self.folder / "front.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        report = json.loads(self.output("report", "batches.h5", "--json"))
+        tokens = {row["global_batch"]: row["tokens"] for row in report["global_batches"]}
+        for row, point in zip(rows, report["front"]):
+            batch = int(row["global_batch"])
+            self.assertEqual(point["plan"]["global_batch"], batch)
+            self.assertEqual(float(row["tokens"]), tokens[batch])
+            self.assertEqual(float(row["steps"]), tokens[batch] / batch / 1024)
+            self.assertEqual(float(row["deviation"]), 1)
+
+    def test_unclear_sections_are_refused(self):
+        for learning, named in (
+            ("reference_batch = 1e12\ncritical_batch = 1e6\nsource = 'x'\n", "tokens of the phase"),
+            ("reference_batch = 65536\ncritical_batch = 1e6\n", "source"),
+            ("reference_batch = 65536\nformula = 'kaplan-2020'\n", "loss"),
+        ):
+            self.write_study("[learning]\n" + learning, "global_batch = [64, 256]\n", "unclear.toml")
+            self.assertIn(named, self.refusal("validate", "unclear.toml"))
+
+    def test_results_beyond_the_measured_say_so(self):
+        for law in ("formula = 'kaplan-2020'\nloss = 1.15\n",
+                    "critical_batch = [{ tokens = 0, batch = 0.5e6 }, { tokens = 5e9, batch = 1e6 }]\nsource = 'x'\n"):
+            self.write_study("[learning]\nreference_batch = 65536\n" + law, "global_batch = [64, 256]\n", "beyond.toml")
+            self.assertIn("extrapolated by x2", self.output("validate", "beyond.toml"))
+
     def test_a_ramp_is_phases(self):
         self.write_study(LEARNING + "ramp = [{ tokens = 1e9, global_batch = 16 }, { tokens = 2e9, global_batch = 32 }]\n")
         self.output("search", "batches.toml", "--out", "ramp.h5")
@@ -41,7 +72,9 @@ class Learning(support.CliTest):
         self.assertLess(sum(row["tokens"] for row in rows), 1e10)  # smaller batches need fewer tokens
         self.assertIn("Batch ramp", self.output("report", "ramp.h5"))
         for phase, batch in ((1, 16), (2, 32), (3, 64)):
-            self.assertIn(f"--global-batch-size {batch}", self.output("export", "ramp.h5", "--target", "megatron", "--phase", str(phase)))
+            arguments = self.output("export", "ramp.h5", "--target", "megatron", "--phase", str(phase))
+            self.assertIn(f"--global-batch-size {batch}", arguments)
+            self.assertIn("all 3 phases have", arguments)
         self.assertIn("Global batch", self.output("report", "ramp.h5", "--html", "ramp.html") + (self.folder / "ramp.html").read_text())
 
 

@@ -36,6 +36,12 @@ class LocalUpdates(support.CliTest):
         self.assertIn(cheap["local_updates_note"], self.output("report", "apart.h5", "--html", "page.html", "--csv", "front.csv"))
         self.assertIn(cheap["local_updates_note"], (self.folder / "page.html").read_text())
         self.assertIn("local_steps", (self.folder / "front.csv").read_text().splitlines()[0].split(","))
+        self.assertRegex(self.output("report", "apart.h5"), r"local_steps=30 .*on the front")
+        plan = "tp=1 pp=1 dp=64 crossing=dp local_steps=30"
+        predicted = json.loads(self.output("predict", "apart.toml", "--design", plan, "--json"))
+        alone = json.loads(self.output("predict", "apart.toml", "--design", "tp=1 pp=1 dp=64 crossing=dp", "--json"))
+        self.assertAlmostEqual(predicted["tokens"] / alone["tokens"], 1.02)
+        self.assertIn("2 % more because buildings train apart", self.output("predict", "apart.toml", "--design", plan))
         for target in ("megatron", "bridge", "torchtitan"):
             self.assertIn("local_steps", self.refusal("export", "apart.h5", "--target", target))
         dear = self.searched(GIVEN % 50)

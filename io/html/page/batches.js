@@ -11,8 +11,10 @@ function showChoices(id) {
     }
 }
 
-// Global batches: tokens, steps and the best plan of each, or the stages of a batch ramp; precisions and attention kernels.
+// Global batches: tokens, steps and the best plan of each, or the stages of a batch ramp; precisions and attention kernels; steps between two
+// exchanges of buildings.
 function startBatches() {
     showChoices("batches");
     showChoices("numerics");
+    showChoices("apart");
 }

@@ -128,7 +128,7 @@ function startTable() {
     document.getElementById("within-of").textContent = studies[0].objectives[0].long_name;
     document.getElementById("within").addEventListener("input", showCheapest);
     showCheapest();
-    const notes = [populationText(), phasesText(), ...studies.map((study) => study.local_updates_note), "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
+    const notes = [populationText(), phasesText(), "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
     if (points.some((point) => point.dominated)) {
         notes.push("Grey: dominated by another plan after re-estimation on fresh draws; kept because the first estimates selected it.");
     }

@@ -1,4 +1,5 @@
 #include "io/report/front/front_ties.hpp"
+#include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
@@ -55,6 +56,9 @@ std::string header(const Results& results)
     for (const Axis& axis : results.axes) {
         line += fmt::format(",{}", quoted(axis.name));
     }
+    for (const VariantChoice& choice : variant_choices(results)) {
+        line += fmt::format(",{}", quoted(choice.name));
+    }
     line += ",total_gpus,dominated,provisional,quantiles_of,step_of_phase,draws";
     for (const auto& column : front_estimates()) {
         for (const std::string_view limit : limits) {
@@ -77,6 +81,9 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         line += fmt::format(",{}", quoted(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
+    }
+    for (const VariantChoice& choice : variant_choices(results)) {
+        line += fmt::format(",{}", quoted(choice.at(point.point)));
     }
     line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
                         quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",

@@ -9,25 +9,16 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 namespace prismopt {
 
 namespace {
 
-std::optional<std::string> label(const Results& results, const Point& point, std::string_view axis)
-{
-    for (std::size_t a = 0; a < results.axes.size(); ++a) {
-        if (results.axes[a].name == axis) {
-            return results.axes[a].labels.at(static_cast<std::size_t>(point.at(a)));
-        }
-    }
-    return std::nullopt;
-}
-
 int degree(const Results& results, const FrontPoint& point, std::string_view axis)
 {
-    const std::string text = label(results, point.point, axis).value_or("1");
+    const std::string text = axis_label(results, point.point, axis).value_or("1");
     int number = 1;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return std::max(number, 1);
@@ -36,14 +27,14 @@ int degree(const Results& results, const FrontPoint& point, std::string_view axi
 /// In the first phase: a later one may have more GPUs.
 int data_parallel(const Results& results, const FrontPoint& point)
 {
-    const int gpus = label(results, point.point, "gpus") ? degree(results, point, "gpus") : point.prediction.gpus;
+    const int gpus = axis_label(results, point.point, "gpus") ? degree(results, point, "gpus") : point.prediction.gpus;
     return gpus / (degree(results, point, "tp") * degree(results, point, "cp") * degree(results, point, "pp"));
 }
 
 /// Whether the axis has an effect on the plan; its label means nothing where it has none.
 bool has_effect(const Results& results, const FrontPoint& point, std::string_view axis)
 {
-    const std::optional<Schedule> schedule = parse<Schedule>(label(results, point.point, "schedule").value_or("1f1b"));
+    const std::optional<Schedule> schedule = parse<Schedule>(axis_label(results, point.point, "schedule").value_or("1f1b"));
     if (axis == "group") {
         return schedule == Schedule::interleaved;
     }
@@ -55,9 +46,14 @@ bool has_effect(const Results& results, const FrontPoint& point, std::string_vie
 
 }  // namespace
 
-std::optional<std::string> axis_label(const Results& results, const FrontPoint& point, std::string_view axis)
+std::optional<std::string> axis_label(const Results& results, const Point& point, std::string_view axis)
 {
-    return label(results, point.point, axis);
+    for (std::size_t a = 0; a < results.axes.size(); ++a) {
+        if (results.axes[a].name == axis) {
+            return results.axes[a].labels.at(static_cast<std::size_t>(point.at(a)));
+        }
+    }
+    return std::nullopt;
 }
 
 std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except)
@@ -65,7 +61,7 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
     std::string text = fmt::format("tp {} pp {} dp {}", degree(results, point, "tp"), degree(results, point, "pp"),
                                    data_parallel(results, point));
     for (const auto& [axis, word] : {std::pair{"v", " v "}, std::pair{"microbatch", " mb "}, std::pair{"schedule", " "}}) {
-        if (const auto found = label(results, point.point, axis)) {
+        if (const auto found = axis_label(results, point.point, axis)) {
             text += word + *found;
         }
     }
@@ -74,11 +70,36 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
         if (axis.labels.size() > 1 && axis.name != except && has_effect(results, point, axis.name) &&
             std::find(told.begin(), told.end(), axis.name) == told.end()) {
             // The label of hardware names its parameters.
-            text +=
-                fmt::format(" {}{}", axis.name == hardware_axis ? "" : axis.name + " ", *label(results, point.point, axis.name));
+            text += fmt::format(" {}{}", axis.name == hardware_axis ? "" : axis.name + " ",
+                                *axis_label(results, point.point, axis.name));
         }
     }
     return text;
+}
+
+std::vector<VariantChoice> variant_choices(const Results& results)
+{
+    std::vector<VariantChoice> choices;
+    const auto axis =
+        std::find_if(results.axes.begin(), results.axes.end(), [](const Axis& one) { return one.name == hardware_axis; });
+    if (axis == results.axes.end()) {
+        return choices;
+    }
+    for (std::size_t variant = 0; variant < axis->labels.size(); ++variant) {
+        std::istringstream words(axis->labels[variant]);
+        for (std::string word; words >> word;) {
+            const std::size_t equals = word.find('=');
+            const std::string name = word.substr(0, equals);
+            auto choice =
+                std::find_if(choices.begin(), choices.end(), [&name](const VariantChoice& one) { return one.name == name; });
+            if (choice == choices.end()) {
+                choice = choices.insert(choice, {name, std::vector<std::string>(axis->labels.size()),
+                                                 static_cast<std::size_t>(axis - results.axes.begin())});
+            }
+            choice->of_variant[variant] = equals == std::string::npos ? "" : word.substr(equals + 1);
+        }
+    }
+    return choices;
 }
 
 std::string axis_of_word(const std::string& word) { return word == "mb" ? "microbatch" : word; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prismopt {
 
@@ -17,7 +18,18 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
 inline constexpr std::string_view hardware_axis = "hardware";
 
 /// Label of the point on an axis; empty if the study has no such axis.
-std::optional<std::string> axis_label(const Results& results, const FrontPoint& point, std::string_view axis);
+std::optional<std::string> axis_label(const Results& results, const Point& point, std::string_view axis);
+
+/// A choice on the axis of hardware variants, such as the precision.
+struct VariantChoice {
+    std::string name;
+    std::vector<std::string> of_variant;  // [label of the axis]
+    std::size_t axis = 0;                 // position
+
+    const std::string& at(const Point& point) const { return of_variant.at(static_cast<std::size_t>(point.at(axis))); }
+};
+/// From "global_batch=512 precision=fp8", the labels of that axis; empty without it.
+std::vector<VariantChoice> variant_choices(const Results& results);
 
 /// Axis of a name in such a text: "microbatch" for "mb", other names unchanged.
 std::string axis_of_word(const std::string& word);

@@ -25,6 +25,7 @@ constexpr Range stage_tokens_range{"tokens to train at this batch", 1, 1e18, "25
 constexpr Range stage_batch_range{"global batch in sequences", 1, 100'000'000, "512"};
 constexpr Range rate_range{"peak learning rate, to compare the largest batch with those of published runs", 0, 1, "8e-5",
                            Range::Ends::open_low};
+constexpr Range epsilon_range{"epsilon of Adam, for the same comparison", 0, 1, "1e-8", Range::Ends::open_low};
 constexpr Range most_range{"largest global batch in sequences at which training is stable", 1, 100'000'000, "4096"};
 
 /// Published critical batches differ by factors of two and more (docs/learning.md). An assumption.
@@ -51,6 +52,7 @@ struct LearningKeys {
     std::vector<RampStage> ramp;
     std::optional<int> max_global_batch;
     std::optional<double> learning_rate;
+    std::optional<double> epsilon;
 };
 
 const Fields<CriticalBatch>& critical_batch_fields()
@@ -143,7 +145,8 @@ const Fields<LearningKeys>& learning_fields()
                      {list_of([]() -> const SectionTable& { return ramp_fields(); })}},
                     [](const Value& value, LearningKeys& keys, Keys) { keys.ramp = read_ramp(value); })
             .integer("max_global_batch", &LearningKeys::max_global_batch, most_range)
-            .number("learning_rate", &LearningKeys::learning_rate, rate_range);
+            .number("learning_rate", &LearningKeys::learning_rate, rate_range)
+            .number("epsilon", &LearningKeys::epsilon, epsilon_range);
         return all;
     }();
     return fields;
@@ -197,6 +200,15 @@ void refuse_sequences(Table& table, const LearningKeys& keys, int sequence)
     }
 }
 
+void refuse_more_than_the_run(Table& table, const LearningKeys& keys, const Phase& phase)
+{
+    if (keys.reference_batch > phase.tokens) {
+        table.find("reference_batch")
+            ->fail({"is more than the tokens of the phase", fmt::format("it trains {:.6g} tokens", phase.tokens),
+                    "give the batch in which these tokens reach the loss"});
+    }
+}
+
 void refuse_unstable_batches(Table& table, const LearningKeys& keys, const Learning& learning)
 {
     if (!keys.max_global_batch) {
@@ -244,6 +256,7 @@ void read_learning(Table table, Scenario& scenario)
     learning.phase = phase_of(table, keys, scenario.phases.size());
     learning.as_given = scenario.phases[learning.phase];
     refuse_sequences(table, keys, learning.as_given.sequence);
+    refuse_more_than_the_run(table, keys, learning.as_given);
     learning.reference_batch = keys.reference_batch;
     learning.critical = keys.critical_batch;
     learning.source = keys.source;
@@ -259,9 +272,13 @@ void read_learning(Table table, Scenario& scenario)
         learning.source = fmt::format("{}, {}; {}", keys.formula->name, keys.formula->definition, keys.formula->source);
         const bool of_parameters = keys.formula->range == CriticalBatchFormula::Range::parameters;
         const double size = of_parameters ? parameters_of(network_of(*networks(scenario).front())) : tokens;
-        learning.extrapolated = std::max(1.0, size / keys.formula->range_end);
+        learning.extrapolated =
+            std::max({1.0, size / keys.formula->range_end, of_loss ? keys.formula->least_loss / *keys.loss : 0.0});
+    } else if (learning.critical.size() > 1) {
+        learning.extrapolated = std::max(1.0, learning.as_given.tokens / learning.critical.back().tokens);
     }
     learning.learning_rate = keys.learning_rate.value_or(0.0);
+    learning.epsilon = keys.epsilon.value_or(0.0);
     learning.limited = keys.max_global_batch.has_value();
     learning.ramp = keys.ramp;
     learning.global_batch = scenario.space.global_batch;

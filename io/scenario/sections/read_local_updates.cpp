@@ -84,7 +84,7 @@ void refuse_other_prices(Table& table, const LocalUpdatesPrice& price, const Sce
     if (gap && tokens) {
         tokens->fail({"cannot be combined with loss_gap", "both state the price in tokens", "remove one of the two"});
     }
-    const Value stated = gap ? *gap : table.at("more_tokens", "more_tokens = 0.02");
+    const Value stated = gap ? *gap : table.at("more_tokens", "more_tokens = 0.02, or loss_gap = \"published\"");
     if (!trains_apart(scenario)) {
         stated.fail(
             {"has no effect", "[space] has no local_steps above 1", "add local_steps = [1, 30] to [space], or remove it"});

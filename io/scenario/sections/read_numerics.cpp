@@ -26,7 +26,8 @@ struct MaxDeviation {
 const Fields<MaxDeviation>& max_deviation_fields()
 {
     static const auto fields = Fields<MaxDeviation>("max_deviation", "largest deviation of operators from their results in FP64")
-                                   .choice("reference", &MaxDeviation::reference, "bf16", "precision of the reference")
+                                   .choice("reference", &MaxDeviation::reference, "bf16",
+                                           "precision of the reference, whose attention kernel is in kernel")
                                    .choice("kernel", &MaxDeviation::kernel, "flash", "attention kernel of the reference")
                                    .number("factor", &MaxDeviation::factor, factor_range)
                                    .required();

@@ -177,7 +177,8 @@ std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vect
             return other.precision == choice.precision && other.wide == choice.wide;
         };
         if (std::any_of(choices.begin(), choices.end(), same)) {
-            element.fail({"is listed twice", "each value counts once", "remove one of the two"});
+            element.fail({fmt::format("has the name {} twice", choice.name), "plans are told apart by these names",
+                          "remove one of the two, or rename it"});
         }
         if (std::any_of(choices.begin(), choices.end(), equal)) {
             element.fail(

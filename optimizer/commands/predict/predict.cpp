@@ -8,6 +8,7 @@
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/toml/reading_units.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
@@ -197,6 +198,18 @@ void write_step(const po::variables_map& values, const Problem& problem, const E
     }
 }
 
+/// What the plan trains to reach the loss of the scenario: "15.6 T tokens in 930 k steps".
+std::string tokens_text(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan)
+{
+    const std::vector<Phase> phases = phases_of_plan(problem, plan);
+    std::string text = learning_text(scenario, phases);
+    if (text.empty()) {
+        text = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
+    }
+    const double apart = tokens_of(phases) / tokens_of(problem.phases) - 1.0;
+    return apart > 0.0 ? fmt::format("{}; {:.3g} % more because buildings train apart", text, 100.0 * apart) : text;
+}
+
 }  // namespace
 
 int predict_command(const std::vector<std::string>& words, const Call& call)
@@ -271,7 +284,6 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.space = scenario.space;
     of.network = network_size(scenario.workload, scenario.phases.front().sequence);
     of.hardware = chosen.hardware;
-    of.learning = learning_text(scenario);
     of.price = chosen.price;
     const std::vector<double>& factors = scenario.cluster.node_factors;
     of.cluster_nodes = scenario.cluster.nodes();
@@ -298,6 +310,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
         }
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
+        of.tokens = tokens_text(scenario, model.problem, of.plan);
         if (scenario.phases.size() > 1) {
             of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
         }

@@ -264,12 +264,12 @@ nlohmann::json to_json(const PlanPrediction& of)
         return json;
     }
     json["model_interval"] = of.model.fitted ? "fitted" : "extrapolated";
-    if (!of.learning.empty()) {
-        json["learning"] = of.learning;
-    }
     if (!of.mixtures.empty()) {
         json["model_interval_of_mixtures"] = of.mixtures;
     }
+    json["learning"] = of.tokens;
+    json["tokens"] = p.tokens;
+    json["steps"] = p.steps;
     json["quantiles_of"] = quantiles_of(of.nodes_known);
     json["listed_nodes"] = of.listed_nodes;
     json["idle_nodes"] = of.idle_nodes;
@@ -342,9 +342,7 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.mixtures.empty()) {
         fmt::print("  {}\n", of.mixtures);
     }
-    if (!of.learning.empty()) {
-        fmt::print("  {}\n", of.learning);
-    }
+    fmt::print("  {}\n", of.tokens);
     print_phases(of.phases, of.space);
     fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);

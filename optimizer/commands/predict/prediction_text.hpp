@@ -38,7 +38,7 @@ struct PlanPrediction {
     std::vector<PhasePrediction> phases;  // empty if there is only one
     bool nodes_known = false;
     std::optional<WrittenAssignment> positions;
-    std::string learning = {};  // what [learning] makes of the tokens; empty: there is none
+    std::string tokens = {};    // of the run, and its steps
     std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
     std::string price = {};     // of a GPU-hour, with its source
     SpaceSettings space = {};   // for which designs are written

@@ -62,9 +62,10 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
     }
     EXPECT_LT(rows[0].tokens, rows[1].tokens);
     EXPECT_GT(rows[0].steps, rows[1].steps);
-    const std::string text = batches_text(batch_table(scenario, results));
+    const std::string text = choices_text(batch_table(scenario, results));
     EXPECT_THAT(text, HasSubstr("on the front"));
     EXPECT_THAT(text, HasSubstr("test"));
+    EXPECT_THAT(text, HasSubstr("3 USD (")) << "its interval is that of the tokens";
     EXPECT_EQ(text.find("extrapolated"), std::string::npos);
 }
 
@@ -84,7 +85,7 @@ TEST(BatchRows, SayWhereAnotherPlanIsOnTheFront)
     EXPECT_TRUE(rows[0].best.some_on_front);
     EXPECT_THAT(rows[0].best.values, ElementsAre(99.5, 2.0));
     EXPECT_FALSE(rows[1].best.some_on_front);
-    EXPECT_THAT(batches_text(batch_table(scenario, results)), HasSubstr("another plan on the front"));
+    EXPECT_THAT(choices_text(batch_table(scenario, results)), HasSubstr("another plan on the front"));
 }
 
 TEST(BatchRows, AreOfStudiesThatChooseTheBatch)
@@ -92,7 +93,7 @@ TEST(BatchRows, AreOfStudiesThatChooseTheBatch)
     std::ifstream file(PRISMOPT_SOURCE_DIR "/jobs/scenarios/small.toml");
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     EXPECT_TRUE(batch_rows(parse_scenario(text, "small.toml"), {}).empty());
-    EXPECT_EQ(batches_text(batch_table(parse_scenario(text, "small.toml"), {})), "");
+    EXPECT_EQ(choices_text(batch_table(parse_scenario(text, "small.toml"), {})), "");
 }
 
 }  // namespace
