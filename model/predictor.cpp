@@ -236,7 +236,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     return bound;
 }
 
-/// Of each phase from the longest paths, without what depends on sharding and placement. Nothing if that is not known.
+/// Without what depends on sharding and placement. Nothing if that is not known, or does not suffice.
 std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& plan, Cutoff& cutoff)
 {
     if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
@@ -244,9 +244,7 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
     }
     std::vector<LeastStep> steps;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        const ParallelPlan here = plan_in_phase(plan, problem_.phases[phase]);
-        const ProgramPaths* paths = paths_of(schedule_shape(here, problem_.phases[phase].global_batch));
-        const auto least_s = paths == nullptr ? std::nullopt : compilers_[phase].least_step(here, *paths);
+        const auto least_s = compilers_[phase].least_step(plan_in_phase(plan, problem_.phases[phase]));
         if (!least_s) {
             return std::nullopt;
         }
@@ -285,7 +283,6 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff* cutoff)
 {
     std::vector<ExecutionGraph> graphs;
-    std::vector<std::vector<StagePath>> paths;
     double memory_bytes = 0.0;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
         auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::bounds);
@@ -295,31 +292,16 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
         }
         auto& result = std::get<CompiledPlan>(compiled);
         memory_bytes = std::max(memory_bytes, result.memory.total().si);
-        paths.push_back(stage_paths(result.graph, paths_of(result.graph.program->shape)->paths));
         graphs.push_back(std::move(result.graph));
     }
+    std::vector<double> noise_free_s;
+    std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
+                   [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
     std::vector<LeastStep> from_groups(graphs.size());
-    const auto take_groups = [&](auto&& paths_of_phase) {
-        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            const LeastStep found =
-                slowest_group_bounds(graphs[phase], group_of(graphs[phase]), paths_of_phase(phase), bounded_quantiles);
-            LeastStep& known = from_groups[phase];
-            known.mean_s = std::max(known.mean_s, found.mean_s);
-            known.quantiles_s.resize(
-                graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
-            std::transform(known.quantiles_s.begin(), known.quantiles_s.end(), found.quantiles_s.begin(),
-                           known.quantiles_s.begin(), [](double a, double b) { return std::max(a, b); });
-        }
-    };
-    take_groups([&](std::size_t phase) -> const std::vector<StagePath>& { return paths[phase]; });
-    const auto from = [&](auto&& noise_free_s, double margin) {
+    const auto of_run = [&] {
         std::vector<LeastStep> steps;
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            steps.push_back(at_least(noise_free_s(phase), from_groups[phase]));
-            steps.back().mean_s *= 1.0 - margin;
-            for (double& quantile_s : steps.back().quantiles_s) {
-                quantile_s *= 1.0 - margin;
-            }
+            steps.push_back(at_least(noise_free_s[phase], from_groups[phase]));
         }
         auto bound = bound_of_run(plan, steps);
         if (auto* found = std::get_if<NoiseFree>(&bound)) {
@@ -327,25 +309,35 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
         }
         return bound;
     };
+    const auto enough = [cutoff](const std::variant<NoiseFree, Infeasible>& bound) {
+        const auto* found = std::get_if<NoiseFree>(&bound);
+        return cutoff != nullptr && (found == nullptr || cutoff->suffices(*found));
+    };
+    const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
+        const LeastStep found = slowest_group_bounds(graphs[phase], group_of(graphs[phase]), paths, bounded_quantiles);
+        LeastStep& known = from_groups[phase];
+        known.mean_s = std::max(known.mean_s, found.mean_s);
+        known.quantiles_s.resize(
+            graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
+        std::transform(known.quantiles_s.begin(), known.quantiles_s.end(), found.quantiles_s.begin(), known.quantiles_s.begin(),
+                       [](double a, double b) { return std::max(a, b); });
+    };
     if (cutoff != nullptr) {
-        constexpr double rounding = 1e-9;  // of sums in another order
-        const auto early = from(
-            [&](std::size_t phase) {
-                return longest_path(paths[phase]) + optimizer_time(graphs[phase]) + static_cast<double>(graphs[phase].outer_s);
-            },
-            rounding);
-        if (std::holds_alternative<NoiseFree>(early) && cutoff->suffices(std::get<NoiseFree>(early))) {
-            return early;
+        auto without_groups = of_run();
+        if (enough(without_groups)) {
+            return without_groups;
         }
     }
-    std::vector<double> noise_free_s;
-    std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
-                   [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
-    const auto whole = [&] { return from([&](std::size_t phase) { return noise_free_s[phase]; }, 0.0); };
-    auto bound = whole();
-    if (cutoff != nullptr && std::holds_alternative<NoiseFree>(bound) && !cutoff->suffices(std::get<NoiseFree>(bound))) {
-        take_groups([&](std::size_t phase) { return own_stage_paths(graphs[phase]); });
-        bound = whole();
+    for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
+        const ProgramPaths& of_program = *paths_of(graphs[phase].program->shape);
+        take_groups(phase, stage_paths(graphs[phase], of_program.paths));
+    }
+    auto bound = of_run();
+    if (cutoff != nullptr && !enough(bound)) {
+        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
+            take_groups(phase, own_stage_paths(graphs[phase]));
+        }
+        bound = of_run();
     }
     return bound;
 }

@@ -79,9 +79,10 @@ public:
     /// Returns noise-free lower bounds of means (see Objective::quantile for quantiles), or the reason why the plan is
     /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
-    /// The same, but tries looser bounds that cost less first and stops at one that suffices: of the plan with whatever sharding,
-    /// before it is known to be feasible (with `memory_bytes` zero, and only the step where that suffices); from the longest
-    /// paths of a few stages; and the one above. The last one, if none suffices, is from the longest paths of all stages.
+    /// The same, but tries looser bounds that cost less first and stops at one that suffices: from the busiest stage of the plan
+    /// with whatever sharding, before it is known to be feasible (with `memory_bytes` zero, and only the step where that
+    /// suffices); from the noise-free step; and the one above. The last one, if none suffices, is from the longest paths of all
+    /// stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <span>
@@ -114,7 +115,17 @@ Neighbours neighbours_of(const Excerpt& program, const PathTimes& times)
     return at;
 }
 
-/// The path of each stage: it stays there but where an op waits for others, and follows what that op waits for back to the stage
+/// How far before an op the one is that decides its start.
+std::size_t farthest_wait(const Neighbours& at)
+{
+    std::uint32_t most = 0;
+    for (std::uint32_t i = 0; i < at.before.size(); ++i) {
+        most = std::max(most, at.before[i] == none ? 0 : i - at.before[i]);
+    }
+    return most;
+}
+
+/// The paths of some stages: each stays in its stage but where an op waits for others, and follows what that op waits for back to the stage
 /// or to the beginning of the step.
 struct Stays {
     std::vector<std::uint32_t> own;    // [op]: the op of its stage before it
@@ -123,7 +134,7 @@ struct Stays {
     std::vector<std::uint32_t> last;   // [stage]: the last op of the path's last stay
 };
 
-Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighbours& at)
+Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighbours& at, std::span<const int> stages)
 {
     const std::vector<ProgramOp>& ops = program.ops;
     const std::vector<std::uint32_t> no_ops(ops.size(), none);
@@ -133,27 +144,42 @@ Stays longest_stays(const Excerpt& program, const PathTimes& times, const Neighb
     std::vector<float> slowed(ops.size());  // [op]: all ops of the stage up to this one
     std::vector<std::uint32_t> latest(program.stages, none);
     std::vector<float> longest(program.stages, never);
-    const int longest_chain = 4 * program.stages * program.chunks;
+    const std::size_t width = stages.size();
+    std::vector<std::size_t> column(program.stages, width);  // of a stage among these
+    for (std::size_t k = 0; k < width; ++k) {
+        column[stages[k]] = k;
+    }
+    // Of the last ops, as far back as one waits: [op][column]: it or, before it on the way, the last op there.
+    const std::size_t rows = std::bit_ceil(farthest_wait(at) + 1);
+    std::vector<std::uint32_t> nearest(rows * width, none);
+    const auto row_of = [&](std::uint32_t op) { return nearest.begin() + static_cast<std::ptrdiff_t>(op % rows * width); };
     for (std::uint32_t i = 0; i < ops.size(); ++i) {
         const int stage = ops[i].stage;
+        const std::uint32_t came_from = at.before[i];
+        const auto row = row_of(i);
+        if (came_from == none) {
+            std::fill_n(row, width, none);
+        } else {
+            std::copy_n(row_of(came_from), width, row);
+        }
+        if (column[stage] == width) {
+            continue;
+        }
+        const std::uint32_t from = std::exchange(row[static_cast<std::ptrdiff_t>(column[stage])], i);
         const std::uint32_t own = std::exchange(latest[stage], i);
         const float before = own == none ? 0.0F : slowed[own];
         slowed[i] = before + times.slowed[ops[i].distribution];
         stays.own[i] = own;
         stays.entry[i] = own == none ? i : stays.entry[own];
         entered[i] = own == none ? at.start[i] : entered[own];
-        if (own != none && at.before[i] != own) {
-            std::uint32_t from = at.before[i];
-            for (int link = 0; from != none && ops[from].stage != stage && link < longest_chain; ++link) {
-                from = at.before[from];
-            }
-            const bool returns = from != none && ops[from].stage == stage;
+        if (own != none && came_from != own) {
+            const bool returns = from != none;
             const float chain = at.start[i] - (returns ? at.start[from] + times.seconds[ops[from].distribution] : 0.0F);
             const float arrived = (returns ? entered[from] + slowed[from] : 0.0F) + chain - before;
             if (arrived > entered[i]) {
                 entered[i] = arrived;
                 stays.entry[i] = i;
-                stays.left[i] = returns ? from : none;
+                stays.left[i] = from;
             }
         }
         const float length = entered[i] + slowed[i] + at.after[i];
@@ -257,15 +283,19 @@ std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTime
 {
     const std::vector<ProgramOp>& ops = excerpt.ops;
     const Neighbours at = neighbours_of(excerpt, times);
-    const Stays stays = longest_stays(excerpt, times, at);
     const int chosen = std::min(excerpt.stages, most);
+    std::vector<int> stages;
+    for (int i = 0; i < chosen; ++i) {
+        stages.push_back(chosen > 1 ? i * (excerpt.stages - 1) / (chosen - 1) : 0);
+    }
+    const Stays stays = longest_stays(excerpt, times, at, stages);
     const std::size_t distributions = static_cast<std::size_t>(excerpt.stages) * excerpt.chunks * passes;
     Counter own(distributions);
     Counter others(distributions);
     ProgramPaths result{passes, {}};
-    for (int i = 0; i < chosen; ++i) {
+    for (const int stage : stages) {
         ProgramPath& path = result.paths.emplace_back();
-        path.stage = chosen > 1 ? i * (excerpt.stages - 1) / (chosen - 1) : 0;
+        path.stage = stage;
         const std::vector<std::uint32_t> on_path = path_over(stays.last[path.stage], at, stays);
         const std::vector<std::uint32_t> repeated = multiplicities(on_path, excerpt);
         if (repeated.empty()) {

@@ -1,6 +1,7 @@
 #include "model/step/compile/plan_compiler.hpp"
 
 #include "model/step/compile/balanced_layout.hpp"
+#include "model/step/compile/busiest_stage.hpp"
 #include "model/step/compile/graph_builder.hpp"
 #include "model/step/compile/placed_chunks.hpp"
 #include "model/step/compile/placed_plan.hpp"
@@ -109,9 +110,9 @@ std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape)
     return found == nullptr ? nullptr : *found;
 }
 
-std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan, const ProgramPaths& paths)
+std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
 {
-    if (plan.split == LayerSplit::balanced || setting_.cluster.nodes_listed()) {
+    if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
     ParallelPlan plain = plan;
@@ -125,13 +126,14 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan, const P
     if (found == least_steps_.end()) {
         found = least_steps_.begin() + static_cast<std::ptrdiff_t>(oldest_);
         oldest_ = (oldest_ + 1) % least_steps_.size();
-        *found = {shape, layer, plan.split, longest_path(plain, shape, layer, paths)};
+        *found = {shape, layer, plan.split, busiest_stage_of(plain, shape, layer)};
     }
     return found->seconds;
 }
 
-std::optional<double> PlanCompiler::longest_path(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer,
-                                                 const ProgramPaths& paths)
+/// Of a plan without sharding.
+std::optional<double> PlanCompiler::busiest_stage_of(const ParallelPlan& plan, const ScheduleShape& shape,
+                                                     const LayerShape& layer)
 {
     const auto layers = layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (std::holds_alternative<Infeasible>(layers)) {
@@ -141,27 +143,18 @@ std::optional<double> PlanCompiler::longest_path(const ParallelPlan& plan, const
     const PlacedChunks chunks(shape, of_chunks, costs(layer));
     const double factor = least_factor(plan.tp * plan.cp);
     const BarrierWidths widths = inside_replica(barrier_widths(plan));
-    std::vector<double> seconds(static_cast<std::size_t>(chunks.count()) * paths.passes);
+    const int passes = passes_of(shape.schedule);
+    std::vector<double> seconds(static_cast<std::size_t>(chunks.count()) * passes);
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
-        chunks.with_passes(chunk, paths.passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+        chunks.with_passes(chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
             for (std::size_t i = 0; i < kinds.size(); ++i) {
-                seconds[static_cast<std::size_t>(chunk) * paths.passes + static_cast<std::size_t>(kinds[i])] =
+                seconds[static_cast<std::size_t>(chunk) * passes + static_cast<std::size_t>(kinds[i])] =
                     factor * chains_.mean_compute(costs_of[i], widths) + costs_of[i].communication_s();
             }
         });
     }
-    double longest = 0.0;
-    for (const ProgramPath& path : paths.paths) {
-        double length = 0.0;
-        for (const std::vector<ProgramPath::Count>* counts : {&path.own, &path.others}) {
-            for (const ProgramPath::Count& count : *counts) {
-                length += count.ops * seconds[count.distribution];
-            }
-        }
-        longest = std::max(longest, length);
-    }
     constexpr double single_precision = 1e-6;  // of the durations in a graph
-    return longest * (1.0 - single_precision);
+    return busiest_stage(shape, seconds) * (1.0 - single_precision);
 }
 
 /// The least mean factor of a group of so many GPUs, whatever its work between two barriers.

@@ -11,7 +11,7 @@
 #include "model/plan/phase.hpp"
 #include "model/plan/plan.hpp"
 #include "model/schedule/given_orders.hpp"
-#include "model/schedule/program_paths.hpp"
+#include "model/schedule/program.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/execution_graph.hpp"
 
@@ -70,10 +70,10 @@ public:
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
     /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
-    /// dimensions, in seconds: the longest of the paths, without transfers between stages, collectives of data parallelism and
-    /// the optimizer. Nothing if it is not known: with balanced splits and known nodes. The plan need not be feasible. `paths`:
-    /// of the plan's schedule.
-    std::optional<double> least_step(const ParallelPlan& plan, const ProgramPaths& paths);
+    /// dimensions, in seconds: that of its busiest stage, without transfers between stages, collectives of data parallelism and
+    /// the optimizer. Nothing if it is not known: with balanced splits, given orders and known nodes. The plan need not be
+    /// feasible.
+    std::optional<double> least_step(const ParallelPlan& plan);
 
     const Setting& setting() const { return setting_; }
 
@@ -96,8 +96,7 @@ private:
     std::size_t oldest_ = 0;
     std::map<int, double> least_factors_;  // of tensor-parallel groups, by degree
     double least_factor(int degree);
-    std::optional<double> longest_path(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer,
-                                       const ProgramPaths& paths);
+    std::optional<double> busiest_stage_of(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer);
 };
 
 }  // namespace prismopt

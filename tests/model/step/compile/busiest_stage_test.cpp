@@ -1,0 +1,79 @@
+#include "model/step/compile/busiest_stage.hpp"
+
+#include "model/step/graph/mean_step.hpp"
+#include "tests/support/random_graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+/// Durations of the passes of a graph; passes that its schedule does not use take long.
+std::vector<double> seconds_of(const ExecutionGraph& graph)
+{
+    constexpr double unused = 1e9;
+    const auto passes = static_cast<std::size_t>(passes_of(graph.program->shape.schedule));
+    const auto own = static_cast<std::size_t>(graph.passes());
+    std::vector<double> seconds(static_cast<std::size_t>(graph.stages()) * graph.chunks() * passes, unused);
+    for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+        const OpDistribution& op = graph.distribution[i];
+        if (i % own < passes) {
+            seconds[i / own * passes + i % own] = static_cast<double>(op.compute_s) + static_cast<double>(op.communication_s);
+        }
+    }
+    return seconds;
+}
+
+double replayed(const ExecutionGraph& graph)
+{
+    MeanRun run(graph, -1, 1.0);
+    run.run([](std::size_t, const ProgramOp&, double, double, bool) {});
+    double last = 0.0;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        last = std::max(last, run.step_end(stage));
+    }
+    return last;
+}
+
+std::vector<ScheduleShape> shapes()
+{
+    std::vector<ScheduleShape> all = graph_shapes();
+    all.push_back({Schedule::dualpipe_v, 4, 12, 2});
+    all.push_back({Schedule::dualpipe, 4, 12, 2});
+    all.push_back({Schedule::one_f_one_b, 40, 60, 1});
+    return all;
+}
+
+/// Brute force: whatever the durations are.
+TEST(BusiestStage, IsNeverLongerThanTheStep)
+{
+    std::mt19937_64 random(11);
+    for (const ScheduleShape& shape : shapes()) {
+        for (int repeat = 0; repeat < 20; ++repeat) {
+            const ExecutionGraph graph = random_graph(shape, DataParallelOverlap::on, random);
+            EXPECT_LE(busiest_stage(shape, seconds_of(graph)), replayed(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+        }
+    }
+}
+
+/// A step of p - 1 + m v passes of each kind, where nothing else takes time.
+TEST(BusiestStage, IsTheStepWhereStagesAreAlike)
+{
+    for (const ScheduleShape& shape : {ScheduleShape{Schedule::gpipe, 4, 12, 1}, ScheduleShape{Schedule::one_f_one_b, 8, 20, 1},
+                                       ScheduleShape{Schedule::interleaved, 4, 16, 3}}) {
+        ExecutionGraph graph = empty_graph(shape, DataParallelOverlap::on);
+        for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
+            graph.distribution[i].compute_s = i % 2 == 0 ? 1.0F : 2.0F;
+        }
+        const double passes = shape.stages - 1 + shape.microbatches * shape.chunks;
+        EXPECT_DOUBLE_EQ(busiest_stage(shape, seconds_of(graph)), 3.0 * passes) << name(shape.schedule);
+        EXPECT_NEAR(replayed(graph), 3.0 * passes, 1e-9) << name(shape.schedule);
+    }
+}
+
+}  // namespace
+}  // namespace prismopt
