@@ -91,7 +91,10 @@ std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& pl
 {
     std::vector<Phase> phases = problem.phases;
     for (Phase& phase : phases) {
-        phase.tokens *= tokens_factor(problem, plan, phase);
+        if (const double factor = tokens_factor(problem, plan, phase); factor != 1.0) {
+            const double step = static_cast<double>(phase.sequence) * phase.global_batch;
+            phase.tokens = std::ceil(phase.tokens * factor / step) * step;
+        }
     }
     return phases;
 }
@@ -398,12 +401,13 @@ std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const P
                                                const Confidence& confidence)
 {
     std::vector<PhasePrediction> result;
+    const std::vector<Phase> all = phases_of_plan(problem_, plan);
     for (std::size_t i = 0; i < compilers_.size(); ++i) {
-        const Phase& phase = problem_.phases[i];
+        const Phase& phase = all[i];
         PhasePrediction& here = result.emplace_back();
         here.plan = plan_in_phase(plan, phase);
         here.sequence = phase.sequence;
-        here.steps = phase.steps() * tokens_factor(problem_, plan, phase);
+        here.steps = phase.steps();
         here.step = step_distribution(draws[i], steps, confidence);
         here.productive_s = here.steps * here.step.mean.value;
         here.tflops_per_gpu = tflops_per_gpu(phase, here.plan, here.step.mean.value);

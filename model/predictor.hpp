@@ -43,7 +43,7 @@ struct Problem {
     LocalUpdates local{};    // price of training apart
 };
 
-/// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges.
+/// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges, in whole steps.
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan);
 
 /// Step times, [phase][draw], as sample_steps() returns them for one range of draws.

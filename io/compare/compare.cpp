@@ -276,9 +276,15 @@ std::string trained_job(const Results& results)
             job += fmt::format("{}{} ({} layers, {:.4g} parameters)", job.empty() ? "" : " or ", w->name, w->layers(),
                                parameters_of(network_of(*w)));
         }
-        for (const Phase& phase : scenario.phases) {
-            job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &scenario.phases.front() ? " on " : " and ",
-                               phase.tokens, phase.sequence);
+        std::vector<Phase> phases = scenario.phases;
+        if (scenario.learning) {  // whatever batches and ramps reach the same loss
+            const auto own = phases.begin() + static_cast<std::ptrdiff_t>(scenario.learning->phase);
+            phases.erase(own + 1, own + 1 + static_cast<std::ptrdiff_t>(scenario.learning->ramp.size()));
+            *own = scenario.learning->as_given;
+        }
+        for (const Phase& phase : phases) {
+            job += fmt::format("{}{:.4g} tokens in sequences of {}", &phase == &phases.front() ? " on " : " and ", phase.tokens,
+                               phase.sequence);
         }
         return job;
     } catch (const InputError&) {

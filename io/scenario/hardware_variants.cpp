@@ -82,16 +82,11 @@ std::optional<double> value_at(const Scenario& scenario, HardwareTarget target, 
                                                        : std::optional(values[found - scenario.hardware_parameters.begin()]);
 }
 
-/// Nothing if no number of tokens makes up for the precision.
-std::optional<std::vector<Phase>> all_phases_at(const Scenario& scenario, std::span<const double> values,
-                                                const Workload& workload)
+/// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
+std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const double> values, const Workload& workload)
 {
-    std::vector<Phase> phases = scenario.phases;
-    if (const auto batch = global_batch_at(scenario, values)) {
-        phases[scenario.learning->phase] = phases_of(*scenario.learning, *batch).front();  // no ramp beside it
-    }
     const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
-    return gap ? phases_despite_gap(std::move(phases), workload, gap->expected()) : phases;
+    return gap ? factor_of_gap(scenario, workload, gap->expected()) : 1.0;
 }
 
 }  // namespace
@@ -131,17 +126,19 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
     }
     Workload workload = workload_at(scenario, values);
     const double deviation = deviation_from(scenario.numerics.reference, numeric_choice(workload));
-    auto phases = all_phases_at(scenario, values, workload);
-    if (!phases || deviation > scenario.numerics.max_deviation) {
+    const auto factor = factor_of_precision(scenario, values, workload);
+    if (!factor || deviation > scenario.numerics.max_deviation) {
         return std::nullopt;
     }
-    LocalUpdates local = local_updates_of(scenario, workload, *phases);
-    return Variant{std::move(*hardware), std::move(workload), std::move(*phases), std::move(local), deviation};
+    LocalUpdates local = local_updates_of(scenario, workload, *factor * tokens_to_the_loss(scenario));
+    std::vector<Phase> phases = longer_phases(scenario, global_batch_at(scenario, values), *factor);
+    return Variant{std::move(*hardware), std::move(workload), std::move(phases), std::move(local), deviation, *factor};
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values)
 {
-    return *all_phases_at(scenario, values, workload_at(scenario, values));
+    const auto factor = factor_of_precision(scenario, values, workload_at(scenario, values));
+    return longer_phases(scenario, global_batch_at(scenario, values), *factor);
 }
 
 std::vector<std::vector<double>> hardware_grid(const Scenario& scenario)

@@ -36,12 +36,11 @@ int most_buildings(const Scenario& scenario)
     return (most + building - 1) / building;
 }
 
-LocalUpdates local_updates_of(const Scenario& scenario, const Workload& workload, const std::vector<Phase>& phases)
+LocalUpdates local_updates_of(const Scenario& scenario, const Workload& workload, double tokens)
 {
     if (!scenario.local_updates.published) {
         return scenario.local_updates.given;
     }
-    const double tokens = tokens_of(phases);
     const double parameters = parameters_of(network_of(workload));
     LocalUpdates price{.by_groups = {1.0, 1.0}};
     for (int groups = 2; groups <= most_buildings(scenario); ++groups) {
@@ -61,7 +60,7 @@ std::string local_updates_text(const Scenario& scenario)
         return "";
     }
     std::string text = fmt::format("Local updates: buildings exchange every {} steps: ", steps);
-    const LocalUpdates price = local_updates_of(scenario, scenario.workload, scenario.phases);
+    const LocalUpdates price = local_updates_of(scenario, scenario.workload, tokens_to_the_loss(scenario));
     std::string of_each;
     if (scenario.local_updates.published) {
         const double parameters = parameters_of(network_of(scenario.workload));

@@ -18,14 +18,14 @@ struct LocalUpdatesPrice {
     bool published = false;  // from published_local_gap()
     LocalUpdates given{};    // else
 
-    bool stated() const { return published || given.any_steps || !given.by_steps.empty(); }
+    bool stated() const { return published || given.stated(); }
 };
 
 /// Returns the largest number of buildings that a plan of the space uses; 1 on a cluster of one building.
 int most_buildings(const Scenario& scenario);
 
-/// Returns the price for a network with these phases.
-LocalUpdates local_updates_of(const Scenario& scenario, const Workload& workload, const std::vector<Phase>& phases);
+/// Returns the price for a network that reaches the same loss in this number of tokens if no buildings train apart.
+LocalUpdates local_updates_of(const Scenario& scenario, const Workload& workload, double tokens);
 
 /// What local updates cost in tokens, in words; empty if the space has none.
 std::string local_updates_text(const Scenario& scenario);

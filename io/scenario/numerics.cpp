@@ -29,8 +29,8 @@ ClassDeviations class_deviations(const NumericChoice& choice)
 
 std::string more_tokens_text(const Scenario& scenario, const Workload& network, double gap)
 {
-    const auto phases = phases_despite_gap(scenario.phases, network, gap);
-    return phases ? fmt::format("{:.3g}", 100.0 * (tokens_of(*phases) / tokens_of(scenario.phases) - 1.0)) : "unlimited";
+    const auto factor = factor_of_gap(scenario, network, gap);
+    return factor ? fmt::format("{:.3g}", 100.0 * (*factor - 1.0)) : "unlimited";
 }
 
 /// What a loss gap costs each network.
@@ -40,10 +40,12 @@ std::string price_text(const Scenario& scenario, const LossGap& gap)
     const std::vector<const Workload*> all = networks(scenario);
     for (const Workload* network : all) {
         const auto more = [&](double relative) { return more_tokens_text(scenario, *network, relative); };
-        const double beyond = beyond_loss_fit(parameters_of(network_of(*network)), tokens_of(scenario.phases));
-        text += fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low), more(gap.high),
-                            beyond > 1.0 && gap.high > 0.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
-                            all.size() > 1 ? " for " + network->name : "");
+        const double beyond = beyond_loss_fit(parameters_of(network_of(*network)), tokens_to_the_loss(scenario));
+        text += gap.high == 0.0
+                    ? ", no more tokens"
+                    : fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low), more(gap.high),
+                                  beyond > 1.0 && gap.high > 0.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
+                                  all.size() > 1 ? " for " + network->name : "");
     }
     return fmt::format("{}{} for a loss gap of {:.3g} % ({:.3g} to {:.3g})", text, all.size() > 1 ? "," : "",
                        100.0 * gap.expected(), 100.0 * gap.low, 100.0 * gap.high);
@@ -103,18 +105,40 @@ double deviation_from(const NumericChoice& reference, const NumericChoice& choic
     return largest;
 }
 
-std::optional<std::vector<Phase>> phases_despite_gap(std::vector<Phase> phases, const Workload& workload, double gap)
+double tokens_to_the_loss(const Scenario& scenario)
 {
-    const double tokens = tokens_of(phases);
-    const auto needed = tokens_despite_gap(parameters_of(network_of(workload)), tokens, gap);
-    if (!needed) {
-        return std::nullopt;
+    if (!scenario.learning) {
+        return tokens_of(scenario.phases);
     }
-    if (*needed != tokens) {
-        for (Phase& phase : phases) {
-            const double step = static_cast<double>(phase.sequence) * phase.global_batch;
-            phase.tokens = std::ceil(phase.tokens * (*needed / tokens) / step) * step;
+    const Learning& learning = *scenario.learning;
+    const double others = tokens_of(scenario.phases) - tokens_of(phases_of(learning, learning.as_given.global_batch));
+    return others + learning.as_given.tokens;
+}
+
+std::optional<double> factor_of_gap(const Scenario& scenario, const Workload& workload, double gap)
+{
+    const double tokens = tokens_to_the_loss(scenario);
+    const auto needed = tokens_despite_gap(parameters_of(network_of(workload)), tokens, gap);
+    return needed ? std::optional(*needed / tokens) : std::nullopt;
+}
+
+std::vector<Phase> longer_phases(const Scenario& scenario, std::optional<int> global_batch, double factor)
+{
+    std::vector<Phase> phases = scenario.phases;
+    const auto lengthen = [factor](Phase& phase) {
+        const double step = static_cast<double>(phase.sequence) * phase.global_batch;
+        phase.tokens = std::ceil(phase.tokens * factor / step) * step;
+    };
+    if (factor != 1.0) {
+        std::for_each(phases.begin(), phases.end(), lengthen);
+    }
+    if (scenario.learning && (global_batch || factor != 1.0)) {
+        Learning learning = *scenario.learning;
+        if (factor != 1.0) {
+            lengthen(learning.as_given);
         }
+        const std::vector<Phase> own = phases_of(learning, global_batch.value_or(learning.as_given.global_batch));
+        std::copy(own.begin(), own.end(), phases.begin() + static_cast<std::ptrdiff_t>(learning.phase));
     }
     return phases;
 }

@@ -47,8 +47,13 @@ std::optional<LossGap> loss_gap_of(const Numerics& numerics, const PrecisionChoi
 /// it, as long as others do not.
 double deviation_from(const NumericChoice& reference, const NumericChoice& choice);
 
-/// Returns the phases with the tokens that reach the same loss despite a gap, in whole steps; nothing if no number of tokens does.
-std::optional<std::vector<Phase>> phases_despite_gap(std::vector<Phase> phases, const Workload& workload, double gap);
+/// Returns the tokens that reach the loss of the run in the reference batch and the precision of the workload.
+double tokens_to_the_loss(const Scenario& scenario);
+/// Returns by which factor a run needs more tokens to that loss despite a gap; nothing if no number of tokens is enough.
+std::optional<double> factor_of_gap(const Scenario& scenario, const Workload& workload, double gap);
+/// Returns the phases of a run that is longer by this factor, in whole steps unless it is one: with this batch, if it is chosen, in
+/// the phase of [learning]. Stages of a ramp stay as they are.
+std::vector<Phase> longer_phases(const Scenario& scenario, std::optional<int> global_batch, double factor);
 
 /// A choice of the space, with the precision and the kernel of the workload where it has none.
 struct ChoiceOfSpace {

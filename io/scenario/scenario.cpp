@@ -7,6 +7,7 @@
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/toml.hpp"
 #include "model/network/network.hpp"
+#include "model/objective.hpp"
 #include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
@@ -202,6 +203,26 @@ void refuse_free_local_updates(const Scenario& scenario, Table& top)
         axis.fail({"needs [local_updates]",
                    "replicas that exchange less often learn less from a token, which a search would otherwise ignore",
                    "add [local_updates] with loss_gap or more_tokens (docs/learning.md)"});
+    }
+}
+
+/// Choices that change how many tokens reach the loss need an objective that counts them.
+void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
+{
+    const SpaceSettings& space = scenario.space;
+    const bool apart = std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
+    const char* chosen = !space.global_batch.empty()           ? "global_batch"
+                         : !scenario.numerics.loss_gap.empty() ? "precision"
+                         : apart                               ? "local_steps"
+                                                               : nullptr;
+    const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(), [](const std::string& objective) {
+        return follows_tokens(objective, find_objective(objective)->units);
+    });
+    if (chosen != nullptr && !counted) {
+        top.find("objectives")
+            ->fail({"do not count tokens",
+                    fmt::format("{} in [space] changes how many reach the loss, which a search would ignore", chosen),
+                    "add an objective of the whole run, such as training_time_p99 or cost"});
     }
 }
 
@@ -456,6 +477,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     refuse_idle_imbalance(scenario, top);
     refuse_free_batches(scenario, top);
     refuse_free_local_updates(scenario, top);
+    refuse_objectives_of_steps(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.hardware_parameters.empty()) {

@@ -30,10 +30,18 @@ double of_tokens(double tokens)
 }
 
 constexpr auto formulas = std::to_array<CriticalBatchFormula>({
-    {"kaplan-2020", CriticalBatchFormula::Variable::loss, of_loss, CriticalBatchFormula::Range::parameters, 1.5e9,
-     kaplan_least_loss, "steps and tokens are twice their minimum",
+    {"kaplan-2020",
+     CriticalBatchFormula::Variable::loss,
+     of_loss,
+     {.least = kaplan_least_loss},
+     {.most = 1.5e9},
+     "steps and tokens are twice their minimum",
      "Kaplan et al., arXiv 2001.08361: up to 1.5e9 parameters, WebText2"},
-    {"zhang-2024", CriticalBatchFormula::Variable::final_tokens, of_tokens, CriticalBatchFormula::Range::final_tokens, 24e9, 0.0,
+    {"zhang-2024",
+     CriticalBatchFormula::Variable::final_tokens,
+     of_tokens,
+     {.least = 20.0 * 85e6, .most = 20.0 * 1.2e9},
+     {.least = 85e6, .most = 1.2e9},
      "20 % more steps than linear scaling, times five",
      "Zhang et al., arXiv 2410.21676: 85e6 to 1.2e9 parameters, 20 tokens each, C4, sequences of 512"},
 });

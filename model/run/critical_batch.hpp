@@ -12,7 +12,9 @@
 
 #include "model/plan/phase.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,16 +24,22 @@ namespace prismopt {
 
 /// A published formula of the critical batch of language models.
 struct CriticalBatchFormula {
-    /// What the critical batch depends on, and what tells how far a run is beyond the runs that the formula was fitted to.
+    /// What the critical batch depends on.
     enum class Variable { final_tokens, loss };  // tokens of the run, to the end of the phase
-    enum class Range { final_tokens, parameters };
+    /// Of the runs that the formula was fitted to. No limits: not published.
+    struct Range {
+        double least = 0.0;
+        double most = std::numeric_limits<double>::infinity();
+
+        /// By which factor a value is beyond it; 1: inside.
+        double beyond(double value) const { return std::max({1.0, value / most, least / value}); }
+    };
 
     std::string_view name;  // in scenarios
     Variable variable = Variable::final_tokens;
     double (*critical_batch)(double variable);  // tokens
-    Range range = Range::final_tokens;
-    double range_end = 0.0;
-    double least_loss = 0.0;  // nats per token, of the runs; 0: does not depend on the loss
+    Range values{};                             // of the variable
+    Range parameters{};
     std::string_view definition;
     std::string_view source;
 };

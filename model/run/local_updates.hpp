@@ -29,6 +29,7 @@ struct LocalUpdates {
     std::optional<double> any_steps{};  // given, for any
     std::vector<double> by_groups{};    // from a loss gap: [groups]; empty: not from one
 
+    bool stated() const { return any_steps || !by_steps.empty() || !by_groups.empty(); }
     /// The plan has replicas that train apart.
     double tokens_factor(int local_steps, int groups) const;
 };

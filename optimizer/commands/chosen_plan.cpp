@@ -28,6 +28,7 @@ Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Varia
     scenario.workload = std::move(variant.workload);
     scenario.phases = std::move(variant.phases);
     scenario.numerics.loss_gap.clear();  // the phases have its tokens
+    scenario.local_updates = {.published = false, .given = std::move(variant.local)};
     scenario.hardware = {values};
     return scenario;
 }
@@ -57,7 +58,7 @@ ChosenPlan by_design(Scenario scenario, std::string design)
         log_warning(scenario.older_keys);
     }
     const Scenario as_written = scenario;
-    ChosenPlan chosen{std::move(scenario), {}, {}, gpu_price_text(as_written)};
+    ChosenPlan chosen{.scenario = std::move(scenario), .plan = {}, .hardware = {}, .price = gpu_price_text(as_written)};
     if (!as_written.hardware_parameters.empty()) {
         chosen.hardware = take_hardware_words(design, as_written);
     }
@@ -80,6 +81,7 @@ ChosenPlan by_design(Scenario scenario, std::string design)
                             chosen.hardware, hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
         }
         chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
+        chosen.longer = variant->longer;
         chosen.scenario = on_hardware(as_written, *values, *variant);
     }
     chosen.plan = parse_design(design, chosen.scenario);
@@ -97,12 +99,13 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
     StoredStudy study(results);
     const Point point = study.space().point(chosen_point(values, results, study));
     const Scenario& scenario = study.scenario();
-    ChosenPlan chosen{scenario, study.plan(point), {}, gpu_price_text(scenario)};
+    ChosenPlan chosen{.scenario = scenario, .plan = study.plan(point), .hardware = {}, .price = gpu_price_text(scenario)};
     if (!scenario.hardware_parameters.empty()) {
         const std::vector<double> at = study.hardware_values(point);
         const auto variant = variant_at(scenario, at);
         chosen.hardware = hardware_text(scenario.hardware_parameters, at);
         chosen.price = gpu_price_text(scenario, variant->hardware.cluster);
+        chosen.longer = variant->longer;
         chosen.scenario = on_hardware(scenario, at, *variant);
     }
     return chosen;

@@ -19,6 +19,7 @@ struct ChosenPlan {
     ParallelPlan plan;
     std::string hardware;  // values of the [[knob]]s, as "node.bandwidth=900GB/s"; empty: none, or none chosen
     std::string price;     // of a GPU-hour, with its source
+    double longer = 1.0;   // the run, by its precision
 };
 
 /// Adds the options --design and --point.

@@ -39,7 +39,7 @@ Problem problem_of(const Scenario& s, NoiseTables tables)
             s.power,
             s.deadline,
             deviation,
-            local_updates_of(s, s.workload, s.phases)};
+            local_updates_of(s, s.workload, tokens_to_the_loss(s))};
 }
 
 void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)

@@ -67,7 +67,7 @@ std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const
     }
     const Workload workload = workload_at(scenario, values);
     if (const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values))) {
-        multiply(longer_by_gap(*gap, parameters_of(network_of(workload)), tokens_of(scenario.phases), draws));
+        multiply(longer_by_gap(*gap, parameters_of(network_of(workload)), tokens_to_the_loss(scenario), draws));
     }
     return longer;
 }

@@ -57,6 +57,30 @@ class Learning(support.CliTest):
             self.write_study("[learning]\n" + learning, "global_batch = [64, 256]\n", "unclear.toml")
             self.assertIn(named, self.refusal("validate", "unclear.toml"))
 
+    def test_a_gap_costs_the_same_share_in_any_batch(self):
+        text = pathlib.Path(support.SMALL).read_text().replace("a100-sxm-40gb", "h100-sxm")
+        numerics = '[numerics]\nloss_gap = [{ precision = "fp8", low = 0.001, high = 0.003 }]\n'
+        space = '[space]\nglobal_batch = [64, 512]\nprecision = ["bf16", "fp8"]\n'
+        self.write(text.replace("[space]\n", LEARNING + numerics + space), "both.toml")
+        tokens = {}
+        for batch in (64, 512):
+            for precision in ("bf16", "fp8"):
+                design = f"tp=1 pp=1 dp=16 global_batch={batch} precision={precision}"
+                tokens[batch, precision] = json.loads(self.output("predict", "both.toml", "--design", design, "--json"))["tokens"]
+        shares = [tokens[batch, "fp8"] / tokens[batch, "bf16"] for batch in (64, 512)]
+        self.assertGreater(shares[0], 1.01)
+        self.assertAlmostEqual(shares[0], shares[1], places=3)
+        self.assertIn(f"{100 * (shares[0] - 1):.3g} % more tokens", self.output("validate", "both.toml"))
+        self.assertIn("% more for the precision", self.output("predict", "both.toml", "--design", design))
+
+    def test_objectives_of_steps_are_refused(self):
+        text = pathlib.Path(support.SMALL).read_text()
+        before = text[text.index("minimise = "):]
+        before = before[:before.index("]") + 1]
+        text = text.replace(before, 'minimise = ["step_time_p99", "memory"]')
+        self.write(text.replace("[space]\n", LEARNING + "[space]\nglobal_batch = [64, 256]\n"), "steps.toml")
+        self.assertIn("do not count tokens", self.refusal("validate", "steps.toml"))
+
     def test_results_beyond_the_measured_say_so(self):
         for law in ("formula = 'kaplan-2020'\nloss = 1.15\n",
                     "critical_batch = [{ tokens = 0, batch = 0.5e6 }, { tokens = 5e9, batch = 1e6 }]\nsource = 'x'\n"):
@@ -68,6 +92,9 @@ class Learning(support.CliTest):
         self.output("search", "batches.toml", "--out", "ramp.h5")
         report = json.loads(self.output("report", "ramp.h5", "--json"))
         rows = report["global_batches"]
+        self.write_study(LEARNING, "global_batch = [64, 256]\n", "flat.toml")
+        self.output("search", "flat.toml", "--out", "flat.h5")
+        self.assertNotIn("different workloads", self.output("compare", "flat.h5", "ramp.h5"))  # both train to the same loss
         self.assertEqual([row["global_batch"] for row in rows], [16, 32, 64])
         self.assertLess(sum(row["tokens"] for row in rows), 1e10)  # smaller batches need fewer tokens
         self.assertIn("Batch ramp", self.output("report", "ramp.h5"))

@@ -270,10 +270,8 @@ void read_learning(Table table, Scenario& scenario)
         const bool of_loss = keys.formula->variable == CriticalBatchFormula::Variable::loss;
         learning.critical = {{0.0, keys.formula->critical_batch(of_loss ? *keys.loss : tokens)}};
         learning.source = fmt::format("{}, {}; {}", keys.formula->name, keys.formula->definition, keys.formula->source);
-        const bool of_parameters = keys.formula->range == CriticalBatchFormula::Range::parameters;
-        const double size = of_parameters ? parameters_of(network_of(*networks(scenario).front())) : tokens;
-        learning.extrapolated =
-            std::max({1.0, size / keys.formula->range_end, of_loss ? keys.formula->least_loss / *keys.loss : 0.0});
+        learning.extrapolated = std::max(keys.formula->values.beyond(of_loss ? *keys.loss : tokens),
+                                         keys.formula->parameters.beyond(parameters_of(network_of(*networks(scenario).front()))));
     } else if (learning.critical.size() > 1) {
         learning.extrapolated = std::max(1.0, learning.as_given.tokens / learning.critical.back().tokens);
     }

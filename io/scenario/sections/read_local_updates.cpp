@@ -104,6 +104,16 @@ void refuse_other_prices(Table& table, const LocalUpdatesPrice& price, const Sce
     }
 }
 
+/// Buildings that never exchange would train several networks.
+void refuse_more_steps_than_the_run(const Value& price, const Scenario& scenario)
+{
+    const int most = *std::max_element(scenario.space.local_steps.begin(), scenario.space.local_steps.end());
+    if (const double steps = steps_of(scenario.phases); most > steps) {
+        price.fail({fmt::format("does not cover local_steps = {}", most), fmt::format("the run has {:.0f} steps", steps),
+                    "remove it from [space]"});
+    }
+}
+
 void refuse_beyond_published(const Value& gap, const Scenario& scenario)
 {
     const int most = *std::max_element(scenario.space.local_steps.begin(), scenario.space.local_steps.end());
@@ -128,6 +138,7 @@ void read_local_updates(Table table, Scenario& scenario)
     LocalUpdatesPrice& price = scenario.local_updates;
     local_updates_fields().read_whole(table, Keys::all, price);
     refuse_other_prices(table, price, scenario);
+    refuse_more_steps_than_the_run(table.find("loss_gap") ? *table.find("loss_gap") : *table.find("more_tokens"), scenario);
     if (price.published) {
         refuse_beyond_published(*table.find("loss_gap"), scenario);
     }

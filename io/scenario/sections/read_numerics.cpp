@@ -243,7 +243,7 @@ double largest_gap(const Scenario& scenario, const Workload& network, double too
     double low = 0.0;
     for (int i = 0; i < halvings; ++i) {
         const double middle = 0.5 * (low + too_large);
-        (phases_despite_gap(scenario.phases, network, middle) ? low : too_large) = middle;
+        (factor_of_gap(scenario, network, middle) ? low : too_large) = middle;
     }
     return low;
 }
@@ -252,7 +252,7 @@ void refuse_gap_without_end(Table& table, const Scenario& scenario, const std::m
 {
     for (const auto& [precision, gap] : gaps) {
         for (const Workload* network : networks(scenario)) {
-            if (!phases_despite_gap(scenario.phases, *network, gap.high)) {
+            if (!factor_of_gap(scenario, *network, gap.high)) {
                 table.find("loss_gap")
                     ->fail(
                         {"cannot be made up for",

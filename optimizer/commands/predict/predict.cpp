@@ -199,15 +199,18 @@ void write_step(const po::variables_map& values, const Problem& problem, const E
 }
 
 /// What the plan trains to reach the loss of the scenario: "15.6 T tokens in 930 k steps".
-std::string tokens_text(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan)
+std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
 {
-    const std::vector<Phase> phases = phases_of_plan(problem, plan);
-    std::string text = learning_text(scenario, phases);
-    if (text.empty()) {
-        text = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
-    }
-    const double apart = tokens_of(phases) / tokens_of(problem.phases) - 1.0;
-    return apart > 0.0 ? fmt::format("{}; {:.3g} % more because buildings train apart", text, 100.0 * apart) : text;
+    const std::vector<Phase> phases = phases_of_plan(problem, chosen.plan);
+    const std::string all = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
+    const std::string of_learning = learning_text(chosen.scenario, phases);
+    std::string text = of_learning.empty() ? all : phases.size() > 1 ? fmt::format("{}: {}", all, of_learning) : of_learning;
+    const auto add = [&text](double longer, const char* why) {
+        text += longer > 1.0 ? fmt::format("; {:.3g} % more {}", 100.0 * (longer - 1.0), why) : "";
+    };
+    add(chosen.longer, "for the precision");
+    add(tokens_of(phases) / tokens_of(problem.phases), "because buildings train apart");
+    return text;
 }
 
 }  // namespace
@@ -310,7 +313,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
         }
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
-        of.tokens = tokens_text(scenario, model.problem, of.plan);
+        of.tokens = tokens_text(chosen, model.problem);
         if (scenario.phases.size() > 1) {
             of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
         }

@@ -270,6 +270,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["learning"] = of.tokens;
     json["tokens"] = p.tokens;
     json["steps"] = p.steps;
+    json["deviation"] = p.deviation;
     json["quantiles_of"] = quantiles_of(of.nodes_known);
     json["listed_nodes"] = of.listed_nodes;
     json["idle_nodes"] = of.idle_nodes;

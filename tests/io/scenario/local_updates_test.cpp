@@ -43,11 +43,11 @@ TEST(LocalUpdatesSection, ThePublishedGapIsConvertedToTokens)
 {
     const Scenario scenario = parsed(apart, published);
     EXPECT_EQ(most_buildings(scenario), 2);
-    const LocalUpdates price = local_updates_of(scenario, scenario.workload, scenario.phases);
+    const LocalUpdates price = local_updates_of(scenario, scenario.workload, tokens_to_the_loss(scenario));
     ASSERT_EQ(price.by_groups.size(), 3U);
     EXPECT_EQ(price.by_groups[2], 1.0) << "two groups lose nothing at 8e9 parameters";
     const auto eight = parse_scenario(replaced(text_of(apart, published), "group = 16384", "group = 4096"), "apart.toml");
-    const LocalUpdates more = local_updates_of(eight, eight.workload, eight.phases);
+    const LocalUpdates more = local_updates_of(eight, eight.workload, tokens_to_the_loss(eight));
     const double parameters = parameters_of(network_of(eight.workload));
     EXPECT_EQ(more.by_groups.at(8), *tokens_despite_gap(parameters, 15.6e12, 0.011) / 15.6e12);
     EXPECT_THAT(local_updates_text(eight), HasSubstr("extrapolated"));

@@ -177,7 +177,8 @@ TEST(CriticalBatch, FormulasSayWhatTheyAre)
     for (const CriticalBatchFormula& of : critical_batch_formulas()) {
         EXPECT_FALSE(of.definition.empty());
         EXPECT_FALSE(of.source.empty());
-        EXPECT_GT(of.range_end, 0.0);
+        EXPECT_GT(of.values.beyond(0.5 * of.values.least), 1.0);
+        EXPECT_GT(of.parameters.beyond(2.0 * of.parameters.most), 1.0);
     }
 }
 

@@ -1,6 +1,8 @@
 /// The global batch as an axis of the space.
 
 #include "io/scenario/hardware_variants.hpp"
+
+#include "model/network/network.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "tests/optimizer/designs_of.hpp"
@@ -97,15 +99,16 @@ TEST(BatchAxis, FormulasGiveTheCriticalBatch)
     const std::string of = "[learning]\nphase = 1\nreference_batch = 4096\n";
     const Scenario tokens = parsed(text_of(plans + batches, of + "formula = \"zhang-2024\"\n"));
     EXPECT_NEAR(tokens.learning->critical.front().batch, 5 * 589 * 512, 5 * 512);  // 1e9 tokens
-    EXPECT_EQ(tokens.learning->extrapolated, 1.0);
+    const double parameters = parameters_of(network_of(tokens.workload));
+    EXPECT_NEAR(tokens.learning->extrapolated, 85e6 / parameters, 1e-12) << "farther than in tokens, 1.7e9 / 1e9";
     EXPECT_THAT(tokens.learning->source, HasSubstr("2410.21676"));
     EXPECT_THAT(tokens.learning->source, HasSubstr("20 % more steps")) << "what the formula calls critical";
     const Scenario loss = parsed(text_of(plans + batches, of + "formula = \"kaplan-2020\"\nloss = 2.5\nfactor = 3\n"));
     EXPECT_NEAR(loss.learning->critical.front().batch, 2.55e6, 0.01e6);
     EXPECT_NEAR(loss.learning->spread, std::log(3.0) / 1.96, 1e-4);
     std::string more = text_of(plans + batches, of + "formula = \"zhang-2024\"\n");
-    more.replace(more.find("tokens = 1e9"), 12, "tokens = 48e9");
-    EXPECT_NEAR(parsed(more).learning->extrapolated, 2.0, 1e-12);
+    more.replace(more.find("tokens = 1e9"), 12, "tokens = 96e9");
+    EXPECT_NEAR(parsed(more).learning->extrapolated, 4.0, 1e-12);
     // The tokens of earlier phases count.
     std::string second = more;
     second.replace(second.find("phase = 1"), 9, "phase = 2");
