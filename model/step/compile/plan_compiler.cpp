@@ -131,12 +131,12 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
     return found->seconds;
 }
 
-/// Of a plan without sharding.
+/// Of a plan without sharding. Nothing if its schedule is not defined, or if its layers do not fill the chunks.
 std::optional<double> PlanCompiler::busiest_stage_of(const ParallelPlan& plan, const ScheduleShape& shape,
                                                      const LayerShape& layer)
 {
     const auto layers = layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
-    if (std::holds_alternative<Infeasible>(layers)) {
+    if (undefined(shape) || std::holds_alternative<Infeasible>(layers)) {
         return std::nullopt;
     }
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);

@@ -71,8 +71,8 @@ public:
 
     /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
     /// dimensions, in seconds: that of its busiest stage, without transfers between stages, collectives of data parallelism and
-    /// the optimizer. Nothing if it is not known: with balanced splits, given orders and known nodes. The plan need not be
-    /// feasible.
+    /// the optimizer. Nothing if it is not known: with balanced splits, given orders, known nodes, or schedules that are not
+    /// defined. The plan need not fit into memory.
     std::optional<double> least_step(const ParallelPlan& plan);
 
     const Setting& setting() const { return setting_; }

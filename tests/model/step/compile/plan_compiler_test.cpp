@@ -1,6 +1,7 @@
 #include "model/step/compile/plan_compiler.hpp"
 
 #include "model/hardware/collective.hpp"
+#include "model/step/graph/mean_step.hpp"
 #include "tests/support/example_problem.hpp"
 
 #include <gmock/gmock.h>
@@ -228,6 +229,22 @@ TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
             EXPECT_EQ(graph.distribution[i].communication_s, drawn.distribution[i].communication_s);
         }
     }
+}
+
+/// A plan that no stage can hold has a least step, too, and a schedule that is not defined has none.
+TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
+{
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    const ParallelPlan plan = plan_of(8, 4, 2);
+    const double step = noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph).step_s;
+    EXPECT_LE(compiler.least_step(plan).value(), step);
+    EXPECT_GE(compiler.least_step(plan).value(), 0.8 * step);
+    PlanCompiler strict({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.999});
+    EXPECT_EQ(strict.least_step(plan), compiler.least_step(plan));
+    ParallelPlan undefined = plan;
+    undefined.schedule = Schedule::dualpipe_v;
+    undefined.chunks = 1;
+    EXPECT_EQ(compiler.least_step(undefined), std::nullopt);
 }
 
 TEST(PlanCompiler, NeedsTablesForEachWidth) { EXPECT_THROW(compile(plan_of(16, 1, 1)), std::out_of_range); }
