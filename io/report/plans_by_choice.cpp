@@ -37,10 +37,8 @@ std::string interval_text(double value, const TokensInterval& tokens, const Obje
 
 std::vector<double> values_of(const std::vector<Estimate>& objectives)
 {
-    std::vector<double> values;
-    for (const Estimate& objective : objectives) {
-        values.push_back(objective.value);
-    }
+    std::vector<double> values(objectives.size());
+    std::transform(objectives.begin(), objectives.end(), values.begin(), [](const Estimate& of) { return of.value; });
     return values;
 }
 

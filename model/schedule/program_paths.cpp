@@ -284,9 +284,9 @@ std::optional<ProgramPaths> paths_through(const Excerpt& excerpt, const PathTime
     const std::vector<ProgramOp>& ops = excerpt.ops;
     const Neighbours at = neighbours_of(excerpt, times);
     const int chosen = std::min(excerpt.stages, most);
-    std::vector<int> stages;
+    std::vector<int> stages(chosen);
     for (int i = 0; i < chosen; ++i) {
-        stages.push_back(chosen > 1 ? i * (excerpt.stages - 1) / (chosen - 1) : 0);
+        stages[i] = chosen > 1 ? i * (excerpt.stages - 1) / (chosen - 1) : 0;
     }
     const Stays stays = longest_stays(excerpt, times, at, stages);
     const std::size_t distributions = static_cast<std::size_t>(excerpt.stages) * excerpt.chunks * passes;
