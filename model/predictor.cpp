@@ -91,10 +91,7 @@ std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& pl
 {
     std::vector<Phase> phases = problem.phases;
     for (Phase& phase : phases) {
-        if (const double factor = tokens_factor(problem, plan, phase); factor != 1.0) {
-            const double step = static_cast<double>(phase.sequence) * phase.global_batch;
-            phase.tokens = std::ceil(phase.tokens * factor / step) * step;
-        }
+        phase = longer(phase, tokens_factor(problem, plan, phase));
     }
     return phases;
 }

@@ -87,12 +87,10 @@ std::map<std::string, std::string> values_by_axis(const Results& results)
 std::string axes_text(const std::vector<NamedResults>& studies)
 {
     std::vector<std::map<std::string, std::string>> values;
-    std::vector<std::string> names;
+    std::set<std::string> names;
     for (const NamedResults& study : studies) {
         for (const auto& [name, own] : values.emplace_back(values_by_axis(study.results))) {
-            if (std::find(names.begin(), names.end(), name) == names.end()) {
-                names.push_back(name);
-            }
+            names.insert(name);
         }
     }
     std::string text;

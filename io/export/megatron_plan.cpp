@@ -60,9 +60,9 @@ std::string phase_lines(const Launch& launch)
                                     launch.phase_number - 1, steps_to_the_end(launch) - std::lround(launch.phase.steps()),
                                     steps_to_the_end(launch));
     return fmt::format(
-        "{}# Without lr-decay-samples, the learning rate decays until the end of this phase; all {} phases have {} samples, and "
-        "must "
-        "agree on it.\n",
+        "{}# Without lr-decay-samples, the learning rate decays until the end of this phase. All {} phases have {} samples; set "
+        "it "
+        "to the same value in each phase.\n",
         continues, launch.phases, launch.samples);
 }
 

@@ -28,7 +28,8 @@ std::vector<BatchRow> batch_rows(const Scenario& scenario, const Results& result
 /// The rows as text.
 ChoiceTable batch_table(const Scenario& scenario, const Results& results);
 
-/// What [learning] makes of the tokens of these phases, those of the scenario or of a plan, as a sentence; empty without it.
+/// Tokens and steps of the phases of [learning], and the loss that they reach, as a sentence; empty without [learning]. `phases`:
+/// those of the scenario or of a plan.
 std::string learning_text(const Scenario& scenario, const std::vector<Phase>& phases);
 
 }  // namespace prismopt

@@ -44,7 +44,7 @@ std::string price_text(const Scenario& scenario, const LossGap& gap)
         text += gap.high == 0.0
                     ? ", no more tokens"
                     : fmt::format(", {} % more tokens ({} to {}{}){}", more(gap.expected()), more(gap.low), more(gap.high),
-                                  beyond > 1.0 && gap.high > 0.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
+                                  beyond > 1.0 ? fmt::format("; extrapolated by x{:.3g}", beyond) : "",
                                   all.size() > 1 ? " for " + network->name : "");
     }
     return fmt::format("{}{} for a loss gap of {:.3g} % ({:.3g} to {:.3g})", text, all.size() > 1 ? "," : "",
@@ -125,18 +125,12 @@ std::optional<double> factor_of_gap(const Scenario& scenario, const Workload& wo
 std::vector<Phase> longer_phases(const Scenario& scenario, std::optional<int> global_batch, double factor)
 {
     std::vector<Phase> phases = scenario.phases;
-    const auto lengthen = [factor](Phase& phase) {
-        const double step = static_cast<double>(phase.sequence) * phase.global_batch;
-        phase.tokens = std::ceil(phase.tokens * factor / step) * step;
-    };
-    if (factor != 1.0) {
-        std::for_each(phases.begin(), phases.end(), lengthen);
+    for (Phase& phase : phases) {
+        phase = longer(phase, factor);
     }
     if (scenario.learning && (global_batch || factor != 1.0)) {
         Learning learning = *scenario.learning;
-        if (factor != 1.0) {
-            lengthen(learning.as_given);
-        }
+        learning.as_given = longer(learning.as_given, factor);
         const std::vector<Phase> own = phases_of(learning, global_batch.value_or(learning.as_given.global_batch));
         std::copy(own.begin(), own.end(), phases.begin() + static_cast<std::ptrdiff_t>(learning.phase));
     }

@@ -1,6 +1,7 @@
 #include "model/plan/phase.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace prismopt {
 
@@ -32,6 +33,15 @@ double tokens_of(const std::vector<Phase>& phases)
         tokens += phase.tokens;
     }
     return tokens;
+}
+
+Phase longer(Phase phase, double factor)
+{
+    if (factor != 1.0) {
+        const double step = static_cast<double>(phase.sequence) * phase.global_batch;
+        phase.tokens = std::ceil(phase.tokens * factor / step) * step;
+    }
+    return phase;
 }
 
 double steps_of(const std::vector<Phase>& phases)

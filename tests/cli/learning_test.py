@@ -101,7 +101,7 @@ class Learning(support.CliTest):
         for phase, batch in ((1, 16), (2, 32), (3, 64)):
             arguments = self.output("export", "ramp.h5", "--target", "megatron", "--phase", str(phase))
             self.assertIn(f"--global-batch-size {batch}", arguments)
-            self.assertIn("all 3 phases have", arguments)
+            self.assertIn("All 3 phases have", arguments)
         self.assertIn("Global batch", self.output("report", "ramp.h5", "--html", "ramp.html") + (self.folder / "ramp.html").read_text())
 
 

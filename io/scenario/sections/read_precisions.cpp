@@ -177,7 +177,7 @@ std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vect
             return other.precision == choice.precision && other.wide == choice.wide;
         };
         if (std::any_of(choices.begin(), choices.end(), same)) {
-            element.fail({fmt::format("has the name {} twice", choice.name), "plans are told apart by these names",
+            element.fail({fmt::format("lists the name {} twice", choice.name), "reports name plans by it",
                           "remove one of the two, or rename it"});
         }
         if (std::any_of(choices.begin(), choices.end(), equal)) {

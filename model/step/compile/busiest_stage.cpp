@@ -50,7 +50,7 @@ double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds
     };
     double longest = 0.0;
     double before = 0.0;  // forward passes of the first microbatch over the first chunks of earlier stages
-    double behind = 0.0;  // gradients of the inputs of these chunks, of the last microbatch
+    double after = 0.0;   // backward passes of the last microbatch over these chunks, without gradients of weights
     const bool splits = splits_backward(shape.schedule);
     for (int stage = 0; stage < shape.stages; ++stage) {
         if (pairs_passes(shape.schedule)) {
@@ -65,10 +65,10 @@ double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds
             weights += splits ? own.of(Pass::weight_gradient) : 0.0;
         }
         longest =
-            std::max(longest, before + shape.microbatches * until_last_gradient + std::max(behind, shape.microbatches * weights));
+            std::max(longest, before + shape.microbatches * until_last_gradient + std::max(after, shape.microbatches * weights));
         const ChunkSeconds first = chunk_at(stage, 0);
         before += first.of(Pass::forward);
-        behind += first.of(splits ? Pass::input_gradient : Pass::backward);
+        after += first.of(splits ? Pass::input_gradient : Pass::backward);
     }
     return longest;
 }

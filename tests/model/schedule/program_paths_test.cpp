@@ -2,6 +2,7 @@
 
 #include "model/step/graph/slowest_group.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/replayed_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,17 +12,6 @@
 
 namespace prismopt {
 namespace {
-
-double replayed(const ExecutionGraph& graph)
-{
-    MeanRun run(graph, -1, 1.0);
-    run.run([](std::size_t, const ProgramOp&, double, double, bool) {});
-    double last = 0.0;
-    for (int stage = 0; stage < graph.stages(); ++stage) {
-        last = std::max(last, run.step_end(stage));
-    }
-    return last;
-}
 
 std::vector<ScheduleShape> shapes()
 {
@@ -42,7 +32,7 @@ TEST(ProgramPaths, AreNeverLongerThanTheStep)
                 const std::vector<ProgramPath> paths = program_paths(*graph.program).paths;
                 ASSERT_EQ(paths.size(), static_cast<std::size_t>(std::min(16, shape.stages)));
                 const double longest = longest_path(stage_paths(graph, paths));
-                const double step = replayed(graph);
+                const double step = replayed_step(graph);
                 EXPECT_LE(longest, step * (1.0 + 1e-12)) << name(shape.schedule);
                 EXPECT_GE(longest, 0.5 * step) << name(shape.schedule);
             }
@@ -62,7 +52,7 @@ TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
             whole.repeats.clear();
             const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
             const double of_whole = longest_path(stage_paths(graph, program_paths(whole).paths));
-            EXPECT_LE(longest, replayed(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+            EXPECT_LE(longest, replayed_step(graph) * (1.0 + 1e-12)) << name(shape.schedule);
             // Both are chosen for usual durations and not for these, so one may be a little longer than the other.
             EXPECT_GE(longest, 0.99 * of_whole) << name(shape.schedule);
         }
@@ -79,7 +69,7 @@ TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
             graph.distribution[i].compute_s = seconds[i % static_cast<std::size_t>(graph.passes())];
         }
         const double longest = longest_path(stage_paths(graph, program_paths(*graph.program).paths));
-        EXPECT_NEAR(longest, replayed(graph), 1e-9) << name(shape.schedule);
+        EXPECT_NEAR(longest, replayed_step(graph), 1e-9) << name(shape.schedule);
     }
 }
 

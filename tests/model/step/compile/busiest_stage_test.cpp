@@ -1,7 +1,7 @@
 #include "model/step/compile/busiest_stage.hpp"
 
-#include "model/step/graph/mean_step.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/replayed_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,17 +28,6 @@ std::vector<double> seconds_of(const ExecutionGraph& graph)
     return seconds;
 }
 
-double replayed(const ExecutionGraph& graph)
-{
-    MeanRun run(graph, -1, 1.0);
-    run.run([](std::size_t, const ProgramOp&, double, double, bool) {});
-    double last = 0.0;
-    for (int stage = 0; stage < graph.stages(); ++stage) {
-        last = std::max(last, run.step_end(stage));
-    }
-    return last;
-}
-
 std::vector<ScheduleShape> shapes()
 {
     std::vector<ScheduleShape> all = graph_shapes();
@@ -55,7 +44,7 @@ TEST(BusiestStage, IsNeverLongerThanTheStep)
     for (const ScheduleShape& shape : shapes()) {
         for (int repeat = 0; repeat < 20; ++repeat) {
             const ExecutionGraph graph = random_graph(shape, DataParallelOverlap::on, random);
-            EXPECT_LE(busiest_stage(shape, seconds_of(graph)), replayed(graph) * (1.0 + 1e-12)) << name(shape.schedule);
+            EXPECT_LE(busiest_stage(shape, seconds_of(graph)), replayed_step(graph) * (1.0 + 1e-12)) << name(shape.schedule);
         }
     }
 }
@@ -71,7 +60,7 @@ TEST(BusiestStage, IsTheStepWhereStagesAreAlike)
         }
         const double passes = shape.stages - 1 + shape.microbatches * shape.chunks;
         EXPECT_DOUBLE_EQ(busiest_stage(shape, seconds_of(graph)), 3.0 * passes) << name(shape.schedule);
-        EXPECT_NEAR(replayed(graph), 3.0 * passes, 1e-9) << name(shape.schedule);
+        EXPECT_NEAR(replayed_step(graph), 3.0 * passes, 1e-9) << name(shape.schedule);
     }
 }
 

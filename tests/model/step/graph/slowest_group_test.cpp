@@ -3,6 +3,7 @@
 #include "model/step/sample/sampler.hpp"
 #include "tests/support/example_problem.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/replayed_step.hpp"
 #include "tests/support/residual_distributions.hpp"
 
 #include <gtest/gtest.h>
@@ -15,16 +16,6 @@
 
 namespace prismopt {
 namespace {
-
-/// The step without the optimizer, one stage slower than the others.
-double replayed(const ExecutionGraph& graph, int slow_stage, double slowness)
-{
-    MeanRun run(graph, slow_stage, slowness);
-    run.run([](std::size_t, const ProgramOp&, double, double, bool) {});
-    double last = 0.0;
-    for (int stage = 0; stage < graph.stages(); ++stage) last = std::max(last, run.step_end(stage));
-    return last;
-}
 
 /// A path is never longer than the step, and at the slowness for which it was chosen it is nearly as long for some stage.
 TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
@@ -45,7 +36,7 @@ TEST(SlowestGroup, PathsAreNeverLongerThanTheStep)
                 double longest_own = 0.0;
                 for (int stage = 0; stage < graph.stages(); ++stage) {
                     for (const double slowness : {0.5, 1.0, 1.1, 2.0}) {
-                        const double step = replayed(graph, stage, slowness);
+                        const double step = replayed_step(graph, stage, slowness);
                         for (const std::vector<StagePath>* of : {&paths, &own}) {
                             const StagePath& path = (*of)[stage];
                             const double length = path.rest_s + slowness * graph.group_mean * path.compute_s;
