@@ -266,7 +266,7 @@ class Calibrations(Study):
             f"v1,S,{name},{' '.join(f'{took:.5f}' for took in seconds)}\n" for name, seconds in runs.items()))
         text = self.calibration.series_section(self.program, self.folder, path)
         self.assertEqual([(row[0], row[-1]) for row in cells(text)[2:]], [("v1 S steady", "alike"), ("v1 S slower", "halves differ")])
-        self.assertIn("alike (1 runs)", text)
+        self.assertIn("Alike: 1 runs", text)
 
     def test_known_variance_is_found(self):
         rows = list(self.calibration.known_rows(self.program, self.folder, "step", {"step": 0.05, "steps": 200}))
