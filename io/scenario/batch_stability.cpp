@@ -21,18 +21,6 @@ struct TrainedBatch {
     double epsilon = 0.0;
 };
 
-double largest_batch(const Learning& learning)
-{
-    int most = 0;
-    for (const int batch : learning.global_batch) {
-        most = std::max(most, batch);
-    }
-    for (const RampStage& stage : learning.ramp) {
-        most = std::max(most, stage.global_batch);
-    }
-    return static_cast<double>(learning.as_given.sequence) * most;
-}
-
 /// What the scenario is about anyway.
 double accepted_batch(const Learning& learning)
 {
@@ -82,7 +70,9 @@ std::string batch_stability_text(const Scenario& scenario)
         return "";
     }
     const Learning& learning = *scenario.learning;
-    TrainedBatch largest{.batch = largest_batch(learning), .learning_rate = learning.learning_rate, .epsilon = learning.epsilon};
+    TrainedBatch largest{.batch = static_cast<double>(learning.as_given.sequence) * learning.largest_choice(),
+                         .learning_rate = learning.learning_rate,
+                         .epsilon = learning.epsilon};
     if (largest.batch <= accepted_batch(learning)) {
         return "";
     }

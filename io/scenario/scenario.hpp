@@ -4,7 +4,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/learned.hpp"
-#include "io/scenario/local_updates.hpp"
+#include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware/hardware.hpp"

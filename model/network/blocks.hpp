@@ -358,7 +358,7 @@ struct ResidualConvolutionBlock {
         key("time", &ResidualConvolutionBlock::time,
             "size of the time embedding that is added between the convolutions; default: none", "1280")};
 
-    std::optional<Obstacle> undivided(int tp) const { return undivided_convolution(tp); }
+    static std::optional<Obstacle> undivided(int tp) { return undivided_convolution(tp); }
 
     bool operator==(const ResidualConvolutionBlock&) const = default;
 };
@@ -382,7 +382,7 @@ struct ConvolutionBlock {
                                                 "spatial dimensions: 1 for sequences, 2 for images, 3 for video", "2", 1, 3),
                                             key("stride", &ConvolutionBlock::stride, "stride in each dimension", "2")};
 
-    std::optional<Obstacle> undivided(int tp) const { return undivided_convolution(tp); }
+    static std::optional<Obstacle> undivided(int tp) { return undivided_convolution(tp); }
 
     bool operator==(const ConvolutionBlock&) const = default;
 };

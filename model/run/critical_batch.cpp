@@ -104,6 +104,18 @@ double point_after(const Learning& learning, double from, double tokens, double 
 
 std::span<const CriticalBatchFormula> critical_batch_formulas() { return formulas; }
 
+int Learning::largest_choice() const
+{
+    int most = 0;
+    for (const int batch : global_batch) {
+        most = std::max(most, batch);
+    }
+    for (const RampStage& stage : ramp) {
+        most = std::max(most, stage.global_batch);
+    }
+    return most;
+}
+
 Learning with_larger_critical_batches(Learning learning, double factor)
 {
     for (CriticalBatch& at : learning.critical) {

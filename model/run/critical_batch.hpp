@@ -71,6 +71,9 @@ struct Learning {
     bool limited = false;                   // the scenario states the largest stable batch
     std::vector<RampStage> ramp{};          // in order, before the rest of the phase
     std::vector<int> global_batch{};        // choices of [space], sequences; empty: that of the phase
+
+    /// Returns the largest batch of the ramp and the choices, in sequences; 0 if there are none.
+    int largest_choice() const;
 };
 
 /// Returns what is known if all critical batches are larger by this factor.

@@ -214,13 +214,7 @@ void refuse_unstable_batches(Table& table, const LearningKeys& keys, const Learn
     if (!keys.max_global_batch) {
         return;
     }
-    int most = learning.as_given.global_batch;
-    for (const int batch : learning.global_batch) {
-        most = std::max(most, batch);
-    }
-    for (const RampStage& stage : learning.ramp) {
-        most = std::max(most, stage.global_batch);
-    }
+    const int most = std::max(learning.as_given.global_batch, learning.largest_choice());
     if (most > *keys.max_global_batch) {
         table.find("max_global_batch")
             ->fail({"is less than a batch of the scenario",

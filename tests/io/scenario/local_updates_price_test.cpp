@@ -1,4 +1,4 @@
-#include "io/scenario/local_updates.hpp"
+#include "io/scenario/local_updates_price.hpp"
 
 #include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"
