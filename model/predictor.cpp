@@ -82,7 +82,8 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
         return std::hypot(value - e.value, error);
     };
     return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
-                    e.value - limit(e.simultaneous_low, confidence.safe), e.value + limit(e.simultaneous_high, confidence.safe)});
+                    e.value - limit(e.simultaneous_low, confidence.simultaneous),
+                    e.value + limit(e.simultaneous_high, confidence.simultaneous)});
 }
 
 }  // namespace
@@ -236,8 +237,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     return bound;
 }
 
-/// Without what depends on sharding and placement. Nothing if that is not known, or does not suffice.
-std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& plan, Cutoff& cutoff)
+std::optional<std::vector<LeastStep>> Predictor::busiest_stages(const ParallelPlan& plan)
 {
     if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
         return std::nullopt;
@@ -250,6 +250,12 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
         }
         steps.push_back(at_least(*least_s, {}));
     }
+    return steps;
+}
+
+std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
+                                                     Cutoff& cutoff) const
+{
     double* shortest_s = nullptr;
     if (steps.size() == 1) {
         const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares,
@@ -270,12 +276,35 @@ std::optional<NoiseFree> Predictor::bound_of_any_sharding(const ParallelPlan& pl
     return *found;
 }
 
+bool Predictor::excludes(std::span<const ParallelPlan> steps, std::span<const ParallelPlan> runs, Cutoff& cutoff)
+{
+    std::vector<LeastStep> least;
+    for (const ParallelPlan& plan : steps) {
+        auto own = busiest_stages(plan);
+        if (!own) {
+            return false;
+        }
+        if (least.empty()) {
+            least = *own;
+        }
+        for (std::size_t phase = 0; phase < least.size(); ++phase) {
+            if ((*own)[phase].mean_s < least[phase].mean_s) {
+                least[phase] = (*own)[phase];
+            }
+        }
+    }
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const ParallelPlan& plan) { return sufficient_bound(plan, least, cutoff).has_value(); });
+}
+
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan) { return bound(plan, nullptr); }
 
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
 {
-    if (const auto first = bound_of_any_sharding(plan, cutoff)) {
-        return *first;
+    if (const auto steps = busiest_stages(plan)) {
+        if (const auto first = sufficient_bound(plan, *steps, cutoff)) {
+            return *first;
+        }
     }
     return bound(plan, &cutoff);
 }

@@ -85,6 +85,10 @@ public:
     /// stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
+    /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled. `steps`: plans of the sub-space
+    /// with every work of a stage that it has; `runs`: with every way to run a job.
+    bool excludes(std::span<const ParallelPlan> steps, std::span<const ParallelPlan> runs, Cutoff& cutoff);
+
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
     PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
@@ -121,8 +125,12 @@ private:
     const ProgramPaths* paths_of(const ScheduleShape& shape);
     /// Returns the bound of the whole run, without memory.
     std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const;
-    /// Returns such a bound if it suffices.
-    std::optional<NoiseFree> bound_of_any_sharding(const ParallelPlan& plan, Cutoff& cutoff);
+    /// Returns the least step of each phase, of the busiest stage of a plan with whatever sharding and placement; nothing if it is
+    /// not known.
+    std::optional<std::vector<LeastStep>> busiest_stages(const ParallelPlan& plan);
+    /// Returns the bound of the run if it suffices, else nothing.
+    std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
+                                              Cutoff& cutoff) const;
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff* cutoff);
 
     const Problem& problem_;

@@ -18,8 +18,8 @@ Estimate share_beyond(const std::vector<double>& runs, double deadline, const Co
     const auto count = static_cast<double>(runs.size());
     const auto limits = [&](double level) { return share_limits(count, late, 0.5 * (1.0 - level)); };
     const StatisticLimits reported = limits(confidence.reported);
-    const StatisticLimits safe = limits(confidence.safe);
-    return {late / count, reported.low, reported.high, safe.low, safe.high};
+    const StatisticLimits simultaneous = limits(confidence.simultaneous);
+    return {late / count, reported.low, reported.high, simultaneous.low, simultaneous.high};
 }
 
 /// Shares out the time that is not productive by what was lost in GPU-seconds, so that parts on fewer GPUs count less.

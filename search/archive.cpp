@@ -155,19 +155,7 @@ void Archive::add(const Sweep& sweep)
     if (!near_ && !sweep.near.empty()) near_.emplace(sweep.range.near.objective);
     for (const NearBound& point : sweep.near) near_->add(point);
 
-    for (const Rejected& rejected : sweep.rejected) {
-        const auto same = std::find_if(rejected_.begin(), rejected_.end(),
-                                       [&](const Rejected& other) { return other.reason == rejected.reason; });
-        if (same == rejected_.end()) {
-            rejected_.push_back(rejected);
-            continue;
-        }
-        if (rejected.count > 0 && (same->count == 0 || rejected.miss < same->miss)) {
-            same->miss = rejected.miss;
-            same->nearest = rejected.nearest;
-        }
-        same->count += rejected.count;
-    }
+    prismopt::add(sweep.rejected, rejected_);
 }
 
 std::vector<Bound> Archive::bounds_and_near() const

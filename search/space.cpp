@@ -48,25 +48,44 @@ struct CheckOrder {
     std::vector<Rejected> reasons;  // one for each different reason, in order of the constraints
 };
 
-CheckOrder make_schedule(const std::vector<Constraint>& constraints, std::size_t axes)
+CheckOrder make_schedule(const std::vector<Constraint>& constraints, const Constraint* further, std::size_t axes)
 {
     CheckOrder schedule;
-    for (const Constraint& constraint : constraints) {
+    schedule.first.assign(axes + 2, 0);
+    const auto add = [&schedule](const Constraint& constraint) {
         const auto known = std::find_if(schedule.reasons.begin(), schedule.reasons.end(),
                                         [&](const Rejected& rejected) { return rejected.reason == constraint.reason; });
         schedule.checks.push_back({&constraint, static_cast<std::size_t>(known - schedule.reasons.begin())});
         if (known == schedule.reasons.end()) schedule.reasons.push_back({.reason = constraint.reason, .nearest = {}});
-    }
+        ++schedule.first[constraint.depth + 1];
+    };
+    for (const Constraint& constraint : constraints) add(constraint);
+    if (further != nullptr) add(*further);
     std::stable_sort(schedule.checks.begin(), schedule.checks.end(), [](const CheckOrder::Check& a, const CheckOrder::Check& b) {
         return a.constraint->depth < b.constraint->depth;
     });
-    schedule.first.assign(axes + 2, 0);
-    for (const Constraint& constraint : constraints) ++schedule.first[constraint.depth + 1];
     std::partial_sum(schedule.first.begin(), schedule.first.end(), schedule.first.begin());
     return schedule;
 }
 
 }  // namespace
+
+void add(std::span<const Rejected> more, std::vector<Rejected>& all)
+{
+    for (const Rejected& rejected : more) {
+        const auto same =
+            std::find_if(all.begin(), all.end(), [&](const Rejected& known) { return known.reason == rejected.reason; });
+        if (same == all.end()) {
+            all.push_back(rejected);
+            continue;
+        }
+        if (rejected.count > 0 && (same->nearest.empty() || (!rejected.nearest.empty() && rejected.miss < same->miss))) {
+            same->miss = rejected.miss;
+            same->nearest = rejected.nearest;
+        }
+        same->count += rejected.count;
+    }
+}
 
 Space::Space(std::vector<Axis> axes, std::vector<Constraint> constraints)
     : axes_(std::move(axes)), constraints_(std::move(constraints)), stride_(axes_.size()), size_(1)
@@ -129,13 +148,14 @@ bool Space::allows_all(std::span<const int> point) const
 }
 
 std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
-                                       const std::function<void(std::uint64_t, std::span<const int>)>& visit) const
+                                       const std::function<void(std::uint64_t, std::span<const int>)>& visit,
+                                       const Constraint* further) const
 {
     if (begin > end || end > size_) {
         throw std::out_of_range("range " + std::to_string(begin) + " to " + std::to_string(end) + " is not inside the " +
                                 std::to_string(size_) + " tuples of the space");
     }
-    CheckOrder schedule = make_schedule(constraints_, axes_.size());
+    CheckOrder schedule = make_schedule(constraints_, further, axes_.size());
     if (begin == end) return schedule.reasons;
 
     Point tuple = point(begin);

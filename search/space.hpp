@@ -35,6 +35,9 @@ struct Rejected {
     std::string nearest;  // description of that closest tuple, if any
 };
 
+/// Adds the counts of other tuples, by reason. The description of the closest tuple stays.
+void add(std::span<const Rejected> more, std::vector<Rejected>& all);
+
 class Space {
 public:
     /// Throws std::invalid_argument for an axis without labels, duplicate names, or a depth beyond the axes.
@@ -51,8 +54,10 @@ public:
     bool allows_all(std::span<const int> point) const;
 
     /// Visits the allowed points of [begin, end) in index order; returns the rejected tuples, in order of the constraints.
+    /// `further`: a constraint for this enumeration alone, judged after all others of its depth; its rejected tuples come last.
     std::vector<Rejected> enumerate(std::uint64_t begin, std::uint64_t end,
-                                    const std::function<void(std::uint64_t, std::span<const int>)>& visit) const;
+                                    const std::function<void(std::uint64_t, std::span<const int>)>& visit,
+                                    const Constraint* further = nullptr) const;
 
 private:
     std::vector<Axis> axes_;

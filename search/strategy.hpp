@@ -74,9 +74,9 @@ struct Sweep {
     SweepRange range;
     std::vector<Bound> feasible;  // the bounds that were kept, in index order
     std::vector<Rejected> rejected;
-    std::uint64_t excluded = 0;   // further feasible points, which a limit of the range dominates
-    std::uint64_t left_out = 0;   // further feasible points beyond `keep`
-    std::uint64_t unchecked = 0;  // further points that a limit excludes before it is known whether they are feasible
+    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
+    std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
+    std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
     std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
     std::vector<NearBound> near = {};             // of the excluded points, those near the best of their region
 };
@@ -108,7 +108,7 @@ struct Outcome {
     std::uint64_t pruned = 0;     // excluded by its lower bound, without draws
     std::uint64_t evaluated = 0;  // drawn up to the last rung, or until others excluded it
     std::uint64_t open = 0;       // neither
-    // Further points, excluded by a lower bound before it was known whether they are feasible.
+    // Raw tuples that a lower bound excluded before it was known whether they are feasible.
     std::uint64_t unchecked = 0;
     std::vector<Gap> gaps;  // by objective; empty as long as they are not known
 };

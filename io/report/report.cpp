@@ -337,10 +337,12 @@ std::string tally(const Results& results)
     const Outcome& outcome = results.study.outcome;
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
     return fmt::format(
-        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower bounds, {} "
+        "of {} combinations of values: {} duplicate or undefined, {} infeasible, {} excluded by their lower bounds,{} {} "
         "evaluated, {} open, {} not examined\n",
         grouped(results.raw_tuples), grouped(counts.not_plans), grouped(counts.infeasible), grouped(outcome.pruned),
-        grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined));
+        outcome.unchecked > 0 ? fmt::format(" {} more before it was known whether they are feasible,", grouped(outcome.unchecked))
+                              : "",
+        grouped(outcome.evaluated), grouped(outcome.open), grouped(results.raw_tuples - counts.examined - outcome.unchecked));
 }
 
 std::string objective_names(const Results& results)

@@ -60,6 +60,7 @@ Json search(const Results& results)
             {"pruned", study.outcome.pruned},
             {"evaluated", study.outcome.evaluated},
             {"open", study.outcome.open},
+            {"unchecked", study.outcome.unchecked},
             {"draws", draws},
             {"part", study.held},
             {"parts", study.parts}};

@@ -46,25 +46,9 @@ void refuse_another_study(const Results& a, const Results& b)
     }
 }
 
-void add_rejected(const std::vector<Rejected>& more, std::vector<Rejected>& all)
-{
-    for (const Rejected& rejected : more) {
-        const auto same = std::find_if(all.begin(), all.end(), [&](const Rejected& r) { return r.reason == rejected.reason; });
-        if (same == all.end()) {
-            all.push_back(rejected);
-            continue;
-        }
-        if (rejected.count > 0 && (same->count == 0 || rejected.miss < same->miss)) {
-            same->miss = rejected.miss;
-            same->nearest = rejected.nearest;
-        }
-        same->count += rejected.count;
-    }
-}
-
 std::uint64_t covered(const Results& results)
 {
-    std::uint64_t tuples = results.feasible;
+    std::uint64_t tuples = results.feasible + results.study.outcome.unchecked;
     for (const Rejected& rejected : results.rejected) {
         tuples += rejected.count;
     }
@@ -140,11 +124,12 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         merged.front.insert(merged.front.end(), part.front.begin(), part.front.end());
         merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
         merged.feasible += part.feasible;
-        add_rejected(part.rejected, merged.rejected);
+        add(part.rejected, merged.rejected);
         outcome.proved = outcome.proved && part.study.outcome.proved;
         outcome.pruned += part.study.outcome.pruned;
         outcome.evaluated += part.study.outcome.evaluated;
         outcome.open += part.study.outcome.open;
+        outcome.unchecked += part.study.outcome.unchecked;
         doubt += 1.0 - part.study.outcome.confidence;
     }
     std::sort(merged.study.held.begin(), merged.study.held.end());

@@ -60,7 +60,8 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
-    if (group.has("evaluated")) {  // since schema 1.1
+    study.outcome.unchecked = group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
+    if (group.has("evaluated")) {                                                                  // since schema 1.1
         study.outcome.evaluated = group.get<std::uint64_t>("evaluated");
         study.parts = number_attribute<std::int32_t>(group, "parts", {.least = 1.0});
         study.held = group.get_list<std::int32_t>("part");

@@ -143,14 +143,14 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
     return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
 }
 
-/// value +- t(level) error, and the same for the safe limits with an error of their own.
-Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& safe, const Confidence& confidence)
+/// value +- t(level) error, and the same for the simultaneous limits with an error of their own.
+Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& simultaneous, const Confidence& confidence)
 {
     const auto margin = [](const ClusterMean& m, double level) {
         return m.clusters < 2.0 ? infinite : m.error * two_sided_student_score(m.clusters - 1.0, level);
     };
     const double near = margin(reported, confidence.reported);
-    const double far = std::max(near, margin(safe, confidence.safe));
+    const double far = std::max(near, margin(simultaneous, confidence.simultaneous));
     return {value, value - near, value + near, value - far, value + far};
 }
 
@@ -244,8 +244,8 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
     const double near = block_effect(draws, clusters, value, probability, confidence.reported);
     const double far = std::max(near, fleet_effect(draws, clusters.size, value, probability));
     const Limits reported = order_statistic_limits(sorted, near, probability, confidence.reported);
-    const Limits safe = order_statistic_limits(sorted, far, probability, confidence.safe);
-    return {value, reported.low, reported.high, safe.low, safe.high};
+    const Limits simultaneous = order_statistic_limits(sorted, far, probability, confidence.simultaneous);
+    return {value, reported.low, reported.high, simultaneous.low, simultaneous.high};
 }
 
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence)
@@ -280,8 +280,9 @@ Estimate scaled_quantile_estimate(std::span<const double> draws, const Clusters&
         return Limits{distribution.quantile(probability - error), distribution.quantile(probability + error)};
     };
     const Limits reported = limits(near, confidence.reported);
-    const Limits safe = limits(fleets.error > near.error ? fleets : near, confidence.safe);
-    return {value, reported.low, reported.high, std::min(safe.low, reported.low), std::max(safe.high, reported.high)};
+    const Limits simultaneous = limits(fleets.error > near.error ? fleets : near, confidence.simultaneous);
+    return {value, reported.low, reported.high, std::min(simultaneous.low, reported.low),
+            std::max(simultaneous.high, reported.high)};
 }
 
 std::vector<double> quantiles(std::span<const double> draws, std::span<const DistributionNode> factor,

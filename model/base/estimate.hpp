@@ -34,7 +34,7 @@ constexpr Estimate operator*(double factor, const Estimate& e)
 /// Two-sided confidence levels of an Estimate.
 struct Confidence {
     double reported = 0.95;
-    double safe = 0.9999;  // simultaneous: 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
+    double simultaneous = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
 };
 
 /// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of

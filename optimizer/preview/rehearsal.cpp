@@ -52,8 +52,8 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
 {
     const DrawRange range{0, sample_fleets, rungs.back().steps};
     Confidence confidence;
-    confidence.safe = 1.0 - (1.0 - model.confidence()) /
-                                (static_cast<double>(compared * model.objectives.size()) * static_cast<double>(rungs.size()));
+    confidence.simultaneous = 1.0 - (1.0 - model.confidence()) / (static_cast<double>(compared * model.objectives.size()) *
+                                                                  static_cast<double>(rungs.size()));
     HardwareBench bench(model.scenario, model.problem);
     DrawnSample sample;
     const std::size_t count = std::min(sample_plans, feasible.size());
@@ -83,7 +83,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         summarised += static_cast<double>(drawn_fleets) * range.steps;
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
         drawn.bound = bound.objectives;
-        drawn.objectives = model.values(prediction, drawn_fleets, confidence.safe);
+        drawn.objectives = model.values(prediction, drawn_fleets, confidence.simultaneous);
     }
     sample.summary_s = summarising_s / summarised;
     return sample;

@@ -49,22 +49,6 @@ private:
     double squares_ = 0.0;
 };
 
-void add(const std::vector<Rejected>& more, std::vector<Rejected>& all)
-{
-    for (const Rejected& rejected : more) {
-        const auto found = std::find_if(all.begin(), all.end(), [&](const Rejected& r) { return r.reason == rejected.reason; });
-        if (found == all.end()) {
-            all.push_back(rejected);
-            continue;
-        }
-        found->count += rejected.count;
-        if (found->nearest.empty() || (rejected.miss > 0.0 && rejected.miss < found->miss)) {
-            found->miss = rejected.miss;
-            found->nearest = rejected.nearest;
-        }
-    }
-}
-
 std::set<std::string> rules_of(const Space& space)
 {
     std::set<std::string> reasons;

@@ -22,6 +22,9 @@ public:
         return hardware_parameters_ ? static_cast<std::size_t>(point.front()) : 0;
     }
 
+    /// Axes in front of those of plans.
+    std::size_t axes_of_hardware() const { return hardware_parameters_ ? 1 : 0; }
+
 private:
     SpaceSettings choices_;
     bool hardware_parameters_ = false;  // the first axis is the hardware variant

@@ -4,6 +4,7 @@
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/space/stand_ins.hpp"
 #include "search/archive.hpp"
 #include "search/components/kept_bounds.hpp"
 #include "search/near_bounds.hpp"
@@ -57,18 +58,6 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
     }
 }
 
-/// Counts of a further range, which has the same reasons in the same order.
-void add(std::vector<Rejected>& sum, std::vector<Rejected> more)
-{
-    if (sum.empty()) {
-        sum = std::move(more);
-        return;
-    }
-    for (std::size_t i = 0; i < more.size(); ++i) {
-        sum[i].count += more[i].count;
-    }
-}
-
 }  // namespace
 
 NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
@@ -98,9 +87,9 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     skewness = largest_skewness(of.variability);
 }
 
-std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double safe) const
+std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double simultaneous) const
 {
-    const bool too_few = fleets < clusters_for_mean_limits(skewness, safe);
+    const bool too_few = fleets < clusters_for_mean_limits(skewness, simultaneous);
     std::vector<Estimate> values;
     for (const Objective* objective : objectives) {
         Estimate value = objective->value(prediction);
@@ -182,11 +171,25 @@ Sweep Worker::sweep(const SweepRange& range)
             kept.add({index, objectives});
         }
     };
+    StandIns stand_ins(model_.designs);
+    const Constraint not_excluded{
+        "excluded by a lower bound of all plans that differ in later axes only", stand_ins.depth(),
+        [&](std::span<const int> leading) {
+            stand_ins.set(leading);
+            region = StudyModel::region(stand_ins.steps().front());
+            return !bench_.of(model_.designs.hardware(leading)).excludes(stand_ins.steps(), stand_ins.runs(), excluded);
+        }};
     std::uint64_t begin = range.begin;
     do {
         pause_();
         const std::uint64_t end = begin + std::min(tuples_at_once, range.end - begin);
-        add(result.rejected, model_.designs.space().enumerate(begin, end, judge));
+        std::vector<Rejected> rejected =
+            model_.designs.space().enumerate(begin, end, judge, range.limits.empty() ? nullptr : &not_excluded);
+        if (!range.limits.empty()) {
+            unchecked += rejected.back().count;
+            rejected.pop_back();
+        }
+        add(rejected, result.rejected);
         begin = end;
     } while (begin < range.end);
     kept.move_to(result);
@@ -235,7 +238,7 @@ void Evaluator::compare_at_once(std::uint64_t points)
     // Both limits of an interval are used: the upper of one point against the lower of another.
     const auto intervals =
         static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
-    confidence_.safe = 1.0 - (1.0 - model_.confidence()) / intervals;
+    confidence_.simultaneous = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 
 void Evaluator::submit(std::span<const Request> requests)
@@ -345,13 +348,13 @@ Answer Evaluator::summarise(const PointRequest& request)
     const int steps = rungs_.front().steps;
     Confidence confidence = confidence_;
     if (request.miss > 0.0) {
-        confidence.safe = 1.0 - 2.0 * request.miss;
+        confidence.simultaneous = 1.0 - 2.0 * request.miss;
     }
     prediction_ = bench_.of(model_.designs.hardware(point))
                       .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
                                  model_.sampler(request.source), confidence);
     return Evaluation{request.index, request.rung, prediction_.draws,
-                      model_.values(prediction_, fleets_of(request, rungs_), confidence.safe), request.source};
+                      model_.values(prediction_, fleets_of(request, rungs_), confidence.simultaneous), request.source};
 }
 
 std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)

@@ -87,25 +87,32 @@ std::string learned_times_text(const Scenario& scenario)
                  "constants alone";
 }
 
+/// The rungs, with others between them that have `factor` times the fleets of the one before.
+std::vector<Rung> with_rungs_between(const std::vector<Rung>& rungs, int factor)
+{
+    std::vector<Rung> all{rungs.front()};
+    for (std::size_t next = 1; next < rungs.size(); ++next) {
+        while (factor * all.back().fleets < rungs[next].fleets) {
+            all.push_back({factor * all.back().fleets, all.back().steps});
+        }
+        all.push_back(rungs[next]);
+    }
+    return all;
+}
+
 }  // namespace
 
-/// The exact search uses the few rungs of the scenario, because each simultaneous limit costs confidence. Successive halving uses
-/// the first and last rung of the scenario and doublings between them.
 StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
-    std::vector<Rung> rungs = search.rungs;
+    constexpr int steps_of_exact = 4;  // fewer rungs than halving: each has simultaneous limits, which share the error probability
+    std::vector<Rung> rungs = with_rungs_between(search.rungs, steps_of_exact);
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, rungs.size()));
     if (chosen.name != "exact") {
-        rungs = {search.rungs.front()};
-        while (2 * rungs.back().fleets < search.rungs.back().fleets) {
-            rungs.push_back({2 * rungs.back().fleets, rungs.back().steps});
-        }
-        rungs.push_back(search.rungs.back());
-        if (search.rungs.size() == 1) {
-            rungs.pop_back();
-        }
+        constexpr int steps_of_halving = 2;
+        rungs = search.rungs.size() > 1 ? with_rungs_between({search.rungs.front(), search.rungs.back()}, steps_of_halving)
+                                        : search.rungs;
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
     for (const std::string& note : {model.scenario.older_keys, idle_nodes_text(model.scenario),

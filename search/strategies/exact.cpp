@@ -422,7 +422,8 @@ Outcome Exact::outcome() const
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
-        if (unchecked_ > 0) text << grouped(unchecked_) << " plans excluded before their memory was known; of the others ";
+        if (unchecked_ > 0)
+            text << grouped(unchecked_) << " combinations excluded before it was known whether they are feasible; of the others ";
         text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
              << grouped(settled_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";

@@ -124,6 +124,41 @@ TEST(Space, EnumeratesWhatBruteForceFindsForAnySplit)
     }
 }
 
+/// A further constraint has the effect of one more constraint of the space.
+TEST(Space, EnumeratesUnderAFurtherConstraint)
+{
+    const Constraint own = scattered("own", 2, 1, 11);
+    const Constraint further = scattered("further", 2, 2, 9);
+    const auto found = [&](const Space& space, const Constraint* also) {
+        Found all;
+        for (const Rejected& entry : space.enumerate(
+                 7, 300, [&](std::uint64_t index, std::span<const int>) { all.visited.push_back(index); }, also)) {
+            all.rejected[entry.reason] = entry.count;
+        }
+        return all;
+    };
+    const std::vector<int> sizes{5, 6, 3, 4};
+    const Found expected = found(Space(axes_of(sizes), {own, further}), nullptr);
+    const Found actual = found(Space(axes_of(sizes), {own}), &further);
+    EXPECT_EQ(actual.visited, expected.visited);
+    EXPECT_EQ(actual.rejected, expected.rejected);
+    EXPECT_GT(actual.rejected.at("further"), 0U);
+}
+
+TEST(Space, AddsCountsByReasonAndKeepsTheClosestTuple)
+{
+    std::vector<Rejected> all{{"memory", 2, 5.0, "far"}, {"rule", 1, 0.0, ""}};
+    add(std::vector<Rejected>{{"rule", 3, 0.0, ""}, {"memory", 1, 4.0, "near"}, {"other", 1, 0.0, "first"}}, all);
+    add(std::vector<Rejected>{{"memory", 1, 4.5, "between"}, {"memory", 0, 0.0, "none"}, {"rule", 1, 2.0, "told"}}, all);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0].count, 4U);
+    EXPECT_EQ(all[0].nearest, "near");
+    EXPECT_EQ(all[0].miss, 4.0);
+    EXPECT_EQ(all[1].count, 5U);
+    EXPECT_EQ(all[1].nearest, "told");
+    EXPECT_EQ(all[2].nearest, "first");
+}
+
 TEST(Space, CountsUnderTheEarliestConstraintInTheOrderGiven)
 {
     const auto never = [](std::span<const int>) { return false; };

@@ -75,6 +75,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.outcome.pruned, b.outcome.pruned);
     EXPECT_EQ(a.outcome.evaluated, b.outcome.evaluated);
     EXPECT_EQ(a.outcome.open, b.outcome.open);
+    EXPECT_EQ(a.outcome.unchecked, b.outcome.unchecked);
 }
 
 void expect_equal(const FrontPoint& a, const FrontPoint& b)
@@ -170,8 +171,10 @@ void expect_equal(const Results& a, const Results& b)
 TEST(ResultsFile, GivesBackWhatWasWritten)
 {
     const TemporaryFolder folder;
-    write_results(sample_results(), folder.file("sample.h5"));
-    expect_equal(read_results(folder.file("sample.h5")), sample_results());
+    Results results = sample_results();
+    results.study.outcome.unchecked = 17;
+    write_results(results, folder.file("sample.h5"));
+    expect_equal(read_results(folder.file("sample.h5")), results);
     EXPECT_EQ(folder.entries(), 1U);
 }
 

@@ -29,11 +29,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A textbook problem with everything known: what a sweep bounds, and what a rung shows.
 ///
-/// The safe limits of a rung contain those of the next and the value of each rung. So whatever is confidently dominated is
+/// The simultaneous limits of a rung contain those of the next and the value of each rung. So whatever is confidently dominated is
 /// dominated by value at the top rung too, and the front is that of all values at the top rung.
 struct Problem {
     std::vector<std::vector<double>> truth;        // by index; empty: infeasible
-    std::vector<double> half_width = {0.2, 0.02};  // of the safe limits, relative, by rung from 1
+    std::vector<double> half_width = {0.2, 0.02};  // of the simultaneous limits, relative, by rung from 1
     double bound_share = 0.95;                     // bound over truth
     bool infinite_first_rung = false;              // no upper limits at rung 1
     double first_bound_share = 0.0;                // of a bound, known before feasibility is; zero: none

@@ -1,0 +1,116 @@
+/// Sweeps with limits against sweeps without: what limits exclude, and what they must not.
+
+#include "optimizer/study/evaluator.hpp"
+#include "search/archive.hpp"
+#include "tests/optimizer/tiny_study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+using Bounds = std::map<std::uint64_t, std::vector<double>>;
+
+Bounds bounds_of(const Sweep& sweep)
+{
+    Bounds all;
+    for (const Bound& bound : sweep.feasible) {
+        all[bound.index] = bound.objectives;
+    }
+    return all;
+}
+
+void expect_equal(const Bounds& found, const Bounds& expected)
+{
+    for (const auto& [index, bound] : expected) {
+        const auto same = found.find(index);
+        ASSERT_TRUE(same != found.end()) << index << " is lost";
+        EXPECT_EQ(same->second, bound) << index;
+    }
+    EXPECT_EQ(found.size(), expected.size());
+}
+
+/// A space with several choices of all axes behind those that sub-spaces set.
+Scenario scenario_of(std::size_t phases, const std::vector<std::string>& objectives, const std::string& more = "")
+{
+    Scenario scenario = tiny_scenario(R"(gpus = [4, 8, 24]
+tp = [1, 2]
+pp = [1, 2, 4]
+schedule = ["1f1b", "zb_h1"]
+recompute = ["none", "full"]
+recomputed_layers = [0, 1]
+sharding = ["none", "zero1", "zero3"]
+dp_overlap = ["on", "off"]
+tp_overlap = ["off", "on"]
+offload = ["none", "activations", "optimizer"]
+post_validation = ["off", "on"]
+checkpoint_interval = ["1 min", "1 h"]
+spares = [1, 2]
+)",
+                                      more);
+    scenario.phases.resize(phases);
+    scenario.objectives = objectives;
+    return scenario;
+}
+
+/// A plan is returned if and only if no limit excludes its tightest bound, with that bound; each raw tuple counts once.
+void expect_the_same_as_without_limits(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Worker worker(model);
+    const std::uint64_t size = model.designs.space().size();
+    // A limit that excludes nothing makes all bounds as tight as they can be.
+    const std::vector<std::vector<double>> none{std::vector<double>(model.objectives.size(), infinity)};
+    const Bounds whole = bounds_of(worker.sweep({.begin = 0, .end = size, .keep = size, .limits = none}));
+    ASSERT_GT(whole.size(), 100U);
+    std::uint64_t unchecked = 0;
+    std::uint64_t excluded = 0;
+    std::uint64_t number = 0;
+    for (const auto& [index, limit] : whole) {
+        if (number++ % (whole.size() / 8) != 0) {
+            continue;
+        }
+        const std::vector<std::vector<double>> limits{limit};
+        Bounds expected;
+        for (const auto& [other, bound] : whole) {
+            if (!excludes(limits, bound)) {
+                expected[other] = bound;
+            }
+        }
+        const Sweep sweep = worker.sweep({.begin = 0, .end = size, .keep = size, .limits = limits});
+        expect_equal(bounds_of(sweep), expected);
+        const std::uint64_t rejected =
+            std::accumulate(sweep.rejected.begin(), sweep.rejected.end(), std::uint64_t{0},
+                            [](std::uint64_t sum, const Rejected& reason) { return sum + reason.count; });
+        EXPECT_EQ(sweep.feasible.size() + sweep.excluded + sweep.left_out + sweep.unchecked + rejected, size) << index;
+        unchecked += sweep.unchecked;
+        excluded += sweep.excluded;
+    }
+    EXPECT_GT(excluded, 0U);
+    EXPECT_GT(unchecked, whole.size()) << "sub-spaces are excluded as a whole";
+}
+
+TEST(LimitedSweep, LosesNothingInOnePhase)
+{
+    expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "cost", "gpus"}));
+}
+
+TEST(LimitedSweep, LosesNothingInTwoPhases) { expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"})); }
+
+TEST(LimitedSweep, LosesNothingOnSeveralKindsOfHardware)
+{
+    expect_the_same_as_without_limits(scenario_of(
+        1, {"step_time_mean", "gpus"}, "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+}
+
+}  // namespace
+}  // namespace prismopt
