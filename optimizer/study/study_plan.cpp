@@ -106,7 +106,8 @@ StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
-    constexpr int steps_of_exact = 4;  // fewer rungs than halving: each has simultaneous limits, which share the error probability
+    constexpr int steps_of_exact =
+        4;  // fewer rungs than halving: each has simultaneous limits, which share the error probability
     std::vector<Rung> rungs = with_rungs_between(search.rungs, steps_of_exact);
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, rungs.size()));
     if (chosen.name != "exact") {

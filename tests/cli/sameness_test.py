@@ -54,12 +54,12 @@ class Sameness(CliTest):
                     self.assertEqual((file["evaluations/rung"][()] > 0).sum(), 60)
 
     def assert_worth_comparing(self, out):
-        """The study uses all that could differ: pruning, both rungs, a front of several points."""
+        """The study uses all that could differ: pruning, several rungs, a front of several points."""
         with h5py.File(self.folder / out) as file:
             self.assertGreaterEqual(file["space"].attrs["feasible"], 100)
             self.assertEqual(file["study"].attrs["proved"], 1)
             self.assertGreater(file["study"].attrs["pruned"], 0)
-            self.assertEqual(set(file["evaluations/rung"][()]), {0, 1, 2})
+            self.assertGreaterEqual(set(file["evaluations/rung"][()]), {0, 1, 2})
             self.assertGreaterEqual(len(file["front/front"]), 2)
 
     def test_another_seed_is_another_study(self):
