@@ -175,6 +175,7 @@ Sweep Worker::sweep(const SweepRange& range)
     const Constraint not_excluded{
         "excluded by a lower bound of all plans that differ in later axes only", stand_ins.depth(),
         [&](std::span<const int> leading) {
+            pause_();
             stand_ins.set(leading);
             region = StudyModel::region(stand_ins.steps().front());
             return !bench_.of(model_.designs.hardware(leading)).excludes(stand_ins.steps(), stand_ins.runs(), excluded);
