@@ -13,7 +13,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* file_name = "collectives_bandwidth.csv";
 constexpr const char* source = "Collectives";
 
 /// Shorter messages are launches, not transfers; no training step waits for one.
@@ -81,7 +80,7 @@ std::string refusal(const CsvRow& row, const System* system, std::optional<Colle
 MeasuredCollectives read_measured_collectives(const std::string& folder)
 {
     MeasuredCollectives result;
-    const std::string path = (std::filesystem::path(folder) / file_name).string();
+    const std::string path = (std::filesystem::path(folder) / collectives_table).string();
     if (!std::filesystem::exists(path)) {
         return result;
     }

@@ -1,5 +1,6 @@
 #include "io/measured/measured_runs.hpp"
 
+#include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_row.hpp"
 #include "io/measured/measured_tables.hpp"
 #include "io/measured/own_runs.hpp"
@@ -46,6 +47,8 @@ void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
                 {name, name,
                  fmt::format("no description of this table ({} rows); give its runs with scenarios (docs/accuracy.md)",
                              rows.size())});
+        } else if (const std::string name = std::filesystem::path(path).filename().string(); name != collectives_table) {
+            result.not_read.push_back(name);
         }
     }
 }

@@ -42,6 +42,7 @@ struct MeasuredRuns {
     std::vector<MeasuredRun> runs;
     std::vector<PublishedRun> own;  // of tables that name a scenario and a plan per row
     std::vector<SkippedRow> skipped;
+    std::vector<std::string> not_read;  // names of tables that are none of runs, as far as is known here
 };
 
 /// The line of models that a model is of: its name up to its size, in lower case ("LLAMA3_70B": "llama3").

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <variant>
@@ -32,8 +33,12 @@ std::variant<PublishedRun, std::string> read_row(const CsvRow& row, const fs::pa
     if (row.text("scenario").empty()) {
         return "no scenario: name a file, relative to the table";
     }
-    if (row.number("step_time_s") <= 0.0) {
-        return "no step time";
+    if (!(row.number("step_time_s") > 0.0) || !std::isfinite(row.number("step_time_s"))) {
+        return fmt::format("step_time_s is \"{}\"; give a number of seconds above 0", row.text("step_time_s"));
+    }
+    const std::string memory = row.text("memory_gb");
+    if (!memory.empty() && !(row.number("memory_gb") > 0.0 && std::isfinite(row.number("memory_gb")))) {
+        return fmt::format("memory_gb is \"{}\"; give a number above 0, or nothing", memory);
     }
     PublishedRun run;
     try {

@@ -4,7 +4,11 @@
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,6 +89,12 @@ MeasuredRuns shipped_runs()
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
 {
     MeasuredRuns result = read_measured_runs(folder);
+    if (!result.not_read.empty()) {
+        log_warning(
+            fmt::format("{}: not read, because they are no tables of runs: {} (a table of your own runs has a column "
+                        "scenario: docs/accuracy.md)",
+                        folder, fmt::join(result.not_read, ", ")));
+    }
     for (const PublishedRun& own : result.own) {
         try {
             result.runs.push_back(measured(own));

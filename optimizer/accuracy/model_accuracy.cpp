@@ -115,7 +115,7 @@ std::string likely_cause(const CheckedRun& checked)
     if (checked.bubble > 0.2) {
         reasons.push_back(fmt::format("{:.0f} % pipeline bubble", 100.0 * checked.bubble));
     }
-    if (run.workload.mixture()) {
+    if (run.workload.find<ExpertsBlock>() != nullptr) {
         reasons.emplace_back("routing of tokens to experts is not published");
     }
     if (run.workload.precision != Precision::bf16) {

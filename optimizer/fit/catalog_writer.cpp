@@ -11,7 +11,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <sstream>
+#include <utility>
 
 namespace prismopt {
 
@@ -81,7 +83,7 @@ std::string mixtures_text(const std::vector<FittedRow>& rows)
 {
     std::map<std::pair<std::string, std::string>, int> counts;
     for (const FittedRow& row : rows) {
-        if (row.run.workload.mixture()) {
+        if (row.run.workload.find<ExpertsBlock>() != nullptr) {
             ++counts[{row.run.cluster.accelerator.name, row.run.cluster.stack.name}];
         }
     }
@@ -174,7 +176,72 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
     return text + "]\n" + left_out_text(left_out);
 }
 
+/// A line `key = value  # comment`; nothing of it in other lines.
+struct CatalogLine {
+    std::string key;
+    std::string value;
+    std::string comment;
+
+    explicit CatalogLine(const std::string& line)
+    {
+        const std::size_t equals = line.find(" = ");
+        const std::size_t hash = line.find('#');
+        if (equals == std::string::npos || hash == std::string::npos || hash < equals) {
+            return;
+        }
+        key = line.substr(0, equals);
+        value = line.substr(equals + 3, line.find_last_not_of(' ', hash - 1) - equals - 2);
+        comment = line.substr(hash);
+    }
+    std::string text() const
+    {
+        std::string line = fmt::format("{} = {}", key, value);
+        line.resize(std::max(line.size() + 1, comment_column), ' ');
+        return line + comment;
+    }
+};
+
+/// Calls visit(section, line) for each line.
+template <class Visit>
+void for_lines(const std::string& text, Visit&& visit)
+{
+    std::istringstream stream(text);
+    std::string section;
+    for (std::string line; std::getline(stream, line);) {
+        if (line.starts_with('[')) {
+            section = line.substr(1, line.find(']') - 1);
+        }
+        visit(section, line);
+    }
+}
+
 }  // namespace
+
+std::string with_values_of_siblings(const std::string& text)
+{
+    std::map<std::pair<std::string, std::string>, std::string> values;  // by section and key
+    for_lines(text, [&](const std::string& section, const std::string& line) {
+        const CatalogLine read(line);
+        values[{section, read.key}] = read.value;
+    });
+    static const std::regex as_another("(?:# |assumption: )as ([a-z0-9-]+)");
+    std::string result;
+    for_lines(text, [&](const std::string& section, const std::string& line) {
+        CatalogLine read(line);
+        std::smatch sibling;
+        auto of_sibling = values.end();
+        if (std::regex_search(read.comment, sibling, as_another)) {
+            const std::size_t table = std::min(section.find('.'), section.size());  // "h800-sxm.efficiency"
+            of_sibling = values.find({sibling[1].str() + section.substr(table), read.key});
+        }
+        const bool differs = of_sibling != values.end() && of_sibling->second != read.value;
+        if (differs) {
+            read.value = of_sibling->second;
+        }
+        result += (differs ? read.text() : line) + "\n";
+    });
+    return result;
+}
 
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
                    double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out)
@@ -202,7 +269,7 @@ void write_catalog(const std::string& folder, const Fit& fit, const std::vector<
         }
     }
     for (const auto& [path, text] : files) {
-        replace_file(path, text);
+        replace_file(path, with_values_of_siblings(text));
     }
     replace_file((std::filesystem::path(folder) / "fit.toml").string(),
                  fit_text(fit, rows, date, mean_error, median_error, left_out));

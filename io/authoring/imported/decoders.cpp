@@ -36,7 +36,7 @@ constexpr std::array activation_names{
 ImportedFields alike(ModelConfig& config, Workload workload, const AttentionBlock& attention, const MlpBlock& mlp)
 {
     add_layers(
-        workload, config.count("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
+        workload, config.positive("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};
 }
 
@@ -56,7 +56,7 @@ template <class Rule>
 ImportedFields windowed(ModelConfig& config, Workload workload, const AttentionBlock& full, int window, const MlpBlock& mlp,
                         Rule rule)
 {
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
     add_layers(
         workload, layers,
@@ -106,7 +106,7 @@ void refuse_layers(int layers)
 Workload decoder_ends(ModelConfig& config, Normalisation normalisation, bool tied)
 {
     Workload workload;
-    workload.hidden = config.count("hidden_size");
+    workload.hidden = config.positive("hidden_size");
     workload.vocabulary = config.count("vocab_size");
     workload.normalisation = normalisation;
     workload.tied_embedding = config.flag("tie_word_embeddings", tied);
@@ -116,11 +116,15 @@ Workload decoder_ends(ModelConfig& config, Normalisation normalisation, bool tie
 AttentionBlock attention_fields(ModelConfig& config, int head)
 {
     AttentionBlock attention;
-    attention.heads = config.count("num_attention_heads");
-    const int key_heads = config.count("num_key_value_heads", attention.heads);
+    attention.heads = config.positive("num_attention_heads");
+    const int key_heads = config.positive("num_key_value_heads", attention.heads);
     attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
-    const int share = attention.heads > 0 ? config.count("hidden_size") / attention.heads : 0;
-    attention.head = config.count("head_dim", head > 0 ? head : share);
+    const int hidden = config.positive("hidden_size");
+    if (head == 0 && !config.has("head_dim") && hidden % attention.heads != 0) {
+        config.fail("hidden_size", fmt::format("is {}, which {} heads do not divide", hidden, attention.heads),
+                    "correct it or num_attention_heads, or add head_dim");
+    }
+    attention.head = config.positive("head_dim", head > 0 ? head : hidden / attention.heads);
     return attention;
 }
 
@@ -246,19 +250,19 @@ ImportedFields gemma2(ModelConfig& config)
 ImportedFields gemma3(ModelConfig& config)
 {
     Workload workload;
-    workload.hidden = config.count("hidden_size");
+    workload.hidden = config.positive("hidden_size");
     workload.vocabulary = config.count("vocab_size", 262208);
     workload.normalisation = Normalisation::rms_norm;
     workload.norms = NormPlace::sandwich;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
     AttentionBlock attention;
-    attention.heads = config.count("num_attention_heads", 8);
-    attention.kv_heads = config.count("num_key_value_heads", 4);
-    attention.head = config.count("head_dim", 256);
+    attention.heads = config.positive("num_attention_heads", 8);
+    attention.kv_heads = config.positive("num_key_value_heads", 4);
+    attention.head = config.positive("head_dim", 256);
     attention.query_key_norm = QueryKeyNorm::head;
     const MlpBlock mlp{config.count("intermediate_size"),
                        gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh")};
-    const int period = config.has("layer_types") ? 1 : config.count("sliding_window_pattern", 6);
+    const int period = config.texts("layer_types").empty() ? config.count("sliding_window_pattern", 6) : 1;
     return windowed(config, workload, attention, config.count("sliding_window", 4096), mlp,
                     [period](int layer) { return (layer + 1) % period != 0; });
 }
@@ -271,12 +275,12 @@ ImportedFields glm4(ModelConfig& config) { return glm_with(config, NormPlace::sa
 ImportedFields chat_glm(ModelConfig& config)
 {
     Workload workload;
-    workload.hidden = config.count("hidden_size");
+    workload.hidden = config.positive("hidden_size");
     workload.vocabulary = config.count("padded_vocab_size");
     workload.normalisation = config.flag("rmsnorm", true) ? Normalisation::rms_norm : Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", false);
     AttentionBlock attention;
-    attention.heads = config.count("num_attention_heads");
+    attention.heads = config.positive("num_attention_heads");
     attention.kv_heads = config.flag("multi_query_attention", false) ? config.count("multi_query_group_num", 1) : 0;
     attention.head = config.count("kv_channels", 128);
     attention.bias = config.flag("add_bias_linear", false) ? Biases::all
@@ -284,7 +288,7 @@ ImportedFields chat_glm(ModelConfig& config)
                                                            : Biases::none;
     const MlpBlock mlp{config.count("ffn_hidden_size"), Activation::swiglu, config.flag("add_bias_linear", false)};
     add_layers(
-        workload, config.count("num_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
+        workload, config.positive("num_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};
 }
 
@@ -320,7 +324,7 @@ ImportedFields falcon(ModelConfig& config)
     Workload workload = decoder_ends(config, Normalisation::layer_norm, true);
     const bool newer = config.flag("new_decoder_architecture", false);
     AttentionBlock attention;
-    attention.heads = config.count("num_attention_heads");
+    attention.heads = config.positive("num_attention_heads");
     const bool one = !newer && config.flag("multi_query", true);
     attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
     attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
@@ -332,7 +336,7 @@ ImportedFields falcon(ModelConfig& config)
     const MlpBlock mlp{config.count("ffn_hidden_size", 4 * workload.hidden), activation_field(config, "activation", "gelu"),
                        bias};
     const bool parallel = newer || config.flag("parallel_attn", true);
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "dense", .blocks = {attention, mlp}, .parallel = parallel});
     }
@@ -344,12 +348,12 @@ ImportedFields gpt_neox(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::layer_norm, false);
     AttentionBlock attention;
-    attention.heads = config.count("num_attention_heads");
+    attention.heads = config.positive("num_attention_heads");
     attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
     attention.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
     const bool parallel = config.flag("use_parallel_residual", true);
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "dense", .blocks = {attention, mlp}, .parallel = parallel});
     }
@@ -359,16 +363,16 @@ ImportedFields gpt_neox(ModelConfig& config)
 ImportedFields gpt2(ModelConfig& config)
 {
     Workload workload;
-    workload.hidden = config.count("n_embd");
+    workload.hidden = config.positive("n_embd");
     workload.vocabulary = config.count("vocab_size");
     workload.positions = config.count("n_positions", 1024);
     workload.normalisation = Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
-    const AttentionBlock attention{.heads = config.count("n_head"), .positions = Positions::none, .bias = Biases::all};
+    const AttentionBlock attention{.heads = config.positive("n_head"), .positions = Positions::none, .bias = Biases::all};
     const MlpBlock mlp{config.count("n_inner", 4 * workload.hidden), activation_field(config, "activation_function", "gelu_new"),
                        true};
     add_layers(
-        workload, config.count("n_layer"), [&](int) { return attention; }, [&](int) { return mlp; });
+        workload, config.positive("n_layer"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};
 }
 

@@ -25,9 +25,9 @@ ImportedFields bert(ModelConfig& config)
     workload.positions = config.count("max_position_embeddings", 512) + config.count("type_vocab_size", 2);
     workload.norms = NormPlace::post;
     const AttentionBlock attention{
-        .heads = config.count("num_attention_heads"), .causal = false, .positions = Positions::none, .bias = Biases::all};
+        .heads = config.positive("num_attention_heads"), .causal = false, .positions = Positions::none, .bias = Biases::all};
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
-    repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.count("num_hidden_layers"));
+    repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.positive("num_hidden_layers"));
     return {workload, config.count("max_position_embeddings", 512)};
 }
 
@@ -36,12 +36,14 @@ ImportedFields t5(ModelConfig& config)
 {
     constexpr int usual_tokens = 512;  // Raffel et al., arXiv 1910.10683, section 3.1.2
     Workload workload;
-    workload.hidden = config.count("d_model");
+    workload.hidden = config.positive("d_model");
     workload.vocabulary = config.count("vocab_size");
     workload.normalisation = Normalisation::rms_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
-    const AttentionBlock own{
-        .heads = config.count("num_heads"), .head = config.count("d_kv", 64), .causal = false, .positions = Positions::none};
+    const AttentionBlock own{.heads = config.positive("num_heads"),
+                             .head = config.positive("d_kv", 64),
+                             .causal = false,
+                             .positions = Positions::none};
     AttentionBlock causal = own;
     causal.causal = true;
     AttentionBlock cross = causal;
@@ -52,7 +54,7 @@ ImportedFields t5(ModelConfig& config)
     const MlpBlock mlp{config.count("d_ff"),
                        activation_named(config, "feed_forward_proj", gated ? activation.substr(gated_prefix.size()) : activation,
                                         gated)};
-    const int layers = config.count("num_layers");
+    const int layers = config.positive("num_layers");
     repeat(workload, {.name = "encoder", .blocks = {own, mlp}}, layers);
     repeat(workload, {.name = "decoder", .blocks = {causal, cross, mlp}}, config.count("num_decoder_layers", layers));
     config.assume(
@@ -64,20 +66,20 @@ ImportedFields t5(ModelConfig& config)
 ImportedFields vit(ModelConfig& config)
 {
     Workload workload;
-    workload.hidden = config.count("hidden_size");
+    workload.hidden = config.positive("hidden_size");
     workload.normalisation = Normalisation::layer_norm;
     const int patch = config.count("patch_size", 16);
     const int side = patch > 0 ? config.count("image_size", 224) / patch : 0;
     const int pixels = config.product("patch_size", patch, patch);
     const int tokens = config.product("image_size", side, side);
     const LinearBlock patches{.from = config.product("num_channels", config.count("num_channels", 3), pixels)};
-    const AttentionBlock attention{.heads = config.count("num_attention_heads"),
+    const AttentionBlock attention{.heads = config.positive("num_attention_heads"),
                                    .causal = false,
                                    .positions = Positions::none,
                                    .bias = config.flag("qkv_bias", true) ? Biases::all : Biases::none};
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
     add_layer(workload, {.name = "patches", .blocks = {patches, position_table(tokens + 1)}});
-    repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.count("num_hidden_layers"));
+    repeat(workload, {.name = "dense", .blocks = {attention, mlp}}, config.positive("num_hidden_layers"));
     config.assume("a classification head, if any, is not described");
     return {workload, tokens};
 }
@@ -86,8 +88,8 @@ ImportedFields vit(ModelConfig& config)
 ImportedFields dit(ModelConfig& config)
 {
     constexpr int time_frequencies = 256;  // facebookresearch/DiT, models.py, TimestepEmbedder
-    const int heads = config.count("num_attention_heads", 16);
-    const int head = config.count("attention_head_dim", 72);
+    const int heads = config.positive("num_attention_heads", 16);
+    const int head = config.positive("attention_head_dim", 72);
     const int patch = config.count("patch_size", 2);
     const int in = config.count("in_channels", 4);
     const int side = patch > 0 ? config.count("sample_size", 32) / patch : 0;
@@ -105,7 +107,7 @@ ImportedFields dit(ModelConfig& config)
                          .blocks = {LinearBlock{.from = time_frequencies, .rows = 1}, LinearBlock{.rows = 1},
                                     LinearBlock{.from = classes, .bias = false, .rows = 1}}});
     add_layer(workload, {.name = "patches", .blocks = {LinearBlock{.from = config.product("in_channels", in, numbers)}}});
-    repeat(workload, {.name = "dense", .blocks = {ModulationBlock{}, attention, mlp}}, config.count("num_layers", 28));
+    repeat(workload, {.name = "dense", .blocks = {ModulationBlock{}, attention, mlp}}, config.positive("num_layers", 28));
     const int out = config.count("out_channels", in);
     add_layer(workload,
               {.name = "last",

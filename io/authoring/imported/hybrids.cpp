@@ -22,7 +22,7 @@ void add_gated_delta_layers(ModelConfig& config, const std::function<BlockDescri
                                  .key = config.count("linear_key_head_dim", 128),
                                  .value = config.count("linear_value_head_dim", 128),
                                  .convolution = config.count("linear_conv_kernel_dim", 4)};
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
     const int interval = types.empty() ? std::max(1, config.count("full_attention_interval", 4)) : 1;
     add_layers(
@@ -91,11 +91,11 @@ LayerDescription hybrid_layer(ModelConfig& config, char kind)
             return layer(
                 mamba_of(config, "mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel", "chunk_size"));
         case '*': {
-            AttentionBlock attention{.heads = config.count("num_attention_heads"), .positions = Positions::none};
-            const int key_heads = config.count("num_key_value_heads", attention.heads);
+            AttentionBlock attention{.heads = config.positive("num_attention_heads"), .positions = Positions::none};
+            const int key_heads = config.positive("num_key_value_heads", attention.heads);
             attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
             attention.head =
-                config.has("attention_head_dim") ? config.count("attention_head_dim") : config.count("head_dim", 128);
+                config.has("attention_head_dim") ? config.positive("attention_head_dim") : config.positive("head_dim", 128);
             attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
             return layer(attention);
         }
@@ -151,7 +151,6 @@ ImportedFields qwen3_5(ModelConfig& config)
     return {workload};
 }
 
-/// The length of the pattern is the number of layers, whatever num_hidden_layers says.
 ImportedFields nemotron_h(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
@@ -159,6 +158,11 @@ ImportedFields nemotron_h(ModelConfig& config)
     if (pattern.empty()) {
         config.fail("hybrid_override_pattern", "is not in the file, nor layers_block_type, so the layers are not known",
                     "add one of the two");
+    }
+    if (config.has("num_hidden_layers") && config.positive("num_hidden_layers") != static_cast<int>(pattern.size())) {
+        config.fail("num_hidden_layers",
+                    fmt::format("is {}, but the pattern has {} layers", config.count("num_hidden_layers"), pattern.size()),
+                    "correct one of the two");
     }
     for (const char kind : pattern) {
         add_layer(workload, hybrid_layer(config, kind));
@@ -186,7 +190,7 @@ ImportedFields mamba2(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
     const Mamba2Block block = mamba_of(config, "num_heads", "head_dim", "n_groups", "state_size", "conv_kernel", "chunk_size");
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "M", .blocks = {block}});
     }
@@ -197,7 +201,7 @@ ImportedFields mamba2(ModelConfig& config)
 ImportedFields state_spaces_mamba(ModelConfig& config)
 {
     Workload workload;
-    workload.hidden = config.count("d_model");
+    workload.hidden = config.positive("d_model");
     const int multiple = std::max(1, config.count("pad_vocab_size_multiple", 8));
     workload.vocabulary = (config.count("vocab_size") + multiple - 1) / multiple * multiple;
     workload.normalisation = config.flag("rms_norm", true) ? Normalisation::rms_norm : Normalisation::layer_norm;
@@ -206,7 +210,7 @@ ImportedFields state_spaces_mamba(ModelConfig& config)
     constexpr int expand = 2;
     config.assume(
         "Mamba-2 layers with heads of 64, expansion 2, state 128 and 1 group: the defaults of mamba_ssm; ssm_cfg is not read");
-    const int layers = config.count("n_layer");
+    const int layers = config.positive("n_layer");
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "M", .blocks = {Mamba2Block{.heads = expand * workload.hidden / head, .head = head}}});
     }
@@ -222,7 +226,7 @@ ImportedFields granite_hybrid(ModelConfig& config)
     const std::string positions = config.text("position_embedding_type", "nope");
     attention.positions = positions == "rope" ? Positions::rotary : Positions::none;
     Mamba2Block mamba;
-    mamba.heads = config.count("mamba_n_heads", 128);
+    mamba.heads = config.positive("mamba_n_heads", 128);
     const int inner = config.product("mamba_expand", config.count("mamba_expand", 2), workload.hidden);
     const bool derived = !config.has("mamba_d_head") || config.says("mamba_d_head", "auto");
     mamba.head = !derived ? config.count("mamba_d_head") : mamba.heads > 0 ? inner / mamba.heads : 0;
@@ -241,7 +245,7 @@ ImportedFields granite_hybrid(ModelConfig& config)
                                     .shared = shared,
                                     .activation = activation};
     }
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
     if (types.empty()) {
         config.fail("layer_types", "is not in the file, so the places of attention are not known",

@@ -26,7 +26,7 @@ void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, const
     const int step = std::max(1, config.count("decoder_sparse_step", 1));
     const std::vector<int> dense = config.counts("mlp_only_layers");
     add_layers(
-        workload, config.count("num_hidden_layers"), [&](int) { return attention; },
+        workload, config.positive("num_hidden_layers"), [&](int) { return attention; },
         [&](int layer) -> BlockDescription {
             const bool listed = std::find(dense.begin(), dense.end(), layer) != dense.end();
             if (!listed && (layer + 1) % step == 0) {
@@ -50,7 +50,7 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
     const int dense = config.count("first_k_dense_replace", 0);
     const int every = std::max(1, config.has("moe_layer_freq") ? config.count("moe_layer_freq") : 1);
     add_layers(
-        workload, config.count("num_hidden_layers"), [&](int) { return attention; },
+        workload, config.positive("num_hidden_layers"), [&](int) { return attention; },
         [&](int layer) -> BlockDescription {
             if (layer >= dense && layer % every == 0) {
                 return experts;
@@ -63,7 +63,7 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
 ImportedFields deepseek(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    const LatentAttentionBlock attention{.heads = config.count("num_attention_heads"),
+    const LatentAttentionBlock attention{.heads = config.positive("num_attention_heads"),
                                          .query_rank = config.null("q_lora_rank") ? 0 : config.count("q_lora_rank", 1536),
                                          .key_value_rank = config.count("kv_lora_rank", 512),
                                          .rotary = config.count("qk_rope_head_dim", 64),
@@ -85,7 +85,7 @@ ImportedFields mixtral(ModelConfig& config)
                                .inner = config.count("intermediate_size"),
                                .activation = gated_activation_field(config, "hidden_act", "silu")};
     add_layers(
-        workload, config.count("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return experts; });
+        workload, config.positive("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return experts; });
     return {workload};
 }
 
@@ -131,7 +131,7 @@ ImportedFields gpt_oss(ModelConfig& config)
     full.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
     full.sinks = true;
     const int window = config.count("sliding_window", 128);
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
     const ExpertsBlock experts{.count = config.count("num_local_experts", 128),
                                .active = config.count("num_experts_per_tok", 4),
@@ -169,7 +169,7 @@ ImportedFields llama4(ModelConfig& config)
     AttentionBlock full = attention_fields(config, 128);
     full.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
     const int chunk = config.count("attention_chunk_size", 8192);
-    const int layers = config.count("num_hidden_layers");
+    const int layers = config.positive("num_hidden_layers");
     const std::vector<int> rotary = config.counts("no_rope_layers", layers);
     const int period = rotary.empty() ? std::max(1, config.count("no_rope_layer_interval", 4)) : 1;
     const int step = std::max(1, config.count("interleave_moe_layer_step", 1));

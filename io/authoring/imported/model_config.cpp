@@ -72,6 +72,17 @@ int ModelConfig::count(std::string_view key, int usual)
     return usual;
 }
 
+int ModelConfig::positive(std::string_view key) const
+{
+    const int number = count(key);
+    if (number < 1) {
+        fail(key, fmt::format("is {}, but {} needs at least 1", number, architecture_), "correct the field");
+    }
+    return number;
+}
+
+int ModelConfig::positive(std::string_view key, int usual) { return has(key) ? positive(key) : count(key, usual); }
+
 int ModelConfig::product(std::string_view key, int a, int b) const
 {
     const double result = static_cast<double>(a) * b;
@@ -123,7 +134,7 @@ const json& ModelConfig::list(std::string_view key, int entries) const
     if (!value.is_array()) {
         fail(key, fmt::format("is {}, not a list", shown(value)), "correct the field");
     }
-    if (entries > 0 && static_cast<int>(value.size()) != entries) {
+    if (entries > 0 && !value.empty() && static_cast<int>(value.size()) != entries) {
         fail(key, fmt::format("has {} entries for {} layers", value.size(), entries), "give one entry per layer");
     }
     return value;

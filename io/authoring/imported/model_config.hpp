@@ -24,13 +24,16 @@ public:
 
     int count(std::string_view key) const;
     int count(std::string_view key, int usual);
+    /// The same for what is at least 1.
+    int positive(std::string_view key) const;
+    int positive(std::string_view key, int usual);
     /// The product, of which one factor is the field's; refuses what no network has.
     int product(std::string_view key, int a, int b) const;
     bool flag(std::string_view key) const;
     bool flag(std::string_view key, bool usual);
     std::string text(std::string_view key) const;
     std::string text(std::string_view key, std::string_view usual);
-    /// Lists: [] where the field is absent. `entries`: how many it must have otherwise; 0: any number.
+    /// Lists: [] where the field is absent or empty. `entries`: how many it must have otherwise; 0: any number.
     std::vector<std::string> texts(std::string_view key, int entries = 0) const;
     std::vector<int> counts(std::string_view key, int entries = 0) const;
     /// Whether the field is this text.

@@ -186,7 +186,8 @@ const char* key(RunKind kind) { return kind_keys[static_cast<std::size_t>(kind)]
 
 std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster)
 {
-    if (std::none_of(networks.begin(), networks.end(), [](const Workload* network) { return network->mixture(); })) {
+    if (std::none_of(networks.begin(), networks.end(),
+                     [](const Workload* network) { return network->find<ExpertsBlock>() != nullptr; })) {
         return "";
     }
     int all = 0;
