@@ -24,6 +24,13 @@ Discrepancy read_discrepancy(Table table)
                        .repeat = deviation("repeat"),
                        .memory = deviation("memory"),
                        .memory_of_plan = deviation("memory_of_plan")};
+    Table stacks =
+        table.at("memory_of_stack", "memory_of_stack = {}").table("{ megatron-core = { rows = 40, deviation = 0.06 } }");
+    for (const std::string& stack : stacks.keys()) {
+        Table own = stacks.at(stack.c_str(), stack + " = {}").table("{ rows = 40, deviation = 0.06 }");
+        result.memory_of_stack[stack] = {own.at("rows", "rows = 40").count(groups_range),
+                                         own.at("deviation", "deviation = 0.06").number(deviation_range)};
+    }
     result.groups = table.at("groups", "groups = 117").count(groups_range);
     Table lengths = table.at("lengths", "lengths = { tp = 4 }").table("{ tp = 4 }");
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {
@@ -61,7 +68,12 @@ std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& 
     for (std::size_t k = 0; k < PlanTraits::count; ++k) {
         text += fmt::format("{} {} = {:.2f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
     }
-    return text + " }  # of the same fit\n";
+    text += " }  # of the same fit\n# Of measured over predicted peak memory, by software stack.\nmemory_of_stack = {";
+    for (const auto& [stack, scatter] : discrepancy.memory_of_stack) {
+        text += fmt::format("{} {} = {{ rows = {}, deviation = {:.4f} }}", text.ends_with('{') ? "" : ",", stack, scatter.rows,
+                            scatter.deviation);
+    }
+    return text + " }\n";
 }
 
 }  // namespace prismopt

@@ -1,5 +1,7 @@
 #include "io/measured/own_runs.hpp"
 
+#include "io/toml/toml.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,12 +35,14 @@ std::variant<PublishedRun, std::string> read_row(const CsvRow& row, const fs::pa
     if (row.text("scenario").empty()) {
         return "no scenario: name a file, relative to the table";
     }
+    const std::string seconds = row.text("step_time_s");
     if (!(row.number("step_time_s") > 0.0) || !std::isfinite(row.number("step_time_s"))) {
-        return fmt::format("step_time_s is \"{}\"; give a number of seconds above 0", row.text("step_time_s"));
+        return seconds.empty() ? "no step time"
+                               : fmt::format("step_time_s is \"{}\"; give a number of seconds above 0", printable(seconds));
     }
     const std::string memory = row.text("memory_gb");
     if (!memory.empty() && !(row.number("memory_gb") > 0.0 && std::isfinite(row.number("memory_gb")))) {
-        return fmt::format("memory_gb is \"{}\"; give a number above 0, or nothing", memory);
+        return fmt::format("memory_gb is \"{}\"; give a number above 0, or nothing", printable(memory));
     }
     PublishedRun run;
     try {

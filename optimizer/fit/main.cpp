@@ -258,6 +258,7 @@ int run(int argc, char** argv)
         const MemoryDeviations memory = memory_deviations(checked.runs);
         discrepancy.memory = memory.common;
         discrepancy.memory_of_plan = memory.of_plan;
+        discrepancy.memory_of_stack = memory.of_stack;
         fmt::print("\n{}", discrepancy_text(discrepancy, today()));
         if (shortlists) {
             replace_file(values["shortlists"].as<std::string>(),

@@ -251,9 +251,12 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups)
 MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
 {
     std::map<std::string, std::vector<double>> sources;
+    std::map<std::string, std::vector<double>> stacks;
     for (const CheckedRun& checked : runs) {
         if (checked.run.memory_bytes > 0.0) {
-            sources[checked.run.source].push_back(std::log(checked.run.memory_bytes / checked.memory_bytes));
+            const double ratio = std::log(checked.run.memory_bytes / checked.memory_bytes);
+            sources[checked.run.source].push_back(ratio);
+            stacks[checked.run.cluster.stack.name].push_back(ratio);
         }
     }
     double squares = 0.0;  // mean over sources
@@ -270,7 +273,15 @@ MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
         }
     }
     within /= std::max(1.0, several);
-    return {std::sqrt(std::max(0.0, squares - within)), std::sqrt(within)};
+    MemoryDeviations result{std::sqrt(std::max(0.0, squares - within)), std::sqrt(within)};
+    constexpr double borrowed_rows = 10.0;  // an assumption: so few rows are worth as much as all other stacks
+    for (const auto& [stack, ratios] : stacks) {
+        const double of_squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
+        const double rows = static_cast<double>(ratios.size());
+        result.of_stack[stack] = {static_cast<int>(ratios.size()),
+                                  std::sqrt((of_squares + borrowed_rows * std::max(squares, within)) / (rows + borrowed_rows))};
+    }
+    return result;
 }
 
 std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat)

@@ -43,6 +43,9 @@ class Predict(CliTest):
         self.assertTrue(math.isclose(p["tokens_per_second"], 64 * 1024 / p["step_time_s"]["mean"]))
         self.assertTrue(math.isclose(p["cost_usd"], 32 * 1.5 * p["training_time_s"]["p99"] / 3600))
         self.assertEqual(p["peak_memory_bytes"], sum(p["memory_bytes"].values()) - p["memory_bytes"]["stage"])
+        low, high = p["peak_memory_interval_bytes"]
+        self.assertTrue(math.isclose(low * high, p["peak_memory_bytes"] ** 2, rel_tol=1e-12))
+        self.assertTrue(1.02 < high / p["peak_memory_bytes"] < 1.3)
         self.assertTrue(math.isclose(p["memory_headroom"], 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
 
     def test_stages_hold_the_network(self):

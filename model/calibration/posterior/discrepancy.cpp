@@ -75,6 +75,12 @@ PlanTraits traits_of(const ParallelPlan& plan)
     return traits;
 }
 
+MemoryScatter Discrepancy::memory_on(const std::string& stack) const
+{
+    const auto found = memory_of_stack.find(stack);
+    return found != memory_of_stack.end() ? found->second : MemoryScatter{0, std::hypot(memory, memory_of_plan)};
+}
+
 double covariance(const Discrepancy& discrepancy, const PlanTraits& a, const PlanTraits& b)
 {
     double distance = 0.0;

@@ -13,7 +13,9 @@
 #include <array>
 #include <compare>
 #include <cstddef>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,15 +38,25 @@ struct PlanTraits {
 };
 PlanTraits traits_of(const ParallelPlan& plan);
 
+/// How measured peak memory scatters about the predicted one.
+struct MemoryScatter {
+    int rows = 0;
+    double deviation = 0.0;  // of the logarithm of measured over predicted
+};
+
 /// Standard deviations are of logarithms.
 struct Discrepancy {
     double deviation = 0.0;  // of delta
     double source = 0.0;
     double repeat = 0.0;
-    double memory = 0.0;                              // of measured over predicted peak memory: common to the plans of a source
-    double memory_of_plan = 0.0;                      // the part that differs between plans
+    double memory = 0.0;          // of measured over predicted peak memory: common to the plans of a source
+    double memory_of_plan = 0.0;  // the part that differs between plans
+    std::map<std::string, MemoryScatter> memory_of_stack{};
     std::array<double, PlanTraits::count> lengths{};  // of the degrees, in octaves, then of the kinds
     int groups = 0;                                   // of measured plans that it was fitted to
+
+    /// Of a plan that runs on this software stack. A stack without rows has those of all plans.
+    MemoryScatter memory_on(const std::string& stack) const;
 };
 
 /// Covariance of delta: deviation^2 exp(-sum over traits of |difference| / length); kinds differ by 0 or 1.

@@ -319,6 +319,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, of.plan, fitted);
+        of.memory_interval = memory_interval(of.prediction.memory, model.problem.cluster);
         of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
         const CompiledPlan compiled =
             compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);

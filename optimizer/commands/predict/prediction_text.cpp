@@ -1,5 +1,6 @@
 #include "optimizer/commands/predict/prediction_text.hpp"
 
+#include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/report.hpp"
 #include "io/toml/reading_units.hpp"
@@ -249,6 +250,17 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled)
     return stages;
 }
 
+MemoryInterval memory_interval(const MemoryUse& predicted, const Cluster& cluster)
+{
+    constexpr double of_normal = 1.959964;  // 97.5 % quantile
+    const MemoryScatter scatter = catalog_discrepancy().memory_on(cluster.stack.name);
+    const double factor = std::exp(of_normal * scatter.deviation);
+    const double bytes = predicted.total().si;
+    return {bytes / factor, bytes * factor,
+            scatter.rows > 0 ? fmt::format("from {} measured runs of {}", scatter.rows, cluster.stack.name)
+                             : fmt::format("from measured runs of other software than {}", cluster.stack.name)};
+}
+
 nlohmann::json to_json(const PlanPrediction& of)
 {
     const Prediction& p = of.prediction;
@@ -283,6 +295,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["ettr"] = p.ettr;
     json["run"] = run_json(p, of.model);
     json["peak_memory_bytes"] = p.memory.total().si;
+    json["peak_memory_interval_bytes"] = {of.memory_interval.low, of.memory_interval.high};
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
     json["layout"] = of.layout;
@@ -356,6 +369,8 @@ void print_text(const PlanPrediction& of, StageTable table)
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
         p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+    fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
+               of.memory_interval.high / gigabyte, of.memory_interval.basis);
     if (table == StageTable::on) {
         print_stages(of.stages, of.layout);
     }

@@ -31,6 +31,14 @@ struct StageUse {
 };
 std::vector<StageUse> stages_of(const CompiledPlan& compiled);
 
+/// 95 % prediction interval of the measured peak memory, in bytes.
+struct MemoryInterval {
+    double low = 0.0;
+    double high = 0.0;
+    std::string basis = {};  // what it rests on
+};
+MemoryInterval memory_interval(const MemoryUse& predicted, const Cluster& cluster);
+
 struct PlanPrediction {
     ParallelPlan plan;
     Prediction prediction;
@@ -49,6 +57,7 @@ struct PlanPrediction {
     std::vector<StageUse> stages = {};
     NetworkSize network = {};
     std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
+    MemoryInterval memory_interval = {};
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

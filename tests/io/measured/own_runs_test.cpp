@@ -50,6 +50,21 @@ TEST_F(OwnRunsOf, RowsThatLackSomethingSayWhat)
     EXPECT_THAT(own.skipped[2].reason, HasSubstr("missing.toml"));
 }
 
+TEST_F(OwnRunsOf, RowsWithWrongNumbersShowThem)
+{
+    write("job.toml", good);
+    write(
+        "own.csv",
+        "scenario,design,step_time_s,memory_gb\njob.toml,tp=8,abc,\njob.toml,tp=8,-3,\njob.toml,tp=8,inf,\njob.toml,tp=8,1,-5\n");
+    const OwnRuns own = read_own_runs(folder_.file(""));
+    EXPECT_TRUE(own.runs.empty());
+    ASSERT_EQ(own.skipped.size(), 4U);
+    EXPECT_THAT(own.skipped[0].reason, HasSubstr("step_time_s is \"abc\""));
+    EXPECT_THAT(own.skipped[1].reason, HasSubstr("step_time_s is \"-3\""));
+    EXPECT_THAT(own.skipped[2].reason, HasSubstr("step_time_s is \"inf\""));
+    EXPECT_THAT(own.skipped[3].reason, HasSubstr("memory_gb is \"-5\""));
+}
+
 TEST_F(OwnRunsOf, TablesWithoutAColumnAreRefused)
 {
     write("own.csv", "scenario,step_time_s\njob.toml,1\n");

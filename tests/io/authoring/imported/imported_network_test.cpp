@@ -228,6 +228,46 @@ TEST(ImportedNetwork, IsDescribedInTheGuideWhereItCannotBeImported)
     EXPECT_NEAR(parameters_of(network_of(described)) / 1e9, 10.35, 0.005);
 }
 
+/// A count of nothing is refused wherever the class divides by it or multiplies with it.
+TEST(ImportedNetwork, EndsInAMessageWhateverIsZero)
+{
+    for (const json& row : configurations()) {
+        for (const auto& [key, value] : row["config"].items()) {
+            if (value.is_number_integer()) {
+                try {
+                    read_again(imported_network(changed(row["config"], key.c_str(), 0).dump(), "config.json"));
+                } catch (const InputError& error) {
+                    EXPECT_NE(error.what(), std::string()) << row["name"] << " " << key;
+                }
+            }
+        }
+    }
+}
+
+/// In the class of Llama 4, an empty list has the default's meaning.
+TEST(ImportedNetwork, TakesAnEmptyListForNone)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "llama-4-maverick") {
+            json without = row["config"];
+            without.erase("no_rope_layers");
+            EXPECT_EQ(workload_text(imported_network(changed(without, "no_rope_layers", json::array()).dump(), "config.json")),
+                      workload_text(imported_network(without.dump(), "config.json")));
+        }
+    }
+}
+
+TEST(ImportedNetwork, RefusesAPatternOfAnotherLength)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "nemotron-h-8b") {
+            EXPECT_EQ(refusal(row["config"].dump()), "");
+            EXPECT_THAT(refusal(changed(row["config"], "num_hidden_layers", 10).dump()),
+                        HasSubstr("num_hidden_layers is 10, but the pattern has 52 layers"));
+        }
+    }
+}
+
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
@@ -245,7 +285,12 @@ TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
     EXPECT_THAT(refusal(changed(llama(), "hidden_size", 4096.5).dump()), HasSubstr("not a whole number"));
     EXPECT_THAT(refusal(changed(llama(), "mlp_bias", 1).dump()), HasSubstr("not true or false"));
     EXPECT_THAT(refusal(changed(llama(), "hidden_act", "mish").dump()), HasSubstr("hidden_act is \"mish\""));
-    EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 0).dump()), HasSubstr("without layers"));
+    for (const char* key : {"num_hidden_layers", "num_attention_heads", "num_key_value_heads"}) {
+        EXPECT_THAT(refusal(changed(llama(), key, 0).dump()), HasSubstr(std::string(key) + " is 0, but")) << key;
+    }
+    json odd = changed(llama(), "hidden_size", 4097);
+    odd.erase("head_dim");
+    EXPECT_THAT(refusal(odd.dump()), HasSubstr("which 32 heads do not divide"));
     EXPECT_THAT(refusal(changed(llama(), "num_hidden_layers", 100000000).dump()), HasSubstr("layers"));
     EXPECT_THAT(refusal(R"({"architectures": ["ViTModel"], "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 16,
                             "intermediate_size": 4096, "image_size": 90000000, "patch_size": 1})"),
