@@ -385,6 +385,7 @@ std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, c
             compiled.push_back(std::get<CompiledPlan>(std::move(result)));
         }
         std::vector<const ExecutionGraph*> graphs;
+        graphs.reserve(compiled.size());
         for (const CompiledPlan& plan : compiled) {
             graphs.push_back(&plan.graph);
         }

@@ -159,6 +159,7 @@ std::string fit_text(const Fit& fit, const std::vector<FittedRow>& rows, const s
         text += fmt::format("    [\"{}\"],\n", fmt::join(fit.constants[k].sections, "\", \""));
     }
     std::vector<int> counts;
+    counts.reserve(of_catalog.size());
     for (const std::size_t k : of_catalog) {
         counts.push_back(rows_of(fit.constants[k], rows));
     }

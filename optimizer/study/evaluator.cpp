@@ -221,6 +221,7 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     const std::size_t variant = model.designs.hardware(choices);
     const std::vector<Phase> phases =
         model.scenario.hardware.empty() ? model.problem.phases : phases_at(model.scenario, model.scenario.hardware[variant]);
+    shapes.reserve(phases.size());
     for (const Phase& phase : phases) {
         shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
     }

@@ -130,8 +130,8 @@ AttentionBlock attention_fields(ModelConfig& config, int head)
 
 Activation activation_named(ModelConfig& config, std::string_view key, const std::string& given, bool gated)
 {
-    const auto found = std::find_if(activation_names.begin(), activation_names.end(),
-                                    [&given](const ActivationName& known) { return known.name == given; });
+    const auto* const found = std::find_if(activation_names.begin(), activation_names.end(),
+                                           [&given](const ActivationName& known) { return known.name == given; });
     const auto activation = found == activation_names.end() ? std::nullopt : gated ? found->gated : found->plain;
     if (!activation) {
         config.fail(key, fmt::format("is \"{}\", an activation function that is not known here", printable(given)),
@@ -171,6 +171,7 @@ void add_layers(Workload& workload, int layers, const std::function<BlockDescrip
 {
     refuse_layers(layers);
     std::vector<std::pair<BlockDescription, BlockDescription>> all;
+    all.reserve(layers);
     for (int layer = 0; layer < layers; ++layer) {
         all.emplace_back(mixer(layer), feed_forward(layer));
     }
