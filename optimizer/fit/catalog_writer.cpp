@@ -46,25 +46,31 @@ std::string section_of(const FitConstant& constant, const std::string& entry)
     return share ? entry + ".efficiency" : entry;
 }
 
+/// Calls visit(section, line) for each line.
+template <class Visit>
+void for_lines(const std::string& text, Visit&& visit)
+{
+    std::istringstream stream(text);
+    std::string section;
+    for (std::string line; std::getline(stream, line);) {
+        if (line.starts_with('[')) {
+            section = line.substr(1, line.find(']') - 1);
+        }
+        visit(section, line);
+    }
+}
+
 /// Replaces the line of `key` in `[section]`.
 std::string replaced(const std::string& text, const std::string& section, const std::string& key, const std::string& line,
                      const std::string& path)
 {
-    std::istringstream stream(text);
     std::string result;
-    std::string at;
     bool found = false;
-    for (std::string old; std::getline(stream, old);) {
-        if (old.starts_with('[')) {
-            at = old.substr(1, old.find(']') - 1);
-        }
-        if (at == section && old.starts_with(key + " = ")) {
-            result += line + "\n";
-            found = true;
-        } else {
-            result += old + "\n";
-        }
-    }
+    for_lines(text, [&](const std::string& at, const std::string& old) {
+        const bool own = at == section && old.starts_with(key + " = ");
+        found = found || own;
+        result += (own ? line : old) + "\n";
+    });
     if (!found) {
         throw InputError(fmt::format("{}: [{}] has no line \"{} = ...\" to replace", path, section, key));
     }
@@ -201,20 +207,6 @@ struct CatalogLine {
         return line + comment;
     }
 };
-
-/// Calls visit(section, line) for each line.
-template <class Visit>
-void for_lines(const std::string& text, Visit&& visit)
-{
-    std::istringstream stream(text);
-    std::string section;
-    for (std::string line; std::getline(stream, line);) {
-        if (line.starts_with('[')) {
-            section = line.substr(1, line.find(']') - 1);
-        }
-        visit(section, line);
-    }
-}
 
 }  // namespace
 

@@ -51,6 +51,12 @@ StandIns::StandIns(const DesignMap& designs) : designs_(designs)
     });
 }
 
+bool StandIns::few() const
+{
+    constexpr std::size_t most = 64;  // an assumption: some 30 us, as many as one plan with a program
+    return ends_of_steps_.size() + ends_of_runs_.size() <= most;
+}
+
 void StandIns::set(std::span<const int> leading)
 {
     complete(leading, ends_of_steps_, steps_);

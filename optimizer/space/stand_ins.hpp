@@ -18,6 +18,9 @@ class StandIns {
 public:
     explicit StandIns(const DesignMap& designs);
 
+    /// Whether there are so few stand-ins that judging a sub-space costs less than its plans. In spaces with many values of later
+    /// axes, most of them name the same plan, so few plans stand behind many stand-ins.
+    bool few() const;
     /// Number of leading axes that are set.
     std::size_t depth() const { return depth_; }
     /// Chooses a sub-space.

@@ -180,13 +180,14 @@ Sweep Worker::sweep(const SweepRange& range)
             region = StudyModel::region(stand_ins.steps().front());
             return !bench_.of(model_.designs.hardware(leading)).excludes(stand_ins.steps(), stand_ins.runs(), excluded);
         }};
+    const bool by_sub_spaces = !range.limits.empty() && stand_ins.few();
     std::uint64_t begin = range.begin;
     do {
         pause_();
         const std::uint64_t end = begin + std::min(tuples_at_once, range.end - begin);
         std::vector<Rejected> rejected =
-            model_.designs.space().enumerate(begin, end, judge, range.limits.empty() ? nullptr : &not_excluded);
-        if (!range.limits.empty()) {
+            model_.designs.space().enumerate(begin, end, judge, by_sub_spaces ? &not_excluded : nullptr);
+        if (by_sub_spaces) {
             unchecked += rejected.back().count;
             rejected.pop_back();
         }

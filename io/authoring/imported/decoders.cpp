@@ -328,7 +328,7 @@ ImportedFields falcon(ModelConfig& config)
     attention.heads = config.positive("num_attention_heads");
     const bool one = !newer && config.flag("multi_query", true);
     attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
-    attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
+    attention.head = workload.hidden / attention.heads;
     const bool bias = config.flag("bias", false);
     attention.bias = bias ? Biases::all : Biases::none;
     if (config.flag("alibi", false)) {
@@ -350,7 +350,7 @@ ImportedFields gpt_neox(ModelConfig& config)
     Workload workload = decoder_ends(config, Normalisation::layer_norm, false);
     AttentionBlock attention;
     attention.heads = config.positive("num_attention_heads");
-    attention.head = attention.heads > 0 ? workload.hidden / attention.heads : 0;
+    attention.head = workload.hidden / attention.heads;
     attention.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
     const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "gelu"), true};
     const bool parallel = config.flag("use_parallel_residual", true);

@@ -155,10 +155,9 @@ const Fields<SearchSettings>& search_fields()
             .number("confidence", &SearchSettings::confidence, confidence_range)
             .custom(
                 {"rungs",
-                 "rungs that plans climb: fleets (random samples of GPUs) and steps drawn per fleet. An exact search puts rungs "
-                 "of "
-                 "four times the fleets between them, and draws more fleets of its incumbents if their upper confidence limits "
-                 "need them; halving doubles the fleets from the first to the last",
+                 "rungs that plans climb: fleets (random samples of GPUs) and steps drawn per fleet. Between them, an exact "
+                 "search has rungs of four times the fleets; it draws more fleets of its incumbents if their upper confidence "
+                 "limits need them. Halving doubles the fleets from the first rung to the last",
                  "[{ fleets = 64, steps = 2 }, { fleets = 2048, steps = 2 }]",
                  {ladder}},
                 [](const Value& value, SearchSettings& search, Keys) { search.rungs = read_rungs(value); })

@@ -1,5 +1,6 @@
 /// Sweeps with limits against sweeps without: what limits exclude, and what they must not.
 
+#include "optimizer/space/stand_ins.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
@@ -110,6 +111,24 @@ TEST(LimitedSweep, LosesNothingOnSeveralKindsOfHardware)
 {
     expect_the_same_as_without_limits(scenario_of(
         1, {"step_time_mean", "gpus"}, "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+}
+
+/// 12 choices of overlap, offload and post-validation, and 4 of checkpoints and spares; with 40 intervals 80.
+TEST(StandIns, AreUsedWhereTheyAreFew)
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99"});
+    const DesignMap few(scenario);
+    StandIns stand_ins(few);
+    EXPECT_TRUE(stand_ins.few());
+    stand_ins.set(Point(stand_ins.depth(), 0));
+    EXPECT_EQ(stand_ins.steps().size(), 12U);
+    EXPECT_EQ(stand_ins.runs().size(), 4U);
+    scenario.space.checkpoint_interval.clear();
+    for (int minutes = 1; minutes <= 40; ++minutes) {
+        scenario.space.checkpoint_interval.push_back(Seconds{60.0 * minutes});
+    }
+    const DesignMap many(scenario);
+    EXPECT_FALSE(StandIns(many).few());
 }
 
 }  // namespace
