@@ -84,7 +84,7 @@ template <class R>
     const Word octave = (pattern - one) >> mantissa_bits;
     const Word mantissa = (pattern & mantissa_mask) | one;
     const typename R::Float within = reinterpret_cast<const typename R::Float&>(mantissa) - 1.5F;
-    evaluate<R>(distribution.waiting, reinterpret_cast<const typename R::Int&>(octave), within, out);
+    evaluate<R, Mostly::small_pieces>(distribution.waiting, reinterpret_cast<const typename R::Int&>(octave), within, out);
 }
 
 float waiting_of(const CoupledDistribution& distribution, float equal)

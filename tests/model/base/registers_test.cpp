@@ -86,6 +86,57 @@ TEST(Registers, PickByTheFiveLowBits)
     });
 }
 
+/// A pick from few entries says only yes where pick() finds all lanes there, and then picks the same.
+TEST(Registers, PickFromFewEntries)
+{
+    alignas(64) std::array<float, 32> entries{};
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        entries[i] = static_cast<float>(i);
+    }
+    std::mt19937_64 random(5);
+    for (const std::int32_t outsider : {-9, -8, 0, 7, 8, 23, 24, 31, 32}) {
+        for (int outside = 0; outside < lanes; ++outside) {
+            for (const bool small : {false, true}) {
+                Words index;
+                for (std::uint32_t& i : index.at) {
+                    i = static_cast<std::uint32_t>(random() % 16 - 8);
+                    i = (small ? i : i | 24U) + 32U * static_cast<std::uint32_t>(random());
+                }
+                index.at[outside] = static_cast<std::uint32_t>(outsider);
+                on_each_width([&](auto registers) PRISMOPT_INLINE {
+                    using R = decltype(registers);
+                    for (int v = 0; v < R::per_row; ++v) {
+                        const auto& at = reinterpret_cast<const typename R::Int&>(R::at(index, v));
+                        bool last = true;
+                        bool near_zero = true;
+                        for (int l = 0; l < R::width; ++l) {
+                            const std::uint32_t entry = static_cast<std::uint32_t>(at[l]) % 32;
+                            last = last && entry >= 24;
+                            near_zero = near_zero && (entry >= 24 || entry < 8);
+                        }
+                        ASSERT_TRUE(last || !R::all_pick_last(at));
+                        ASSERT_TRUE(near_zero || !R::all_pick_small(at));
+                        Row all;
+                        Row few;
+                        R::pick(entries, at, R::at(all, v));
+                        R::at(few, v) = R::at(all, v);
+                        if (last) {
+                            R::pick_last(entries, at, R::at(few, v));
+                        }
+                        if (near_zero) {
+                            R::pick_small(entries, at, R::at(all, v));
+                        }
+                        for (int l = v * R::width; l < (v + 1) * R::width; ++l) {
+                            ASSERT_EQ(all.at[l], static_cast<float>(index.at[l] % 32)) << R::width << " lanes, lane " << l;
+                            ASSERT_EQ(few.at[l], all.at[l]) << R::width << " lanes, lane " << l;
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
+
 TEST(Registers, MultiplyLowHalvesAndPackThem)
 {
     std::mt19937_64 random(4);
