@@ -76,7 +76,7 @@ private:
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
 
 /// Largest number of points that one work item draws together.
-inline constexpr std::size_t most_item_points = 16;
+inline constexpr std::size_t most_item_points = 64;
 /// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
 using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
 DrawGroup draw_group(const StudyModel& model, std::uint64_t point);

@@ -18,7 +18,7 @@ namespace {
 constexpr int most_looks = 4;
 
 /// Points that remain, as a multiple of the incumbents, from which limits with four times the draws are worth their cost.
-constexpr std::size_t worth_closer_limits = 8;
+constexpr std::size_t worth_closer_limits = 64;
 
 /// Candidates before the second round of limits, and the growth of their number from one round to the next.
 constexpr std::size_t first_rounds_at = 32;
@@ -42,6 +42,7 @@ void check(const ExactOptions& options)
     }
     if (options.top_rung < 1) fail("top rung " + std::to_string(options.top_rung) + " has no draws; use 1 or more");
     if (options.sweep_ranges < 1 || options.batch < 1) fail("sweep_ranges and batch must be 1 or more");
+    if (options.batch_of_many < options.batch) fail("batch_of_many must be at least batch");
 }
 
 }  // namespace
@@ -175,13 +176,14 @@ std::vector<std::size_t> Exact::unsettled_leaders()
 std::vector<std::size_t> Exact::rivals()
 {
     std::vector<std::size_t> chosen;
+    const std::size_t most = std::clamp(racing_.size(), options_.batch, options_.batch_of_many);
     while (chosen.empty()) {
         if (rivals_done_ == racing_.size()) {
             std::erase_if(racing_, [this](std::size_t c) { return settled(c); });
             rivals_done_ = 0;
             if (racing_.empty()) break;
         }
-        while (chosen.size() < options_.batch && rivals_done_ < racing_.size()) {
+        while (chosen.size() < most && rivals_done_ < racing_.size()) {
             const std::size_t rival = racing_[rivals_done_++];
             if (!settled(rival)) chosen.push_back(rival);
         }
@@ -189,13 +191,17 @@ std::vector<std::size_t> Exact::rivals()
     return chosen;
 }
 
+/// New candidates, best first: a batch, later as many as there are already, so that at most half of them came too early and plans
+/// of one program are drawn together.
 std::vector<std::size_t> Exact::first_looks()
 {
     std::vector<std::size_t> chosen;
-    std::size_t most = options_.batch;
+    const bool many = candidates_.size() > options_.batch;
+    std::size_t most = std::clamp(candidates_.size(), options_.batch, options_.batch_of_many);
+    std::size_t fewest = many ? most : options_.fewest;
     if (options_.max_evaluations > 0) most = std::min<std::uint64_t>(most, options_.max_evaluations - evaluated_);
-    if (most == 0) return chosen;
-    while (chosen.size() < std::min(options_.fewest, most)) {
+    fewest = std::min(fewest, most);
+    while (chosen.size() < fewest) {
         const std::vector<std::size_t> places = feasible_.take(most - chosen.size(), limits_);
         if (places.empty()) break;
         for (const std::size_t place : places) {

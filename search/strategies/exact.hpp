@@ -26,7 +26,8 @@ struct ExactOptions {
     int top_rung = 2;                             // rung up to which the points of the front are drawn
     std::uint64_t sweep_ranges = 64;              // maximum number of ranges of the sweep
     std::uint64_t kept_again = most_kept_bounds;  // maximum number of bounds returned by one repeated sweep
-    std::size_t batch = 64;                       // maximum number of points requested at once
+    std::size_t batch = 64;                       // maximum number of points requested at once, with few candidates
+    std::size_t batch_of_many = 1024;             // with many, because plans of one program share their draws
     std::size_t fewest = 8;             // minimum number of new points requested at once, from further layers if one has fewer
     std::size_t scouts = 32;            // minimum number of points among which the first incumbents are chosen
     std::size_t most_scouts = 256;      // of an explored front; also the most incumbents of the first further round
