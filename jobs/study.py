@@ -91,6 +91,9 @@ class Program:
             fail(f"{' '.join(map(str, words))}: {found['reason']}", INFEASIBLE)
         return found
 
+    def report(self, results):
+        return json.loads(self.output("report", results, "--json"))
+
     def sensitivity(self, *words):
         return json.loads(self.output("sensitivity", *words, "--json"))
 

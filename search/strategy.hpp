@@ -6,6 +6,7 @@
 #include "model/base/random.hpp"
 #include "search/space.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,6 +71,12 @@ struct NearBound {
     Bound bound;
 };
 
+/// Bounds of a sweep with limits, in the order in which they are tried: of a whole sub-space, then of a plan
+/// (docs/methods/step-graph.md). Exclusions by the first two come before it is known whether the plan is feasible.
+enum class BoundKind { sub_space, busiest_stage, noise_free_step, longest_paths };
+inline constexpr std::size_t bound_kinds = 4;
+using CountByBound = std::array<std::uint64_t, bound_kinds>;  // [bound]
+
 struct Sweep {
     SweepRange range;
     std::vector<Bound> feasible;  // the bounds that were kept, in index order
@@ -79,6 +86,7 @@ struct Sweep {
     std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
     std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
     std::vector<NearBound> near = {};             // of the excluded points, those near the best of their region
+    CountByBound excluded_by = {};                // raw tuples that the limits of the range exclude
 };
 
 struct Evaluation {
@@ -110,7 +118,8 @@ struct Outcome {
     std::uint64_t open = 0;       // neither
     // Raw tuples that a lower bound excluded before it was known whether they are feasible.
     std::uint64_t unchecked = 0;
-    std::vector<Gap> gaps;  // by objective; empty as long as they are not known
+    CountByBound excluded_by = {};  // while the space was swept with limits; part of `pruned` and `unchecked`
+    std::vector<Gap> gaps;          // by objective; empty as long as they are not known
 };
 
 /// Parameters of a study for a strategy.

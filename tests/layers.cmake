@@ -11,7 +11,7 @@
 
 set(folders model search io optimizer)
 set(model_may_include "^model/")
-set(search_may_include "^(search/|model/base/(random|estimate)\\.hpp$)")
+set(search_may_include "^(search/|model/base/(powers|random|estimate)\\.hpp$)")
 set(io_may_include "^(io|search|model)/")
 set(optimizer_may_include "^(optimizer|io|search|model)/")
 

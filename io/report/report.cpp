@@ -365,6 +365,13 @@ std::string search_section(const Results& results)
                         counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
     text +=
         results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
+    const CountByBound& by = outcome.excluded_by;
+    if (std::any_of(by.begin(), by.end(), [](std::uint64_t count) { return count > 0; })) {
+        text += fmt::format(
+            "  excluded while the space was swept, by the bound of: a sub-space {} combinations, the busiest stage {}, the "
+            "noise-free step {}, the longest paths {}\n",
+            grouped(by[0]), grouped(by[1]), grouped(by[2]), grouped(by[3]));
+    }
     text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
     return text;

@@ -45,6 +45,15 @@ Json provenance(const StudyInfo& study, const std::string& file)
             {"learned_digest", text_or_null(study.learned_digest)}};
 }
 
+Json excluded_by(const CountByBound& counts)
+{
+    const auto of = [&counts](BoundKind bound) { return counts[static_cast<std::size_t>(bound)]; };
+    return {{"sub_space", of(BoundKind::sub_space)},
+            {"busiest_stage", of(BoundKind::busiest_stage)},
+            {"noise_free_step", of(BoundKind::noise_free_step)},
+            {"longest_paths", of(BoundKind::longest_paths)}};
+}
+
 Json search(const Results& results)
 {
     const StudyInfo& study = results.study;
@@ -61,6 +70,7 @@ Json search(const Results& results)
             {"evaluated", study.outcome.evaluated},
             {"open", study.outcome.open},
             {"unchecked", study.outcome.unchecked},
+            {"excluded_by", excluded_by(study.outcome.excluded_by)},
             {"draws", draws},
             {"part", study.held},
             {"parts", study.parts}};

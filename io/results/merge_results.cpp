@@ -130,6 +130,9 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         outcome.evaluated += part.study.outcome.evaluated;
         outcome.open += part.study.outcome.open;
         outcome.unchecked += part.study.outcome.unchecked;
+        for (std::size_t bound = 0; bound < bound_kinds; ++bound) {
+            outcome.excluded_by[bound] += part.study.outcome.excluded_by[bound];
+        }
         doubt += 1.0 - part.study.outcome.confidence;
     }
     std::sort(merged.study.held.begin(), merged.study.held.end());

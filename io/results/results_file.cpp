@@ -130,6 +130,7 @@ void write_study(const Hdf5Object& group, const StudyInfo& study)
     group.set("evaluated", study.outcome.evaluated);
     group.set("open", study.outcome.open);
     group.set("unchecked", study.outcome.unchecked);
+    group.set_list<std::uint64_t>("excluded_by", {study.outcome.excluded_by.begin(), study.outcome.excluded_by.end()});
     group.set_list<std::int32_t>("part", study.held);
     group.set<std::int32_t>("parts", study.parts);
 }

@@ -139,21 +139,24 @@ Sweep Worker::sweep(const SweepRange& range)
     Sweep result;
     KeptBounds kept(range);
     std::vector<Rejected> by_model;
-    std::uint64_t unchecked = 0;
     NearBounds near(range.near.objective, range.near.best);
     std::uint64_t region = 0;
     const auto may_be_near = [&](const std::vector<double>& objectives) {
         return !range.near.best.empty() && near.admits(region, objectives[range.near.objective]);
     };
     const auto checked = [](const NoiseFree& bound) { return bound.memory_bytes > 0.0; };
+    int checked_bounds = 0;  // of the plan
     Cutoff excluded([&](const NoiseFree& bound) {
+        checked_bounds += checked(bound) ? 1 : 0;
         const std::vector<double> objectives = model_.bounds_of(bound);
         return excludes(range.limits, objectives) && (checked(bound) || !may_be_near(objectives));
     });
+    const auto by = [&result](BoundKind bound) -> std::uint64_t& { return result.excluded_by[static_cast<std::size_t>(bound)]; };
     const auto judge = [&](std::uint64_t index, std::span<const int> point) {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
         region = StudyModel::region(plan);
+        checked_bounds = 0;
         Predictor& predictor = bench_.of(model_.designs.hardware(point));
         const auto bound = range.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
@@ -162,11 +165,14 @@ Sweep Worker::sweep(const SweepRange& range)
         }
         const auto& found = std::get<NoiseFree>(bound);
         if (!checked(found)) {
-            ++unchecked;
+            ++by(BoundKind::busiest_stage);
         } else {
             const std::vector<double> objectives = model_.bounds_of(found);
-            if (may_be_near(objectives) && excludes(range.limits, objectives)) {
-                near.add({region, {index, objectives}});
+            if (excludes(range.limits, objectives)) {
+                ++by(checked_bounds == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
+                if (may_be_near(objectives)) {
+                    near.add({region, {index, objectives}});
+                }
             }
             kept.add({index, objectives});
         }
@@ -188,7 +194,7 @@ Sweep Worker::sweep(const SweepRange& range)
         std::vector<Rejected> rejected =
             model_.designs.space().enumerate(begin, end, judge, by_sub_spaces ? &not_excluded : nullptr);
         if (by_sub_spaces) {
-            unchecked += rejected.back().count;
+            by(BoundKind::sub_space) += rejected.back().count;
             rejected.pop_back();
         }
         add(rejected, result.rejected);
@@ -196,7 +202,7 @@ Sweep Worker::sweep(const SweepRange& range)
     } while (begin < range.end);
     kept.move_to(result);
     result.near = near.best();
-    result.unchecked = unchecked;
+    result.unchecked = by(BoundKind::sub_space) + by(BoundKind::busiest_stage);
     result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
     if (range.end - range.begin == 1) {  // one of many: keep its answer short
         std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });

@@ -1,5 +1,6 @@
 #include "search/strategies/exact.hpp"
 
+#include "model/base/powers.hpp"
 #include "search/archive.hpp"
 #include "search/components/answers.hpp"
 
@@ -26,7 +27,6 @@ constexpr std::size_t round_growth = 3;
 /// Unsettled candidates from which a round is opened before they climb.
 constexpr std::size_t worth_a_round = 16;
 
-double square(double x) { return x * x; }
 double pow4(double x) { return square(square(x)); }
 
 /// Relative difference between a bound and an exact value that rounding may cause.
@@ -403,13 +403,14 @@ Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
     const bool swept = swept_whole() && swept_ == ranges_.size();
-    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? 0 : not_kept());
+    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? excluded_in_sweep_ : not_kept());
     Outcome outcome{.confidence = options_.confidence,
                     .text = {},
                     .pruned = excluded,
                     .evaluated = settled_,
                     .open = feasible - excluded - settled_,
                     .unchecked = unchecked_,
+                    .excluded_by = excluded_by_,
                     .gaps = gaps()};
     const bool complete = swept && outcome.open == 0;
     outcome.proved = complete && !violation_;

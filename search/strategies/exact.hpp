@@ -134,8 +134,10 @@ private:
     std::map<std::uint64_t, double> best_of_region_;  // bounds of explored points
     std::vector<std::uint64_t> known_;                // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
-    std::uint64_t counted_again_ = 0;  // explored points that limits excluded before the sweep, which counts them as well
-    std::uint64_t unchecked_ = 0;      // raw tuples that were excluded before it was known whether they are feasible
+    std::uint64_t counted_again_ = 0;      // explored points that limits excluded before the sweep, which counts them as well
+    std::uint64_t excluded_in_sweep_ = 0;  // by its limits; without ranges that were swept again
+    std::uint64_t unchecked_ = 0;          // raw tuples that were excluded before it was known whether they are feasible
+    CountByBound excluded_by_ = {};
 
     std::vector<Candidate> candidates_;  // in order of their first request
     std::vector<std::size_t> racing_;    // candidates, including all that are not settled

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -46,7 +47,9 @@ void Exact::take(const Sweep& sweep)
     }
     if (!ranges_[swept_].again) {
         feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+        excluded_in_sweep_ += sweep.excluded;
         unchecked_ += sweep.unchecked;
+        std::transform(excluded_by_.begin(), excluded_by_.end(), sweep.excluded_by.begin(), excluded_by_.begin(), std::plus<>());
     }
     if (sweep.left_out > 0) {
         withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},

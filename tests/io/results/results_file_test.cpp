@@ -76,6 +76,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.outcome.evaluated, b.outcome.evaluated);
     EXPECT_EQ(a.outcome.open, b.outcome.open);
     EXPECT_EQ(a.outcome.unchecked, b.outcome.unchecked);
+    EXPECT_EQ(a.outcome.excluded_by, b.outcome.excluded_by);
 }
 
 void expect_equal(const FrontPoint& a, const FrontPoint& b)
@@ -173,6 +174,7 @@ TEST(ResultsFile, GivesBackWhatWasWritten)
     const TemporaryFolder folder;
     Results results = sample_results();
     results.study.outcome.unchecked = 17;
+    results.study.outcome.excluded_by = {11, 6, 5, 4};
     write_results(results, folder.file("sample.h5"));
     expect_equal(read_results(folder.file("sample.h5")), results);
     EXPECT_EQ(folder.entries(), 1U);

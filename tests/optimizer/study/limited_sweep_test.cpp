@@ -93,6 +93,8 @@ void expect_the_same_as_without_limits(const Scenario& scenario)
             std::accumulate(sweep.rejected.begin(), sweep.rejected.end(), std::uint64_t{0},
                             [](std::uint64_t sum, const Rejected& reason) { return sum + reason.count; });
         EXPECT_EQ(sweep.feasible.size() + sweep.excluded + sweep.left_out + sweep.unchecked + rejected, size) << index;
+        EXPECT_EQ(sweep.unchecked, sweep.excluded_by[0] + sweep.excluded_by[1]) << index;
+        EXPECT_EQ(sweep.excluded, sweep.excluded_by[2] + sweep.excluded_by[3]) << index;
         unchecked += sweep.unchecked;
         excluded += sweep.excluded;
     }

@@ -181,7 +181,7 @@ Problem zdt1(int steps)
 }
 
 /// Deb, Thiele, Laumanns, Zitzler (2002), two angles and a distance (linear here), moved by a half.
-Problem dtlz2(int steps)
+Problem dtlz2_grid(int steps)
 {
     Problem problem;
     const double right_angle = std::numbers::pi / 2.0;
@@ -234,7 +234,7 @@ TEST(Exact, FindsTheFrontOfZdt1WithFewEvaluations)
 
 TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
 {
-    Problem problem = dtlz2(20);
+    Problem problem = dtlz2_grid(20);
     problem.half_width = {0.1, 0.01, 0.001};
     problem.bound_share = 0.96;
     const Search run = play(problem, options(problem, 3));
@@ -276,7 +276,7 @@ TEST(Exact, HandlesTiesAndDuplicates)
 
 TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
 {
-    Problem problem = dtlz2(12);
+    Problem problem = dtlz2_grid(12);
     problem.infinite_first_rung = true;
     ExactOptions chosen = options(problem, 3);
     chosen.batch = 10;
@@ -381,6 +381,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
     Exact exact(chosen);
     std::map<std::uint64_t, double> best;  // by region, of the bounds explored
     std::uint64_t whole = 0;
+    bool half_swept = false;
     while (const auto requests = exact.ask()) {
         std::vector<Answer> answers;
         for (const Request& request : *requests) {
@@ -406,7 +407,24 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                 answers.emplace_back(problem.evaluate(std::get<PointRequest>(request)));
             }
         }
-        exact.tell(answers);
+        std::span<const Answer> left = answers;
+        if (whole > 0 && !half_swept) {
+            half_swept = true;
+            const auto first = left.first(left.size() / 2);
+            std::uint64_t excluded = 0;
+            std::uint64_t open = 0;
+            for (const Answer& answer : first) {
+                const auto& sweep = std::get<Sweep>(answer);
+                excluded += sweep.excluded;
+                open += sweep.feasible.size() + sweep.left_out;
+            }
+            exact.tell(first);
+            EXPECT_GT(excluded, 0U);
+            EXPECT_EQ(exact.outcome().pruned, excluded);
+            EXPECT_EQ(exact.outcome().open, open);
+            left = left.subspan(first.size());
+        }
+        exact.tell(left);
     }
     EXPECT_EQ(whole, problem.truth.size());
     EXPECT_EQ(best.size(), 3U);
