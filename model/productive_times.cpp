@@ -1,6 +1,7 @@
 #include "model/productive_times.hpp"
 
 #include "model/base/deconvolution.hpp"
+#include "model/base/powers.hpp"
 #include "model/base/statistics.hpp"
 #include "model/run/drift.hpp"
 
@@ -18,10 +19,6 @@ double mean_of(std::span<const double> values)
 {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
-
-double square(double x) { return x * x; }
-
-double cube(double x) { return x * x * x; }
 
 /// [fleet * steps + k]: all steps of the run at the time of step k, seconds.
 std::vector<double> runs_by_step(const std::vector<Phase>& phases, const PhaseDraws& draws)

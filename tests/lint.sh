@@ -42,6 +42,11 @@ case ${1:-} in
             echo "lint.sh: $commands is missing; clang-tidy needs it: cmake --preset release" >&2
             exit 1
         fi
+        if grep -q /Unity/ "$commands"; then
+            echo "lint.sh: build/release compiles folders together, but clang-tidy needs each file: cmake --preset release" \
+                "-DPRISMOPT_UNITY_BUILD=OFF" >&2
+            exit 1
+        fi
         shift
         if [[ $# -gt 0 ]]; then
             files=("$@")

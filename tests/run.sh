@@ -6,8 +6,8 @@ usage() {
     cat <<'TEXT'
 usage: bash tests/run.sh [--all]
 
-Installs packages, builds build/release, runs its tests (ctest) and the format check. With CI=true, warnings are errors, and the
-browser that tests reports is installed too.
+Installs packages, builds build/release, runs its tests (ctest) and the format check. With CI=true, warnings are errors, the files of
+each folder are compiled together, and the browser that tests reports is installed too.
   --all    also: tests labelled `long`, a tenth of the fault tests among them (all: ctest --preset complete, an hour), builds and
            tests under AddressSanitizer with UndefinedBehaviorSanitizer (dev) and ThreadSanitizer (tsan), clang-tidy
 TEXT
@@ -57,7 +57,7 @@ if $all; then
 fi
 # The build is the quick start's; warnings stop it only where nobody would read them.
 if [[ ${CI:-} == true ]]; then
-    check build_and_test release -DPRISMOPT_WARNINGS_AS_ERRORS=ON
+    check build_and_test release -DPRISMOPT_WARNINGS_AS_ERRORS=ON -DPRISMOPT_UNITY_BUILD=ON
 else
     check build_and_test release
 fi

@@ -155,7 +155,7 @@ constexpr std::string_view torchtitan[] = {
     "activation_checkpoint.mode",
 };
 
-constexpr std::string_view torchtitan_recipe[] = {
+constexpr std::string_view recipe_fields[] = {
     "parallelism.data_parallel_replicate_degree",
     "parallelism.data_parallel_shard_degree",
     "parallelism.fsdp_reshard_after_forward",
@@ -216,7 +216,7 @@ const TargetNames& torchtitan_recipe_names()
     static const TargetNames table{
         "torchtitan at commit 15e24313ef2e: configurations in Python, which replaced TOML after v0.2.2 (pull request 2386)",
         "https://github.com/pytorch/torchtitan/blob/15e24313ef2e324a31db0a9e0060d27965c4ef5e/torchtitan/config/parallelism.py",
-        torchtitan_recipe};
+        recipe_fields};
     return table;
 }
 

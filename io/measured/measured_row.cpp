@@ -61,13 +61,13 @@ double memory_of(const CsvRow& row)
     return std::stod(match[1].str()) * (match[2].str() == "GB" ? 1e9 : 1073741824.0);
 }
 
-int gpus_of(const std::vector<int>& slice) { return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>()); }
+int gpus_of_slice(const std::vector<int>& slice) { return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>()); }
 
 /// The smallest slice that holds the GPUs; the largest, of which there are several, if none does.
 const std::vector<int>& slice_of(const TableMachine& machine, int gpus)
 {
     const auto slice = std::find_if(machine.slices.begin(), machine.slices.end(),
-                                    [gpus](const std::vector<int>& shape) { return gpus_of(shape) >= gpus; });
+                                    [gpus](const std::vector<int>& shape) { return gpus_of_slice(shape) >= gpus; });
     return slice == machine.slices.end() ? machine.slices.back() : *slice;
 }
 
@@ -269,7 +269,7 @@ private:
         if (!machine->slices.empty()) {
             node.topology = Topology::torus;
             node.shape = slice_of(*machine, row_.count("slice") > 0 ? row_.count("slice") : gpus);
-            node.group_gpus = gpus_of(node.shape);
+            node.group_gpus = gpus_of_slice(node.shape);
             for (const int axis : node.shape) {
                 node.wrap.push_back(axis >= machine->closed);
             }

@@ -14,7 +14,7 @@ namespace {
 
 // Of the picture, in its own units:
 constexpr double label_width = 230.0;
-constexpr double plot_width = 520.0;
+constexpr double bars_width = 520.0;
 constexpr double value_width = 70.0;
 constexpr double bar_height = 14.0;
 constexpr double bar_step = 20.0;
@@ -26,7 +26,7 @@ struct Scale {
     double low = 0.0;
     double high = 0.0;
 
-    double x(double value) const { return label_width + plot_width * (value - low) / (high - low); }
+    double x(double value) const { return label_width + bars_width * (value - low) / (high - low); }
 };
 
 /// All bars and whiskers, and zero.
@@ -63,7 +63,7 @@ std::string draw(const TornadoBar& bar, const Scale& scale, double top)
         text += fmt::format("<path d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v6M{1:.1f} {3:.1f}v6\" stroke=\"#222\"/>\n",
                             scale.x(bar.low), scale.x(bar.high), middle, middle - 3.0);
     }
-    return text + fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{:.3g}</text>\n", label_width + plot_width + 8.0, middle + 4.0,
+    return text + fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{:.3g}</text>\n", label_width + bars_width + 8.0, middle + 4.0,
                               bar.value);
 }
 
@@ -90,9 +90,9 @@ std::string tornado_svg(const std::vector<Tornado>& panels, const std::string& a
         text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.3g}</text>\n", scale.x(tick), top + 16.0,
                             tick);
     }
-    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", label_width + 0.5 * plot_width,
+    text += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", label_width + 0.5 * bars_width,
                         top + 34.0, escaped(axis));
-    return svg_document(label_width + plot_width + value_width, top + axis_height, text);
+    return svg_document(label_width + bars_width + value_width, top + axis_height, text);
 }
 
 }  // namespace prismopt

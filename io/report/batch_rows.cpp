@@ -46,7 +46,7 @@ TokensInterval interval_of(const BatchRow& row, double other_tokens)
     return {(row.tokens_low + other_tokens) / expected, (row.tokens_high + other_tokens) / expected};
 }
 
-std::string tokens_text(const BatchRow& row)
+std::string tokens_of_row(const BatchRow& row)
 {
     return row.tokens_low == row.tokens_high
                ? short_count(row.tokens)
@@ -141,7 +141,7 @@ ChoiceTable batch_table(const Scenario& scenario, const Results& results)
     for (const BatchRow& row : rows) {
         std::vector<std::string>& line = table.cells.emplace_back(std::vector<std::string>{
             fmt::format("{}", row.global_batch), short_count(static_cast<double>(row.global_batch) * learning.as_given.sequence),
-            tokens_text(row), short_count(row.steps)});
+            tokens_of_row(row), short_count(row.steps)});
         if (!ramp) {
             add_best(row.best, results, line, interval_of(row, other_tokens));
         }

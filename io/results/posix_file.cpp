@@ -16,7 +16,7 @@ namespace prismopt {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, int error) { throw FileError(path, error); }
+[[noreturn]] void fail_at(const std::string& path, int error) { throw FileError(path, error); }
 
 /// Where a new file takes the place of the former one. What stands for a device or for an open descriptor does not: /dev/stdout
 /// may be a regular file that the shell has opened.
@@ -65,7 +65,7 @@ PosixFile::PosixFile(std::string path, Open how) : path_(std::move(path))
     constexpr mode_t mode = 0666;  // less the user's umask
     descriptor_ = ::open(path_.c_str(), O_CLOEXEC | O_WRONLY | (how == Open::create ? O_CREAT | O_TRUNC : 0), mode);
     if (descriptor_ < 0) {
-        fail(path_, errno);
+        fail_at(path_, errno);
     }
     if (how == Open::append) {
         ::lseek(descriptor_, 0, SEEK_END);
@@ -93,7 +93,7 @@ void PosixFile::write(std::span<const std::byte> bytes)
         if (written >= 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(written));
         } else if (errno != EINTR) {
-            fail(path_, errno);
+            fail_at(path_, errno);
         }
     }
 }
@@ -102,14 +102,14 @@ void PosixFile::truncate(std::uint64_t bytes)
 {
     const auto end = static_cast<off_t>(bytes);
     if (::ftruncate(descriptor_, end) != 0 || ::lseek(descriptor_, end, SEEK_SET) != end) {
-        fail(path_, errno);
+        fail_at(path_, errno);
     }
 }
 
 void PosixFile::sync()
 {
     if (::fdatasync(descriptor_) != 0) {
-        fail(path_, errno);
+        fail_at(path_, errno);
     }
 }
 
@@ -122,7 +122,7 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
     }
     const std::string target = target_of(path);
     if (::access(target.c_str(), F_OK) == 0 && ::access(target.c_str(), W_OK) != 0) {
-        fail(path, errno);  // a new file could take its place all the same
+        fail_at(path, errno);  // a new file could take its place all the same
     }
     const std::string partial = target + ".partial";
     try {
@@ -130,7 +130,7 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
         write_parts(file, parts);
         file.sync();
         if (std::rename(partial.c_str(), target.c_str()) != 0) {
-            fail(path, errno);
+            fail_at(path, errno);
         }
     } catch (...) {
         std::remove(partial.c_str());

@@ -34,7 +34,7 @@ std::string more_tokens_text(const Scenario& scenario, const Workload& network, 
 }
 
 /// What a loss gap costs each network.
-std::string price_text(const Scenario& scenario, const LossGap& gap)
+std::string loss_gap_text(const Scenario& scenario, const LossGap& gap)
 {
     std::string text;
     const std::vector<const Workload*> all = networks(scenario);
@@ -173,7 +173,7 @@ std::string numerics_text(const Scenario& scenario)
             continue;
         }
         if (const auto gap = loss_gap_of(numerics, &choice.precision)) {
-            text += price_text(scenario, *gap);
+            text += loss_gap_text(scenario, *gap);
             if (numerics.published && choice.precision.precision == Precision::nvfp4 && choice.precision.wide == WideLayers{}) {
                 text += ", published of runs with 16 % of the linear layers in bf16";
             }

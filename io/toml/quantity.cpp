@@ -1,5 +1,6 @@
 #include "io/toml/quantity.hpp"
 
+#include "io/toml/fields.hpp"
 #include "io/toml/nearest.hpp"
 
 #include <algorithm>
@@ -94,8 +95,6 @@ std::string units_of(Dimension dimension)
     }
     return listed(names);
 }
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 /// `number` with the unit of the example.
 std::string with_unit_of(std::string_view example, std::string_view number)

@@ -12,7 +12,7 @@ namespace prismopt {
 
 namespace {
 
-int time_column(const std::vector<std::string>& header)
+int column_of_times(const std::vector<std::string>& header)
 {
     return column(header, {"perf", "time_ms", "time_us", "time", "seconds"});
 }
@@ -62,7 +62,7 @@ void refuse_size(const TableLine& line, int place, const std::string& path, cons
 
 bool is_gpu_table(const std::vector<std::string>& header)
 {
-    return column(header, {"gpu"}) >= 0 && (time_column(header) >= 0 || throughput_column(header) >= 0);
+    return column(header, {"gpu"}) >= 0 && (column_of_times(header) >= 0 || throughput_column(header) >= 0);
 }
 
 void read_gpu_table(TraceStream& stream, const std::string& path, char separator, std::vector<GpuRun>& runs,
@@ -82,8 +82,8 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
         [&stream] { return stream.next(); }, path,
         {[&](const std::vector<std::string>& header) {
              gpu = present(column(header, {"gpu"}), path, "gpu", header);
-             inverse = time_column(header) < 0;
-             time = present(inverse ? throughput_column(header) : time_column(header), path, "perf", header);
+             inverse = column_of_times(header) < 0;
+             time = present(inverse ? throughput_column(header) : column_of_times(header), path, "perf", header);
              name = header[static_cast<std::size_t>(time)];
              unit_s = time_unit_s(name);
              benchmark = column(header, {"app", "benchmark"});

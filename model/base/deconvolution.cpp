@@ -13,7 +13,7 @@ constexpr std::size_t bins = 128;
 constexpr double reach = 8.0;
 constexpr double width = 2.0 * reach / bins;
 static_assert(width == deconvolution_bin);
-constexpr int rounds = 30;
+constexpr int iterations = 30;
 
 using Bins = std::array<double, bins>;
 /// By distance in bins: [bins + distance].
@@ -85,7 +85,7 @@ std::vector<double> deconvolved(std::span<const double> sums, std::span<const do
     for (std::size_t b = 0; b < bins; ++b) {
         distribution[b] = (1.0 - floor) * distribution[b] + floor * observed[b];
     }
-    for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < iterations; ++i) {
         Bins ratio = convolved(distribution, kernel);
         for (std::size_t b = 0; b < bins; ++b) {
             ratio[b] = ratio[b] > 0.0 ? observed[b] / ratio[b] : 0.0;

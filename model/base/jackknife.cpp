@@ -15,7 +15,7 @@ constexpr std::size_t fewest_sections = 8;  // a t of 2.36 in place of 2.13 with
 
 /// Deviations of the beta distribution within which ranks have weights: beyond 10 a tail that falls like the exponential has
 /// e^-10.
-constexpr double reach = 10.0;
+constexpr double beta_reach = 10.0;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ SmoothQuantiles::SmoothQuantiles(std::size_t draws, std::span<const double> prob
     for (const double p : probabilities) {
         const double a = (n + 1.0) * p;
         const double b = (n + 1.0) * (1.0 - p);
-        const double far = reach * (n * std::sqrt(p * (1.0 - p) / (n + 2.0)) + 1.0);
+        const double far = beta_reach * (n * std::sqrt(p * (1.0 - p) / (n + 2.0)) + 1.0);
         const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(n * p - far)));
         const auto end = static_cast<std::size_t>(std::min(n, std::ceil(n * p + far)));
         Weights& weights = weights_.emplace_back();

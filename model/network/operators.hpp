@@ -17,6 +17,8 @@
 
 namespace prismopt {
 
+inline constexpr double element_bytes = 2.0;  // of 16-bit numbers
+
 /// Gradients of a product that a backward pass computes: of input and weights, or of the input only.
 enum class Gradients { both, input };
 

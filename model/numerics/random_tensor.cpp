@@ -12,7 +12,7 @@ namespace {
 double uniform(std::uint32_t word) { return (word + 0.5) * 0x1p-32; }
 double normal(std::uint32_t word) { return boost::math::quantile(boost::math::normal(), uniform(word)); }
 
-double element(Elements elements, const std::array<std::uint32_t, 4>& words)
+double random_element(Elements elements, const std::array<std::uint32_t, 4>& words)
 {
     switch (elements) {
         case Elements::normal: return normal(words[0]);
@@ -32,7 +32,7 @@ Matrix<float> random_tensor(const RandomTensor& of, std::size_t rows, std::size_
         for (std::size_t column = 0; column < columns; ++column) {
             const auto words = philox(of.seed, {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), 0,
                                                 use(Stream::tensors, Purpose::search, of.tensor)});
-            out[column] = static_cast<float>(of.factor * element(of.elements, words));
+            out[column] = static_cast<float>(of.factor * random_element(of.elements, words));
         }
     });
     return result;

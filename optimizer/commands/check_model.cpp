@@ -15,12 +15,12 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr const char* compared =
+constexpr const char* compared_with =
     "Compared: mean step times. The constants of the catalog were fitted to runs like these (docs/accuracy.md). Inside: "
     "percentage "
     "of rows inside their 95 % prediction interval.";
 
-constexpr double least_regret = 0.01;
+constexpr double small_regret = 0.01;
 
 /// Error in percent; null if there is nothing to compare.
 nlohmann::json percent(double relative) { return std::isnan(relative) ? nlohmann::json() : nlohmann::json(100.0 * relative); }
@@ -37,7 +37,7 @@ nlohmann::json to_json(const SourceAccuracy& s)
                         {"regret", percent(s.largest_regret())},
                         {"regret_beyond_repeats", percent(s.largest_regret_beyond_repeats())},
                         {"groups", s.regrets.size()},
-                        {"groups_of_least_regret", s.groups_within(least_regret)},
+                        {"groups_of_least_regret", s.groups_within(small_regret)},
                         {"rank_correlation",
                          std::isnan(s.rank_correlation) ? nlohmann::json() : nlohmann::json(s.rank_correlation)},
                         {"worst_row", s.worst_row},
@@ -178,7 +178,7 @@ void print_errors_in_markdown(const char* title, const char* column, const std::
 }
 
 /// Errors, shares inside and half-widths in percent.
-std::string columns(const FamilyErrors& e)
+std::string error_columns(const FamilyErrors& e)
 {
     return fmt::format("{} | {:.0f} | {}", figure(e.error), 100.0 * e.inside, figure(e.half_width));
 }
@@ -192,7 +192,7 @@ void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
         "largest |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
     for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
         fmt::print("| {} | {} | {} | {} | {:.0f} ({:.0f} to {:.0f}) | {} | {} | {} | {}{} |\n", name(a.kind), a.rows,
-                   columns(a.fitted), figure(a.left_out.error), 100.0 * a.left_out.inside, 100.0 * a.coverage_low,
+                   error_columns(a.fitted), figure(a.left_out.error), 100.0 * a.left_out.inside, 100.0 * a.coverage_low,
                    100.0 * a.coverage_high, figure(a.left_out.half_width), a.sources, figure(a.median_source),
                    a.worst_name.empty() ? "-" : figure(a.worst_source) + " ", a.worst_name);
     }
@@ -202,7 +202,7 @@ void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
         "half-width | bias |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (const LeftOutErrors& f : families) {
         fmt::print("| {}: {}, {}{} | {} | {} | {} | {} |\n", f.source, f.line, name(f.kind), f.known ? "" : " *", f.rows,
-                   columns(f.fitted), columns(f.left_out), figure(f.bias, true));
+                   error_columns(f.fitted), error_columns(f.left_out), figure(f.bias, true));
     }
 }
 
@@ -279,7 +279,7 @@ void print_markdown(const CheckedModel& checked, const std::vector<SourceAccurac
         const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
         fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
                    figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
-                   figure(s.inside), rank, s.regrets.size(), s.groups_within(least_regret), figure(s.largest_regret()),
+                   figure(s.inside), rank, s.regrets.size(), s.groups_within(small_regret), figure(s.largest_regret()),
                    figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
     }
     print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
@@ -358,7 +358,7 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     print_errors("by kind", accuracy_by_kind(checked));
     print_errors("collectives alone", accuracy_of_collectives(checked));
     print_skipped(checked);
-    fmt::print("\n{}\n", compared);
+    fmt::print("\n{}\n", compared_with);
     return exit_done;
 }
 

@@ -79,7 +79,7 @@ struct Listed {
     std::vector<Central90> intervals;  // of the listed plans
 };
 
-Listed listed(const PlanPosterior& plans, int gpus, const ShortlistRequest& asked)
+Listed listed_plans(const PlanPosterior& plans, int gpus, const ShortlistRequest& asked)
 {
     Listed result;
     result.gpus = gpus;
@@ -233,7 +233,7 @@ Json shortlist_json(const Results& results, const PlanPosterior& plans, const Sh
               {"linearisation_error", plans.linearisation_error(results)},
               {"shortlists", Json::array()}};
     for (const int gpus : asked.gpus) {
-        json["shortlists"].push_back(json_of(listed(plans, gpus, asked), plans, asked, results, study));
+        json["shortlists"].push_back(json_of(listed_plans(plans, gpus, asked), plans, asked, results, study));
     }
     return json;
 }

@@ -54,7 +54,7 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     return names;
 }
 
-void refuse(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
+void refuse_plan(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
 {
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
@@ -112,12 +112,12 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     SensitivityOptions chosen = take_options(*values, scenario);
     const ParallelPlan& plan = asked.plan;
     if (const auto why = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
-        refuse(*why, *values, scenario);
+        refuse_plan(*why, *values, scenario);
     }
     const StudyModel model(scenario, tables_of(scenario, plan));
     const auto bound = Predictor(model.problem).bound(plan);
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
-        refuse(*why, *values, scenario);
+        refuse_plan(*why, *values, scenario);
     }
     chosen.sampler = model.sampler({Purpose::confirm});
     const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);

@@ -13,7 +13,7 @@ namespace {
 
 using Families = std::map<std::string, std::set<std::string>>;  // [accelerator]: of the same family
 
-Families families(const std::vector<FitConstant>& constants)
+Families families_of(const std::vector<FitConstant>& constants)
 {
     std::map<std::string, std::set<std::string>> members;  // by the constant that their shares for products are near
     for (const FitConstant& constant : constants) {
@@ -35,7 +35,7 @@ Families families(const std::vector<FitConstant>& constants)
 
 std::vector<BorrowedShares> borrowed_shares(const std::vector<FittedRow>& rows, const Fit& fit, const NoiseByProfile& noise)
 {
-    const Families related = families(fit.constants);
+    const Families related = families_of(fit.constants);
     std::map<std::string, std::vector<FittedRow>> measured;
     for (const FittedRow& row : rows) {
         measured[row.run.cluster.accelerator.name].push_back(row);

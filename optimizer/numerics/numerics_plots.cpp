@@ -33,7 +33,7 @@ std::vector<PlotSeries> lines_of(const std::vector<Json>& rows, const std::strin
     return lines;
 }
 
-std::vector<Json> rows_of(const std::vector<NumericsTable>& tables, const std::string& name, bool (*chosen)(const Json&))
+std::vector<Json> chosen_rows(const std::vector<NumericsTable>& tables, const std::string& name, bool (*chosen)(const Json&))
 {
     std::vector<Json> rows;
     for (const NumericsTable& table : tables) {
@@ -55,9 +55,9 @@ std::string numerics_svg(const std::vector<NumericsTable>& tables)
         }
     };
     add("Attention in bf16, every intermediate rounded", "positions", "largest deviation of the output",
-        lines_of(rows_of(tables, "length", [](const Json& row) { return row["arithmetic"] == "all-rounded"; }), "kernel",
+        lines_of(chosen_rows(tables, "length", [](const Json& row) { return row["arithmetic"] == "all-rounded"; }), "kernel",
                  "sequence", "forward_max"));
-    const auto training = rows_of(tables, "training", [](const Json& row) {
+    const auto training = chosen_rows(tables, "training", [](const Json& row) {
         const auto change = row["change"].get<std::string>();
         return change.ends_with(" in products") || change == "flash instead of plain attention, fp16";
     });

@@ -63,7 +63,7 @@ std::string cost_text(const NumericsRun& run)
 }
 
 /// Rows that have this value.
-std::vector<Json> rows_with(const std::vector<NumericsTable>& tables, const std::string& table)
+std::vector<Json> rows_of_table(const std::vector<NumericsTable>& tables, const std::string& table)
 {
     std::vector<Json> found;
     for (const NumericsTable& of : tables) {
@@ -140,12 +140,12 @@ std::string numerics_toml(const std::vector<NumericsTable>& tables, const Numeri
         run.command, run.seed);
     const auto value = [](const Json& of) { return of.is_null() ? std::string("inf") : fmt::format("{:.4g}", of.get<double>()); };
     text += "attention = [\n";
-    for (const Json& row : rows_with(tables, "attention")) {
+    for (const Json& row : rows_of_table(tables, "attention")) {
         text += fmt::format("    {{ format = {}, kernel = {}, tile = {}, forward = {}, backward = {} }},\n", row["format"].dump(),
                             row["kernel"].dump(), row["tile"].dump(), value(row["forward_rms"]), value(row["backward_rms"]));
     }
     text += "]\nlinear = [\n";
-    for (const Json& row : rows_with(tables, "linear")) {
+    for (const Json& row : rows_of_table(tables, "linear")) {
         if (row["inputs"] == "normal" && row["rounding"] == "nearest-even") {
             text += fmt::format("    {{ format = {}, forward = {}, gradients = {} }},\n", row["format"].dump(),
                                 value(row["forward_rms"]), value(row["gradients_rms"]));

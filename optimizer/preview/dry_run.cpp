@@ -3,6 +3,7 @@
 #include "io/report/space_counts.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/loop/codesign.hpp"
+#include "optimizer/preview/processor_time.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/study/evaluator.hpp"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <limits>
 
 namespace prismopt {
@@ -22,8 +22,6 @@ using namespace literals;
 namespace {
 
 constexpr std::uint64_t most_counted = 10'000'000;
-
-double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / (1_h).si); }
 
@@ -145,8 +143,6 @@ struct Count {
     double seconds = 0.0;      // of processor time
     std::string stopped = {};  // why; empty: the time was up, or all were examined
 };
-
-struct OutOfTime {};
 
 /// Examines combinations until the time is up or the run is stopped.
 Count count_plans(const StudyModel& model, double most_s, const Pause& pause)

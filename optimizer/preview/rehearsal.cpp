@@ -1,12 +1,12 @@
 #include "optimizer/preview/rehearsal.hpp"
 
 #include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/preview/processor_time.hpp"
 #include "search/archive.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <span>
@@ -30,9 +30,6 @@ public:
 private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-/// Of all threads, so that what else runs on the machine does not count.
-double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Knuth's multiplicative hash: neighbours in the space get unlike plans of the sample.
 std::size_t choice(std::uint64_t index, std::size_t of) { return static_cast<std::size_t>((index * 2654435761u) >> 7) % of; }

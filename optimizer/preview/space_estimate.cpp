@@ -1,6 +1,7 @@
 #include "optimizer/preview/space_estimate.hpp"
 
 #include "model/base/statistics.hpp"
+#include "optimizer/preview/processor_time.hpp"
 #include "search/archive.hpp"
 #include "search/branch_sampler.hpp"
 #include "search/components/moves.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <set>
 
 namespace prismopt {
@@ -23,8 +23,6 @@ constexpr std::uint64_t too_few_branches = 50;  // for an interval, after the ti
 constexpr double sampling_s = 8.0;              // processor time; twice that until the fewest branches are drawn
 constexpr double improving_s = 4.0;             // processor time
 constexpr int moves_of_a_member = 8;
-
-double processor_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// Mean over branches, with its confidence interval.
 class Tally {
@@ -80,8 +78,6 @@ double SpaceEstimate::share_below() const
 }
 
 namespace {
-
-struct OutOfTime {};
 
 /// The same with branches of at most so many tuples; nothing where the time is enough for too few of them.
 std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const Pause& pause, int most_branches)

@@ -7,23 +7,23 @@
 namespace prismopt {
 namespace {
 
-constexpr std::size_t batch = 256;                 // tuples looked at at once
-constexpr std::size_t tries = 200'000;             // for one of them; beyond that the space is taken as exhausted
-constexpr std::uint64_t usual_evaluations = 4096;  // without a limit by the user
+constexpr std::size_t batch = 256;                        // tuples looked at at once
+constexpr std::size_t tries_of_one = 200'000;             // for one of them; beyond that the space is taken as exhausted
+constexpr std::uint64_t usual_random_evaluations = 4096;  // without a limit by the user
 
 }  // namespace
 
 RandomSearch::RandomSearch(const Space& space, const StudyGoal& goal)
     : space_(space), goal_(goal), moves_(space), random_(goal.seed, 0), race_({.top_rung = goal.top_rung})
 {
-    if (goal_.max_evaluations == 0) goal_.max_evaluations = usual_evaluations;
+    if (goal_.max_evaluations == 0) goal_.max_evaluations = usual_random_evaluations;
 }
 
 std::vector<SweepRange> RandomSearch::propose()
 {
     std::vector<SweepRange> ranges;
     while (ranges.size() < batch && !exhausted_) {
-        std::size_t left = tries;
+        std::size_t left = tries_of_one;
         for (; left > 0; --left) {
             const Point point = moves_.any(random_);
             if (!space_.allows_all(point)) continue;

@@ -18,7 +18,7 @@ namespace {
 using Generator = std::mt19937_64;
 
 /// A distribution of mean 0 and variance 1, with its 99th percentile where it is one of fleets' means.
-struct Distribution {
+struct NoiseCase {
     std::string name;
     std::function<double(Generator&)> draw;
     double p99 = 0.0;
@@ -51,19 +51,19 @@ double slow_or_not(Generator& random)
 }
 
 const std::array fleet_distributions{
-    Distribution{"normal", normal, 2.326348},  // standard normal quantile
-    Distribution{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))},
-    Distribution{"exponential", exponential, -std::log(0.01) - 1.0},
-    Distribution{"slow or not", slow_or_not,
-                 standard_mode(1.0 + mode_deviation * 1.382994)},  // normal quantile of 1 - 0.01 / slow_share
+    NoiseCase{"normal", normal, 2.326348},  // standard normal quantile
+    NoiseCase{"gumbel", gumbel, standard_gumbel(-std::log(-std::log(0.99)))},
+    NoiseCase{"exponential", exponential, -std::log(0.01) - 1.0},
+    NoiseCase{"slow or not", slow_or_not,
+              standard_mode(1.0 + mode_deviation * 1.382994)},  // normal quantile of 1 - 0.01 / slow_share
 };
-const std::array noise_distributions{Distribution{"normal", normal}, Distribution{"exponential", exponential},
-                                     Distribution{"rarely slow", rarely_slow}};
+const std::array noise_distributions{NoiseCase{"normal", normal}, NoiseCase{"exponential", exponential},
+                                     NoiseCase{"rarely slow", rarely_slow}};
 
 constexpr int fleets = 2048;
 
 /// A run of one step of 100 seconds, fleets of standard deviation 1, noise of standard deviation `noise`.
-ProductiveTimes of_draws(const Distribution& fleet, const Distribution& step, double noise, int steps, std::uint64_t seed)
+ProductiveTimes of_draws(const NoiseCase& fleet, const NoiseCase& step, double noise, int steps, std::uint64_t seed)
 {
     Generator random(seed);
     std::vector<double> draws;
@@ -92,8 +92,8 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
     int all_covered = 0;
     int all = 0;
     for (const int steps : {2, 8}) {
-        for (const Distribution& fleet : fleet_distributions) {
-            for (const Distribution& noise : noise_distributions) {
+        for (const NoiseCase& fleet : fleet_distributions) {
+            for (const NoiseCase& noise : noise_distributions) {
                 for (const double ratio : {0.5, 1.0, 3.0}) {
                     int covered = 0;
                     for (int seed = 0; seed < seeds; ++seed) {
@@ -117,7 +117,7 @@ TEST(ProductiveTimes, LimitsOfTheP99HoldWhateverTheShapeOfFleetsAndOfNoise)
 TEST(ProductiveTimes, SkewnessOfFleetsIsSeenThroughNoise)
 {
     constexpr int seeds = 50;
-    const Distribution& skewed = fleet_distributions[2];
+    const NoiseCase& skewed = fleet_distributions[2];
     double mean = 0.0;
     double skewness = 0.0;
     for (int seed = 0; seed < seeds; ++seed) {

@@ -15,15 +15,15 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array widths{1, 2};
+constexpr std::array sensitivity_widths{1, 2};
 constexpr double single_precision = 1e-5;  // of a step of few ops
 
 Problem varied(Variability v)
 {
-    Problem problem = example_problem(v, 8, widths);
+    Problem problem = example_problem(v, 8, sensitivity_widths);
     v.tier.resize(problem.cluster.tiers.size());
     v.tier[0] = {LogNormal{0.2}, {}, 20.0, "test"};  // all traffic of the plans here
-    problem.noise = build_noise_tables(v, widths);
+    problem.noise = build_noise_tables(v, sensitivity_widths);
     return problem;
 }
 
@@ -70,7 +70,7 @@ TEST(Sensitivity, WithoutItsOnlySourceOfNoiseAStepIsAlwaysTheSame)
         }
     }
     const std::vector<Consequence> found = consequences(problem, plan, what_ifs, {0, 128, 2}, with_seed(1));
-    const double exact = noise_free(example_problem(Variability{}, 8, widths), plan);
+    const double exact = noise_free(example_problem(Variability{}, 8, sensitivity_widths), plan);
     EXPECT_NEAR(at(found[0], Figure::p50), exact, single_precision * exact);
     EXPECT_NEAR(at(found[0], Figure::spread), 1.0, 1e-12);
     EXPECT_NEAR(at(found[0], Figure::cv), 0.0, 1e-6);
@@ -137,7 +137,7 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
 /// One GPU: a step is the sum of its kernels, so a class s times as fast saves (1 - 1/s) of its time.
 TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 {
-    const Problem problem = example_problem(Variability{}, 8, widths);
+    const Problem problem = example_problem(Variability{}, 8, sensitivity_widths);
     const ParallelPlan plan = plan_of(1, 1, 1);
     const LayerCosts costs =
         layer_costs(network_of(problem.workload), problem.workload.precision,
@@ -161,7 +161,7 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 /// Replicas whose exchange nothing hides: also linear.
 TEST(Sensitivity, FasterExchangesSaveTheirShare)
 {
-    const Problem problem = example_problem(Variability{}, 8, widths);
+    const Problem problem = example_problem(Variability{}, 8, sensitivity_widths);
     ParallelPlan plan = plan_of(1, 1, 2);
     plan.dp_overlap = DataParallelOverlap::off;
     constexpr double speed = 2.0;

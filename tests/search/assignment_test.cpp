@@ -43,7 +43,7 @@ AssignmentProblem problem(int blocks, std::vector<int> stock)
 }
 
 /// Every permutation of the things, the first ones on the positions.
-double brute_force(const AssignmentProblem& p)
+double least_by_brute_force(const AssignmentProblem& p)
 {
     Assignment things;
     for (std::size_t kind = 0; kind < p.stock.size(); ++kind) {
@@ -86,7 +86,7 @@ TEST(Assignment, ExactIsBruteForce)
         const AssignmentProblem p = problem(2, stock);
         const AssignmentResult result = best_assignment(p, {}, {});
         EXPECT_TRUE(result.exact);
-        EXPECT_DOUBLE_EQ(result.least, brute_force(p));
+        EXPECT_DOUBLE_EQ(result.least, least_by_brute_force(p));
         EXPECT_DOUBLE_EQ(result.least, slowest_block(result.best));
         EXPECT_GE(result.most, result.least);
     }

@@ -28,7 +28,7 @@ constexpr Range spread_range{"a standard deviation of logarithms", 0.0, 10.0, "0
 constexpr Range log_range{"a logarithm of a ratio", -10.0, 10.0, "0.05"};
 constexpr Range gradient_range{"how a logarithm changes with another", -1e3, 1e3, "-0.5"};
 constexpr Range seconds_range{"seconds", 0.0, 1e9, "6.46", Range::Ends::open_low};
-constexpr Range rows_range{"measured plans", 1, 1'000'000, "3"};
+constexpr Range plans_range{"measured plans", 1, 1'000'000, "3"};
 constexpr Range gpus_range{"GPUs", 1, 10'000'000, "8"};
 constexpr Range degree_range{"a degree of a plan", 1, 10'000'000, "8"};
 constexpr const char* again = "write the file again with prismopt learn --out";
@@ -113,7 +113,7 @@ LearnedOrigin read_origin(Table table)
     origin.results = text_of(table, "results");
     origin.measured = text_of(table, "measured");
     origin.measured_digest = text_of(table, "measured_digest");
-    origin.rows = count_of(table, "rows", rows_range);
+    origin.rows = count_of(table, "rows", plans_range);
     table.refuse_unknown_keys();
     return origin;
 }

@@ -29,7 +29,6 @@ constexpr double most_layers = 10'000.0;
 constexpr double most_tokens = 1e8;
 constexpr std::size_t most_operators = 1'000'000;  // of all layers
 constexpr double rounding = 1e-9;                  // of sums of counts
-constexpr double number = 2.0;                     // bytes
 constexpr const char* again = "write the file again with jobs/capture_network.py";
 
 /// What every operator may have, beside the counts of its kind.
@@ -202,8 +201,8 @@ Read read_lookup(const Node& node)
 
 Read read_traffic(const Node& node)
 {
-    return {Recorded::Traffic{number * node.count_or_zero("forward_numbers") + node.count_or_zero("forward_bytes"),
-                              number * node.count_or_zero("backward_numbers") + node.count_or_zero("backward_bytes")},
+    return {Recorded::Traffic{element_bytes * node.count_or_zero("forward_numbers") + node.count_or_zero("forward_bytes"),
+                              element_bytes * node.count_or_zero("backward_numbers") + node.count_or_zero("backward_bytes")},
             0.0};
 }
 

@@ -12,11 +12,11 @@ namespace prismopt {
 
 namespace {
 
-constexpr double smallest = 0.1;
-constexpr double largest = 100.0;
+constexpr double least_factor = 0.1;
+constexpr double largest_factor = 100.0;
 
 template <class Number>
-std::optional<Number> number(const std::string& text)
+std::optional<Number> parsed(const std::string& text)
 {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -39,16 +39,16 @@ std::vector<double> parse_node_factors(const std::string& text, const std::strin
     std::vector<bool> listed(nodes, false);
     for (std::size_t row = 0; row < rows.size(); ++row) {
         const std::string place = fmt::format("{}:{}", path, row + 2);
-        const auto node = number<std::size_t>(rows[row].text("node"));
+        const auto node = parsed<std::size_t>(rows[row].text("node"));
         if (!node || *node >= nodes || listed[*node]) {
             throw InputError(fmt::format("{}: node '{}' does not exist or is listed twice; number the {} nodes from 0", place,
                                          rows[row].text("node"), nodes));
         }
-        const auto factor = number<double>(rows[row].text("factor"));
-        if (!factor || !(*factor >= smallest && *factor <= largest)) {
+        const auto factor = parsed<double>(rows[row].text("factor"));
+        if (!factor || !(*factor >= least_factor && *factor <= largest_factor)) {
             throw InputError(
                 fmt::format("{}: factor '{}' is not between {:g} and {:g}; write 1.2 for a node that takes 1.2 times as long",
-                            place, rows[row].text("factor"), smallest, largest));
+                            place, rows[row].text("factor"), least_factor, largest_factor));
         }
         factors[*node] = *factor;
         listed[*node] = true;

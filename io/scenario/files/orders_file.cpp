@@ -19,15 +19,15 @@ namespace {
 constexpr std::array<std::string_view, 7> not_tasks{"SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
 constexpr std::string_view overlap = ")OVERLAP_F_B";
 
-struct Kind {
+struct NamedPass {
     std::string_view name;
     Pass pass;
 };
-constexpr std::array<Kind, 5> kinds{{{"F", Pass::forward},
-                                     {"B", Pass::backward},
-                                     {"BW", Pass::backward},
-                                     {"I", Pass::input_gradient},
-                                     {"W", Pass::weight_gradient}}};
+constexpr std::array<NamedPass, 5> passes{{{"F", Pass::forward},
+                                           {"B", Pass::backward},
+                                           {"BW", Pass::backward},
+                                           {"I", Pass::input_gradient},
+                                           {"W", Pass::weight_gradient}}};
 
 /// Takes a number from the front.
 std::optional<int> take_number(std::string_view& text)
@@ -60,8 +60,8 @@ std::optional<Cell> single(std::string_view text)
     if (!part || !text.empty()) {
         return std::nullopt;
     }
-    const auto* const kind = std::find_if(kinds.begin(), kinds.end(), [name](const Kind& k) { return k.name == name; });
-    if (kind != kinds.end() && microbatch) {
+    const auto* const kind = std::find_if(passes.begin(), passes.end(), [name](const NamedPass& k) { return k.name == name; });
+    if (kind != passes.end() && microbatch) {
         return Cell{{kind->pass, *part, *microbatch}};
     }
     return std::find(not_tasks.begin(), not_tasks.end(), name) == not_tasks.end() ? std::nullopt : std::optional(Cell{});

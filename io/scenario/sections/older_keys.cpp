@@ -86,7 +86,7 @@ constexpr auto older_keys = std::to_array<OlderKey>({
     {"latent", R"({ block = "latent_attention" })"},
 });
 
-void check_heads(Table& table, const Transformer& t)
+void check_older_heads(Table& table, const Transformer& t)
 {
     const auto refuse = [&table](std::string_view key, const Complaint& complaint) {
         const auto place = table.find(key);
@@ -181,7 +181,7 @@ Workload with_older_keys(Table& table, NetworkReading& reading, bool based, bool
         }
     }
     copy_common_keys(w, t);
-    check_heads(table, t);
+    check_older_heads(table, t);
     const Workload alike = workload_of(t);
     std::vector<LayerRun> prediction;
     for (const LayerRun& run : w.prediction) {

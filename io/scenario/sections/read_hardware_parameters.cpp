@@ -9,9 +9,9 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range group_range{"GPUs per group of the tier", 1, 10'000'000, "72"};
-constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
-                                       "2"};
+constexpr Range tier_group_range{"GPUs per group of the tier", 1, 10'000'000, "72"};
+constexpr Range tier_oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
+                                            "2"};
 constexpr Range levels_range{"number of values in the range that the discrete search tries", 2, 1000, "3"};
 constexpr std::size_t most_variants = 10'000;
 
@@ -22,9 +22,9 @@ double si_of(HardwareTarget target, const Value& value)
         case HardwareTarget::bandwidth:
         case HardwareTarget::memory_bandwidth: return value.quantity<BytesPerSecond>("900 GB/s").si;
         case HardwareTarget::latency: return value.quantity<Seconds>("10 us").si;
-        case HardwareTarget::oversubscription: return value.number(oversubscription_range);
+        case HardwareTarget::oversubscription: return value.number(tier_oversubscription_range);
         case HardwareTarget::aggregate: return value.quantity<BytesPerSecond>("25.6 Tb/s").si;
-        case HardwareTarget::group: return value.count(group_range);
+        case HardwareTarget::group: return value.count(tier_group_range);
         case HardwareTarget::memory: return value.quantity<Bytes>("192 GB").si;
         case HardwareTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
         case HardwareTarget::power: return value.quantity<Watts>("700 W").si;

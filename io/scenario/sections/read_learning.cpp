@@ -16,9 +16,10 @@ constexpr Range reference_range{"batch to which the tokens of the phase belong, 
 constexpr Range critical_range{
     "critical batch in tokens: the batch at which tokens and steps to the same loss are both twice their minimum", 1, 1e12,
     "20e6"};
-constexpr Range loss_range{"loss at the end of the phase in nats per token, for a formula that depends on it", 0.01, 100, "2.5"};
-constexpr Range factor_range{"factor by which the critical batch may be too high or too low, with 95 % probability", 1, 1000, "2",
-                             Range::Ends::open_low};
+constexpr Range last_loss_range{"loss at the end of the phase in nats per token, for a formula that depends on it", 0.01, 100,
+                                "2.5"};
+constexpr Range critical_factor_range{"factor by which the critical batch may be too high or too low, with 95 % probability", 1,
+                                      1000, "2", Range::Ends::open_low};
 constexpr Range trained_range{"tokens trained so far at the reference batch", 0, 1e18, "100e9"};
 constexpr Range critical_then_range{"critical batch in tokens at that point", 0, 1e12, "4e6"};
 constexpr Range stage_tokens_range{"tokens to train at this batch", 1, 1e18, "252e6"};
@@ -137,8 +138,8 @@ const Fields<LearningKeys>& learning_fields()
                             &*std::find_if(formulas.begin(), formulas.end(),
                                            [&chosen](const CriticalBatchFormula& formula) { return formula.name == chosen; });
                     })
-            .number("loss", &LearningKeys::loss, loss_range)
-            .number("factor", &LearningKeys::factor, factor_range)
+            .number("loss", &LearningKeys::loss, last_loss_range)
+            .number("factor", &LearningKeys::factor, critical_factor_range)
             .custom({"ramp",
                      "batches before that of the phase, in order; not together with global_batch in [space]",
                      "[{ tokens = 252e6, global_batch = 512 }]",
@@ -166,7 +167,7 @@ void refuse_unclear_law(Table& table, const LearningKeys& keys)
     }
     const bool needs_loss = keys.formula != nullptr && keys.formula->variable == CriticalBatchFormula::Variable::loss;
     if (needs_loss) {
-        table.at("loss", fmt::format("loss = {}", loss_range.example));
+        table.at("loss", fmt::format("loss = {}", last_loss_range.example));
     } else if (const auto loss = table.find("loss")) {
         loss->fail({"has no effect", "no formula here depends on the loss", "remove it"});
     }

@@ -9,9 +9,10 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range share_range{"tokens beyond those of synchronous training, to the same loss, as a share of them", 0, 100, "0.02"};
-constexpr Range steps_range{"steps between two exchanges", 2, 10'000, "30"};
-constexpr const char* list_example = "[{ local_steps = 30, share = 0.02 }]";
+constexpr Range more_tokens_range{"tokens beyond those of synchronous training, to the same loss, as a share of them", 0, 100,
+                                  "0.02"};
+constexpr Range local_steps_range{"steps between two exchanges", 2, 10'000, "30"};
+constexpr const char* more_tokens_example = "[{ local_steps = 30, share = 0.02 }]";
 
 struct ShareOfSteps {
     int local_steps = 0;
@@ -22,9 +23,9 @@ const Fields<ShareOfSteps>& share_fields()
 {
     static const auto fields = Fields<ShareOfSteps>("[[local_updates.more_tokens]]",
                                                     "tokens that training apart needs, by the steps between two exchanges")
-                                   .integer("local_steps", &ShareOfSteps::local_steps, steps_range)
+                                   .integer("local_steps", &ShareOfSteps::local_steps, local_steps_range)
                                    .required()
-                                   .number("share", &ShareOfSteps::share, share_range)
+                                   .number("share", &ShareOfSteps::share, more_tokens_range)
                                    .required();
     return fields;
 }
@@ -32,10 +33,10 @@ const Fields<ShareOfSteps>& share_fields()
 void read_more_tokens(const Value& value, LocalUpdatesPrice& price)
 {
     if (!value.is_list()) {
-        price.given.any_steps = value.number(share_range);
+        price.given.any_steps = value.number(more_tokens_range);
         return;
     }
-    for (const Value& element : value.list(list_example)) {
+    for (const Value& element : value.list(more_tokens_example)) {
         Table table = element.table("{ local_steps = 30, share = 0.02 }");
         ShareOfSteps share;
         share_fields().read_whole(table, Keys::all, share);
@@ -60,9 +61,9 @@ const Fields<LocalUpdatesPrice>& local_updates_fields()
                        price.published = true;
                    })
             .custom({"more_tokens",
-                     std::string(share_range.meaning) + "; or a list by local_steps",
+                     std::string(more_tokens_range.meaning) + "; or a list by local_steps",
                      "0.02",
-                     {{.kind = ValueShape::Kind::number, .range = share_range},
+                     {{.kind = ValueShape::Kind::number, .range = more_tokens_range},
                       {.kind = ValueShape::Kind::section, .section = table_of_shares, .list = true}}},
                     [](const Value& value, LocalUpdatesPrice& price, Keys) { read_more_tokens(value, price); });
         return all;

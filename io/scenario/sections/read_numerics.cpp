@@ -14,7 +14,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range factor_range{"largest deviation, as a multiple of that of the reference", 0, 1e9, "25", Range::Ends::open_low};
+constexpr Range deviation_range{"largest deviation, as a multiple of that of the reference", 0, 1e9, "25", Range::Ends::open_low};
 constexpr Range gap_range{"relative increase of the loss at equal tokens", 0, 1, "0.0025"};
 
 struct MaxDeviation {
@@ -29,7 +29,7 @@ const Fields<MaxDeviation>& max_deviation_fields()
                                    .choice("reference", &MaxDeviation::reference, "bf16",
                                            "precision of the reference, whose attention kernel is in kernel")
                                    .choice("kernel", &MaxDeviation::kernel, "flash", "attention kernel of the reference")
-                                   .number("factor", &MaxDeviation::factor, factor_range)
+                                   .number("factor", &MaxDeviation::factor, deviation_range)
                                    .required();
     return fields;
 }

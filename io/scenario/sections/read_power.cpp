@@ -6,7 +6,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr Range share_range{"share of the board's power limit that is drawn in training", 0, 1, "0.9", Range::Ends::open_low};
+constexpr Range drawn_range{"share of the board's power limit that is drawn in training", 0, 1, "0.9", Range::Ends::open_low};
 constexpr Range idle_range{
     "share of the board's power limit that is drawn while waiting: for a node, a restart or a checkpoint, or as a spare", 0, 1,
     "0.2"};
@@ -18,7 +18,7 @@ const Fields<Power>& power_profile_fields()
 {
     static const auto fields =
         Fields<Power>("a power profile", "grid power of a training run")
-            .number("board_share", &Power::board_share, share_range)
+            .number("board_share", &Power::board_share, drawn_range)
             .complete()
             .number("idle_share", &Power::idle_share, idle_range)
             .complete()

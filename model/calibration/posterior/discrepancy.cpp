@@ -1,5 +1,6 @@
 #include "model/calibration/posterior/discrepancy.hpp"
 
+#include "model/base/powers.hpp"
 #include "model/calibration/fit/maximise.hpp"
 
 #include <Eigen/Cholesky>
@@ -56,8 +57,6 @@ double log_likelihood(const MeasuredGroup& group, const Discrepancy& discrepancy
     const Eigen::VectorXd white = factor.matrixL().solve(ratio);
     return -0.5 * white.squaredNorm() - Eigen::MatrixXd(factor.matrixL()).diagonal().array().log().sum();
 }
-
-double square(double x) { return x * x; }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "model/calibration/posterior/memory_error.hpp"
 
+#include "model/base/powers.hpp"
 #include "model/base/statistics.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 
@@ -13,8 +14,6 @@
 namespace prismopt {
 
 namespace {
-
-double square(double x) { return x * x; }
 
 /// Logarithm of the standard normal distribution function; of its tail by Abramowitz and Stegun 26.2.12, to 1e-5 below -20.
 double log_cdf(double x)

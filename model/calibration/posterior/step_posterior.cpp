@@ -1,5 +1,6 @@
 #include "model/calibration/posterior/step_posterior.hpp"
 
+#include "model/base/powers.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 
 #include <Eigen/Cholesky>
@@ -66,8 +67,6 @@ MatrixXd covariance_of_delta(
     }
     return result;
 }
-
-double square(double x) { return x * x; }
 
 constexpr Index block = 64;  // columns between two pauses: tenths of a second of the largest matrices
 

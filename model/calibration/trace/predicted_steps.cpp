@@ -333,7 +333,7 @@ private:
 };
 
 /// Words for one thing of one draw.
-std::array<std::uint32_t, 4> words(std::uint64_t seed, int draw, std::uint32_t which)
+std::array<std::uint32_t, 4> words_of(std::uint64_t seed, int draw, std::uint32_t which)
 {
     return philox(seed, {static_cast<std::uint32_t>(draw), 0, which, use(Stream::calibration, Purpose::search)});
 }
@@ -407,7 +407,7 @@ std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, 
             const StepSlot& s = graph.slots[static_cast<std::size_t>(parts.slots[k])];
             const int dp = trace.workers[static_cast<std::size_t>(s.worker)].dp;
             const std::uint32_t microbatch = parts.replicas_together ? 0 : static_cast<std::uint32_t>(s.microbatch);
-            const auto word = words(options.seed, draw, (static_cast<std::uint32_t>(dp) << 16) + microbatch);
+            const auto word = words_of(options.seed, draw, (static_cast<std::uint32_t>(dp) << 16) + microbatch);
             const std::size_t donor = donors.of(k, below(word[0], donors.replicas())) * steps + below(word[1], steps);
             durations[static_cast<std::size_t>(parts.slots[k])] = std::exp(parts.place[k] + parts.step[t] + parts.rest[donor]);
         }

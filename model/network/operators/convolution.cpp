@@ -4,7 +4,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr double number = 2.0;  // bytes
 // By depth: input read and result written; backward the gradient and the input read, and the input's gradient written.
 constexpr double forward_traffic = 2.0;
 constexpr double backward_traffic = 3.0;
@@ -30,7 +29,7 @@ void Convolution::forward(const Extent& e, Calls& calls) const
         calls.kernel({.kind = KernelClass::convolution,
                       .roof = Roof::memory,
                       .needed_flops = 2.0 * taps * numbers,
-                      .bytes = forward_traffic * number * numbers});
+                      .bytes = forward_traffic * element_bytes * numbers});
         return;
     }
     product(e.tokens, out.whole(), taps * in.whole(), calls);
@@ -44,7 +43,7 @@ void Convolution::backward(const Extent& e, Gradients gradients, Calls& calls) c
         calls.kernel({.kind = KernelClass::convolution,
                       .roof = Roof::memory,
                       .needed_flops = 4.0 * taps * numbers,
-                      .bytes = backward_traffic * number * numbers});
+                      .bytes = backward_traffic * element_bytes * numbers});
         return;
     }
     product(inputs_each * e.tokens, in.whole(), taps / inputs_each * out.whole(), calls);

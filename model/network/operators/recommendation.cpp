@@ -5,7 +5,6 @@ namespace prismopt {
 namespace {
 
 constexpr double index_bytes = 8.0;
-constexpr double number = 2.0;  // bytes
 constexpr double update_traffic =
     3.0;  // a row's gradient is added where it lies: rows read, their sums' gradients read, rows written
 
@@ -35,7 +34,7 @@ void Tables::forward(const Extent& e, Calls& calls) const
                   .roof = Roof::memory,
                   .bytes = e.own() * number_bytes * columns * (lookups + tables),
                   .exact_bytes = true});
-    exchange(e, e.own() * tables * columns * number, false, calls);
+    exchange(e, e.own() * tables * columns * element_bytes, false, calls);
 }
 
 void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
@@ -47,7 +46,7 @@ void Tables::backward(const Extent& e, Gradients gradients, Calls& calls) const
 
 void Tables::weight_gradient(const Extent& e, Calls& calls) const
 {
-    exchange(e, e.own() * tables * columns * number, false, calls);
+    exchange(e, e.own() * tables * columns * element_bytes, false, calls);
     calls.kernel({.kind = KernelClass::lookup,
                   .roof = Roof::memory,
                   .bytes = update_traffic * e.own() * number_bytes * columns * lookups,

@@ -10,7 +10,6 @@ using Scores = Recorded::Scores;
 using Heads = Recorded::Heads;
 using Rows = Recorded::Rows;
 
-constexpr double number = 2.0;  // bytes
 // By depth: input read and result written; backward the gradient and the input read, and the input's gradient written.
 constexpr double depth_forward = 2.0;
 constexpr double depth_backward = 3.0;
@@ -37,7 +36,7 @@ void depth_product(const Product& p, double times, double traffic, const Extent&
     const double mean_rows = 0.5 * (p.m + p.input_rows);
     calls.kernel({.roof = Roof::memory,
                   .needed_flops = times * 2.0 * samples(e) * p.groups * p.m * p.k,
-                  .bytes = traffic * number * samples(e) * p.groups * mean_rows});
+                  .bytes = traffic * element_bytes * samples(e) * p.groups * mean_rows});
 }
 
 void scores(const Scores& s, double times, const Extent& e, Calls& calls)
@@ -76,7 +75,7 @@ void forward_of(const Heads& h, const Extent& e, Calls& calls)
 
 void forward_of(const Rows& r, const Extent& e, Calls& calls)
 {
-    calls.traffic(samples(e) * r.columns * (row_forward * r.lookups + number * r.results));
+    calls.traffic(samples(e) * r.columns * (row_forward * r.lookups + element_bytes * r.results));
 }
 
 /// Gradients of inputs that are no weights.
@@ -102,7 +101,7 @@ void backward_of(const Heads& h, const Extent& e, Calls& calls)
 
 void backward_of(const Rows& r, const Extent& e, Calls& calls)
 {
-    calls.traffic(samples(e) * r.columns * (row_backward * r.lookups + number * r.results));
+    calls.traffic(samples(e) * r.columns * (row_backward * r.lookups + element_bytes * r.results));
 }
 
 }  // namespace
@@ -131,7 +130,7 @@ void Recorded::weight_gradient(const Extent& e, Calls& calls) const
 Kept Recorded::kept(const Extent& e) const
 {
     if (const auto* h = std::get_if<Heads>(&work); h != nullptr && h->attention.kernel == AttentionKernel::plain) {
-        const double scores_kept = samples(e) * (number * keeps + keeps_bytes);
+        const double scores_kept = samples(e) * (element_bytes * keeps + keeps_bytes);
         return {.bytes = scores_kept, .recomputable = scores_kept};
     }
     Kept kept{.numbers = samples(e) * keeps, .bytes = samples(e) * keeps_bytes};

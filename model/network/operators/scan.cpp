@@ -6,11 +6,10 @@ namespace prismopt {
 
 namespace {
 
-constexpr double number = 2.0;  // bytes
 // States of chunks, and those that are passed on, are each written as 32-bit numbers and read as 16-bit ones.
 constexpr double state_numbers = 6.0;
 // Backward kernels read what the forward ones do and its gradients, and compute the chunks' states again.
-constexpr double backward_traffic = 3.0;
+constexpr double backward_times = 3.0;
 
 }  // namespace
 
@@ -42,10 +41,10 @@ Scan::Work Scan::adjoint(const Extent& e) const
     const double length = chunk_of(e);
     const Work forward = once(e);
     if (rule == Rule::state_space) {
-        return {10.0 * d * state + 3.0 * d * length + 6.0 * groups * length * state, backward_traffic * forward.numbers};
+        return {10.0 * d * state + 3.0 * d * length + 6.0 * groups * length * state, backward_times * forward.numbers};
     }
     const double between = 6.0 * heads * state * size;
-    return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_traffic * forward.numbers};
+    return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_times * forward.numbers};
 }
 
 void Scan::kernel(const Extent& e, const Work& work, double needed, Calls& calls) const
@@ -55,7 +54,7 @@ void Scan::kernel(const Extent& e, const Work& work, double needed, Calls& calls
                   .roof = Roof::scan,
                   .flops = share * work.flops,
                   .needed_flops = share * needed,
-                  .bytes = share * number * work.numbers});
+                  .bytes = share * element_bytes * work.numbers});
 }
 
 /// Context parallel members change from a share of the tokens to a share of the heads, and back (Megatron-Core,
@@ -68,7 +67,7 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
         const double decays = space ? 0.0 : rule == Rule::delta ? heads : heads * state;
         const double columns = (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
         calls.collective({.kind = Collective::all_to_all,
-                          .bytes = number * e.tokens * columns,
+                          .bytes = element_bytes * e.tokens * columns,
                           .of = ProcessGroup::context,
                           .group = {e.shape.cp, e.shape.tp},
                           .members = Meeting::context});

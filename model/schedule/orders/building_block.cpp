@@ -82,13 +82,13 @@ std::vector<Task> v_min(const ScheduleShape& shape, int stage)
 int v_half_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 2) / 2); }
 int v_min_held(const ScheduleShape& s, int) { return 2 * ((s.stages + 4) / 3); }
 
-constexpr auto rules = std::to_array<ScheduleRule>({
+constexpr auto rules_of_building_blocks = std::to_array<ScheduleRule>({
     {Schedule::v_half, ChunkMap::vee, true, v_half, v_half_held, nullptr, nullptr},
     {Schedule::v_min, ChunkMap::vee, true, v_min, v_min_held, nullptr, nullptr},
 });
 
 }  // namespace
 
-std::span<const ScheduleRule> building_block_rules() { return rules; }
+std::span<const ScheduleRule> building_block_rules() { return rules_of_building_blocks; }
 
 }  // namespace prismopt

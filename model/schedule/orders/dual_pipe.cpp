@@ -152,13 +152,13 @@ Bubble dualpipe_v_bubble(const ScheduleShape& s, const StageTimes& t)
 int dualpipe_held(const ScheduleShape& s, int) { return s.stages + 1; }
 int dualpipe_v_held(const ScheduleShape& s, int) { return 2 * s.stages + 1; }
 
-constexpr auto rules = std::to_array<ScheduleRule>({
+constexpr auto rules_of_dual_pipes = std::to_array<ScheduleRule>({
     {Schedule::dualpipe, ChunkMap::both_ways, false, dualpipe, dualpipe_held, dualpipe_bubble, two_ways},
     {Schedule::dualpipe_v, ChunkMap::vee, false, dualpipe_v, dualpipe_v_held, dualpipe_v_bubble, two_rounds},
 });
 
 }  // namespace
 
-std::span<const ScheduleRule> dual_pipe_rules() { return rules; }
+std::span<const ScheduleRule> dual_pipe_rules() { return rules_of_dual_pipes; }
 
 }  // namespace prismopt

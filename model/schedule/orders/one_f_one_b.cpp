@@ -106,7 +106,7 @@ int interleaved_held(const ScheduleShape& s, int stage)
     return 2 * (s.stages - stage - 1) + (s.chunks - 1) * std::min(group_size(s), s.microbatches) + 1;
 }
 
-constexpr auto rules = std::to_array<ScheduleRule>({
+constexpr auto rules_of_whole_backward = std::to_array<ScheduleRule>({
     {Schedule::gpipe, ChunkMap::loops, false, gpipe, all_held, flush_bubble, nullptr},
     {Schedule::one_f_one_b, ChunkMap::loops, false, one_f_one_b, one_f_one_b_held, flush_bubble, nullptr},
     {Schedule::interleaved, ChunkMap::loops, false, interleaved, interleaved_held, interleaved_bubble, whole_groups},
@@ -114,6 +114,6 @@ constexpr auto rules = std::to_array<ScheduleRule>({
 
 }  // namespace
 
-std::span<const ScheduleRule> whole_backward_rules() { return rules; }
+std::span<const ScheduleRule> whole_backward_rules() { return rules_of_whole_backward; }
 
 }  // namespace prismopt

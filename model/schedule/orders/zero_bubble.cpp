@@ -128,7 +128,7 @@ int zb_h1_held(const ScheduleShape& s, int) { return s.stages; }
 int zb_h2_held(const ScheduleShape& s, int) { return 2 * s.stages - 1; }
 int zb_v_held(const ScheduleShape& s, int) { return 2 * s.stages; }
 
-constexpr auto rules = std::to_array<ScheduleRule>({
+constexpr auto rules_of_zero_bubble = std::to_array<ScheduleRule>({
     {Schedule::zb_h1, ChunkMap::loops, true, zb_h1, zb_h1_held, zb_h1_bubble, nullptr},
     {Schedule::zb_h2, ChunkMap::loops, true, zb_h2, zb_h2_held, zb_h2_bubble, nullptr},
     {Schedule::zb_v, ChunkMap::vee, true, zb_v, zb_v_held, zb_v_bubble, nullptr},
@@ -136,6 +136,6 @@ constexpr auto rules = std::to_array<ScheduleRule>({
 
 }  // namespace
 
-std::span<const ScheduleRule> zero_bubble_rules() { return rules; }
+std::span<const ScheduleRule> zero_bubble_rules() { return rules_of_zero_bubble; }
 
 }  // namespace prismopt

@@ -16,7 +16,7 @@ using namespace literals;
 
 namespace {
 
-constexpr double day_s = (1_day).si;
+constexpr double one_day_s = (1_day).si;
 constexpr double gb = 1e9;
 
 struct CompletionQuantile {
@@ -54,7 +54,7 @@ double quantile(const RemainingRun& remaining, double probability)
 /// Date and time in UTC, or "never" for runs that outlast the calendar.
 std::string date_after(std::chrono::system_clock::time_point now, double seconds)
 {
-    constexpr double longest_s = 1000.0 * 365.25 * day_s;
+    constexpr double longest_s = 1000.0 * 365.25 * one_day_s;
     if (!(seconds < longest_s)) {
         return "never";
     }
@@ -81,7 +81,7 @@ std::string remaining_text(const WatchedJob& job)
     text += fmt::format("completion, with {:.0f} steps to go:", remaining.steps);
     for (const CompletionQuantile& q : completion_quantiles) {
         const double seconds = quantile(remaining, q.probability);
-        text += fmt::format("   {} {} ({:.2f} days)", q.name, date_after(job.now, seconds), seconds / day_s);
+        text += fmt::format("   {} {} ({:.2f} days)", q.name, date_after(job.now, seconds), seconds / one_day_s);
     }
     return text + "\n";
 }

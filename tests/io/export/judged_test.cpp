@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// With the layers of its chunks.
-Launch laid_out(Launch launch)
+Launch judged_launch(Launch launch)
 {
     launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
     return launch;
@@ -52,7 +52,7 @@ Launch experts()
     return launch;
 }
 
-std::vector<std::string> lines(const Exported& exported)
+std::vector<std::string> judged_lines(const Exported& exported)
 {
     std::vector<std::string> all;
     const auto* files = std::get_if<std::vector<ExportFile>>(&exported);
@@ -65,44 +65,44 @@ std::vector<std::string> lines(const Exported& exported)
 TEST(Judged, DispatchersAreThoseOfTheStack)
 {
     Launch launch = experts();
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-token-dispatcher-type alltoall"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-token-dispatcher-type alltoall"));
     launch.cluster.stack.sends_once = true;
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-token-dispatcher-type flex"));
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-enable-deepep"));
-    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.moe_token_dispatcher_type=flex"));
-    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.moe_enable_deepep=true"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-token-dispatcher-type flex"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-enable-deepep"));
+    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.moe_token_dispatcher_type=flex"));
+    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.moe_enable_deepep=true"));
     launch.plan.ep = 1;
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Not(Contains("--moe-enable-deepep")));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
     launch.workload.change<ExpertsBlock>(
         [](ExpertsBlock& experts) { experts.capacity = 1.5; });  // only the other dispatcher drops tokens
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(laid_out(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(judged_launch(launch))));
 }
 
 TEST(Judged, SelectiveRecomputeNamesItsModules)
 {
     Launch launch = dense();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules layernorm"));
-    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("model.recompute_modules='[layernorm]'"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules layernorm"));
+    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.recompute_modules='[layernorm]'"));
     launch.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules core_attn"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--recompute-modules layernorm moe_act"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules layernorm moe_act"));
     launch = dense();
     launch.plan.recompute = Recompute::selective;  // by operators, other ones
-    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(laid_out(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(judged_launch(launch))));
 }
 
 TEST(Judged, PositionsAreThoseOfTheNetwork)
 {
     Launch launch = dense();
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type rope"));
     launch.workload = catalog_workload("gpt3-175b");
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type learned_absolute"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type learned_absolute"));
     launch = experts();
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type rope"));
 }
 
 /// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
@@ -111,44 +111,45 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     Launch launch = dense();
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--train-samples 256000"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--train-samples 256000"));
     launch.phase = {.tokens = 1e10, .sequence = 1024, .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--train-samples 9765632"));
-    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("train.train_samples=9765632"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--train-samples 9765632"));
+    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("train.train_samples=9765632"));
     launch.phase = first;
     launch.before = {first};
     launch.phase_number = 2;
     launch.phases = 2;
     launch.longest_sequence = 8192;
     launch.phase = {.tokens = 500.0 * 8192 * 512, .sequence = 8192, .global_batch = 512};
-    const auto arguments = lines(megatron_arguments(laid_out(launch)));
+    const auto arguments = judged_lines(megatron_arguments(judged_launch(launch)));
     EXPECT_THAT(arguments, Contains("--train-samples 768000"));  // 1,500 * 512
     EXPECT_THAT(arguments, Contains("--load FILL_IN"));
     EXPECT_THAT(arguments, Contains("--max-position-embeddings 8192"));
-    EXPECT_THAT(lines(bridge_overrides(laid_out(launch))), Contains("train.train_samples=768000"));
+    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("train.train_samples=768000"));
     launch.phase = {.tokens = 500.0 * 8192 * 128, .sequence = 8192, .global_batch = 128};  // 192,000 are less than 256,000
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(laid_out(launch))));
-    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(laid_out(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(judged_launch(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(judged_launch(launch))));
     launch.plan.sharding = Sharding::none;
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("steps = 1500"));
+    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("steps = 1500"));
 }
 
 /// A float that is none ends argparse; a model that is none ends torchtitan.
 TEST(Judged, WhatIsMissingCannotRun)
 {
     Launch launch = dense();
-    const auto arguments = lines(megatron_arguments(laid_out(launch)));
+    const auto arguments = judged_lines(megatron_arguments(judged_launch(launch)));
     for (const char* name : {"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"}) {
         EXPECT_THAT(arguments, Contains(std::string("--") + name + " FILL_IN"));
         EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"), HasSubstr(std::string("--") + name))));
     }
     EXPECT_THAT(arguments, Not(Contains("--load FILL_IN")));
     launch.plan.sharding = Sharding::none;
-    const auto config = lines(torchtitan_config(laid_out(launch)));
+    const auto config = judged_lines(torchtitan_config(judged_launch(launch)));
     for (const char* name : {"name", "flavor", "tokenizer_path", "dataset", "lr"}) {
         EXPECT_THAT(config, Contains(std::string(name) + " = \"FILL_IN\""));
     }
-    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
+    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+                Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
 }
 
 /// Passes whose gradients are added up are microbatches too, where there is no pipeline.
@@ -156,13 +157,15 @@ TEST(Judged, TorchtitanAddsUpMicrobatches)
 {
     Launch launch = dense();
     launch.plan = {.tp = 2, .pp = 1, .dp = 32, .microbatch = 2, .sharding = Sharding::zero3, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("local_batch_size = 2"));
+    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("local_batch_size = 2"));
     launch.plan = {.tp = 2, .pp = 4, .dp = 8, .microbatch = 2, .sharding = Sharding::none, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(lines(torchtitan_config(laid_out(launch))), Contains("local_batch_size = 32"));
-    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("    config.parallelism.num_pp_microbatches = 16"));
-    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))),
+    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("local_batch_size = 32"));
+    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+                Contains("    config.parallelism.num_pp_microbatches = 16"));
+    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
                 Contains("    config.training.num_tokens_per_microbatch_per_dp_rank = 8192"));
-    EXPECT_THAT(lines(torchtitan_recipe(laid_out(launch))), Contains("    config.training.num_tokens_per_train_step = 1048576"));
+    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+                Contains("    config.training.num_tokens_per_train_step = 1048576"));
 }
 
 /// An NVL72 domain is 18 nodes of 4 GPUs to Slurm.
@@ -177,7 +180,7 @@ TEST(Judged, SlurmNodesAreHosts)
     launch.cluster.tiers[1].group_gpus = 288;
     launch.plan = {.tp = 4, .pp = 1, .dp = 36};
     const Exported exported = slurm_script(launch);
-    const auto script = lines(exported);
+    const auto script = judged_lines(exported);
     EXPECT_THAT(script, Contains("#SBATCH --nodes=36"));
     EXPECT_THAT(script, Contains("#SBATCH --ntasks-per-node=4"));
     EXPECT_THAT(script, Contains("#SBATCH --gpus-per-node=4"));
@@ -185,7 +188,7 @@ TEST(Judged, SlurmNodesAreHosts)
     EXPECT_THAT(std::get<std::vector<ExportFile>>(exported).at(1).text, HasSubstr("\n73,18,1,0,18\n"));
     launch.cluster.tiers[0].group_gpus = 6;  // whole hosts do not make it up
     launch.plan.dp = 3;
-    EXPECT_THAT(lines(slurm_script(launch)), Contains("#SBATCH --gpus-per-node=6"));
+    EXPECT_THAT(judged_lines(slurm_script(launch)), Contains("#SBATCH --gpus-per-node=6"));
     for (const std::string& accelerator : catalog_accelerators()) {
         EXPECT_GT(host_gpus(accelerator), 0) << accelerator;
     }
@@ -196,19 +199,19 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     Launch launch = dense();
     launch.workload.precision = Precision::fp8;
     launch.workload.wide = {.last = 8};  // as many as a stage has
-    const std::vector<std::string> megatron = lines(megatron_arguments(laid_out(launch)));
+    const std::vector<std::string> megatron = judged_lines(megatron_arguments(judged_launch(launch)));
     for (const char* line : {"--fp8-format e4m3", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
                              "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
         EXPECT_THAT(megatron, Contains(line));
     }
     const auto refusal = [](const Exported& refused) { return std::get<Refusals>(refused).front(); };
-    EXPECT_THAT(refusal(bridge_overrides(laid_out(launch))), HasSubstr("exported for Megatron-LM only"));
+    EXPECT_THAT(refusal(bridge_overrides(judged_launch(launch))), HasSubstr("exported for Megatron-LM only"));
     launch.workload.wide = {.last = 9};
-    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("at most 8 layers at each end"));
+    EXPECT_THAT(refusal(megatron_arguments(judged_launch(launch))), HasSubstr("at most 8 layers at each end"));
     launch.workload.precision = Precision::nvfp4;  // has no such limit
-    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--num-layers-at-end-in-bf16 9"));
+    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--num-layers-at-end-in-bf16 9"));
     launch.workload.wide = {.blocks = {"attention"}};
-    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("whole layers in bf16, not blocks"));
+    EXPECT_THAT(refusal(megatron_arguments(judged_launch(launch))), HasSubstr("whole layers in bf16, not blocks"));
 }
 
 /// Names that stand in tests/io/export/names, where each list has its version and source.
@@ -227,7 +230,7 @@ std::vector<std::string> names_in(const Exported& exported, const std::string& t
 {
     std::vector<std::string> names;
     std::string table;
-    for (const std::string& line : lines(exported)) {
+    for (const std::string& line : judged_lines(exported)) {
         if (target == "megatron" && line.starts_with("--")) {
             names.push_back(line.substr(2, line.find(' ') - 2));
         } else if (target == "bridge" && !line.starts_with("#") && line.find('=') != std::string::npos) {
@@ -338,7 +341,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         const std::set<std::string> stored = stored_names(target);
         std::set<std::string> written;
         for (const Launch& launch : launches) {
-            for (const std::string& name : names_in(found->make(laid_out(launch)), target)) {
+            for (const std::string& name : names_in(found->make(judged_launch(launch)), target)) {
                 EXPECT_TRUE(stored.contains(name)) << target << " has no " << name;
                 written.insert(name);
             }

@@ -26,13 +26,13 @@ std::vector<std::byte> payload(const std::string& text)
     return {bytes, bytes + text.size()};
 }
 
-std::string content(const std::string& path)
+std::string journal_content(const std::string& path)
 {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-void put(const std::string& path, const std::string& bytes)
+void put_journal(const std::string& path, const std::string& bytes)
 {
     std::ofstream file(path, std::ios::binary);
     file << bytes;
@@ -78,7 +78,7 @@ TEST(Journal, GivesBackItsRecords)
     EXPECT_EQ(contents.study, study);
     EXPECT_EQ(texts(contents), three);
     EXPECT_EQ(contents.damage, "");
-    EXPECT_EQ(contents.good_bytes, content(path).size());
+    EXPECT_EQ(contents.good_bytes, journal_content(path).size());
 }
 
 TEST(Journal, HasTheLayoutThatIsDocumented)
@@ -86,7 +86,7 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, {"abc"});
-    const std::string bytes = content(path);
+    const std::string bytes = journal_content(path);
     // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from Python's zlib.crc32.
     const std::string header("PRISMJNL\x03\0\0\0\xDA\x59\x44\xDA\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes / 2);
     const std::string expected = header + header + std::string("PREC\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
@@ -108,10 +108,10 @@ TEST(Journal, KeepsWhatIsBeforeACutAndContinuesThere)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, three);
-    const std::string whole = content(path);
+    const std::string whole = journal_content(path);
     const std::size_t last = whole.size() - three[2].size() - record_head_bytes;
     for (std::size_t size = last; size < whole.size(); ++size) {
-        put(path, whole.substr(0, size));
+        put_journal(path, whole.substr(0, size));
         const JournalContents contents = read_journal(path);
         EXPECT_EQ(texts(contents), (std::vector<std::string>{"first", ""})) << size;
         EXPECT_EQ(contents.good_bytes, last) << size;
@@ -134,7 +134,7 @@ TEST(Journal, SkipsToTheNextGoodRecord)
     const std::string path = folder.file("a.journal");
     const std::vector<std::string> all{"first", "PREC, as a record begins", "", "the fourth record"};
     write(path, all);
-    const std::string whole = content(path);
+    const std::string whole = journal_content(path);
     std::size_t begin = header_bytes;
     for (std::size_t bad = 0; bad < all.size(); ++bad) {
         const std::size_t size = record_head_bytes + all[bad].size();
@@ -143,14 +143,14 @@ TEST(Journal, SkipsToTheNextGoodRecord)
         for (std::size_t byte = begin; byte < begin + size; ++byte) {
             std::string bytes = whole;
             bytes[byte] = static_cast<char>(~bytes[byte]);
-            put(path, bytes);
+            put_journal(path, bytes);
             const JournalContents contents = read_journal(path);
             EXPECT_EQ(texts(contents), others) << byte;
             EXPECT_EQ(contents.lost_bytes, size) << byte;
             EXPECT_THAT(contents.damage, HasSubstr("record " + std::to_string(bad) + " at byte " + std::to_string(begin)))
                 << byte;
         }
-        put(path, whole.substr(0, begin) + whole.substr(begin + size / 2));  // bytes are missing
+        put_journal(path, whole.substr(0, begin) + whole.substr(begin + size / 2));  // bytes are missing
         EXPECT_EQ(texts(read_journal(path)), others) << bad;
         write(path, {"again"});
         others.emplace_back("again");
@@ -164,12 +164,12 @@ TEST(Journal, NoticesEachFlippedBitOfARecord)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, three);
-    const std::string whole = content(path);
+    const std::string whole = journal_content(path);
     const std::size_t last = whole.size() - three[2].size() - record_head_bytes;
     for (std::size_t bit = 8 * last; bit < 8 * whole.size(); ++bit) {
         std::string bytes = whole;
         bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-        put(path, bytes);
+        put_journal(path, bytes);
         const JournalContents contents = read_journal(path);
         EXPECT_EQ(texts(contents), (std::vector<std::string>{"first", ""})) << bit;
         EXPECT_NE(contents.damage, "") << bit;
@@ -181,21 +181,21 @@ TEST(Journal, OutlivesDamageToOneCopyOfItsHeader)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, three);
-    const std::string whole = content(path);
+    const std::string whole = journal_content(path);
     for (std::size_t bit = 0; bit < 8 * header_bytes; ++bit) {
         std::string bytes = whole;
         const auto flip = [&bytes](std::size_t at) { bytes[at / 8] = static_cast<char>(bytes[at / 8] ^ (1 << (at % 8))); };
         flip(bit);
-        put(path, bytes);
+        put_journal(path, bytes);
         EXPECT_EQ(texts(read_journal(path)), three) << bit;
         EXPECT_EQ(read_journal(path).study, study) << bit;
         EXPECT_THAT(read_journal(path).damage, HasSubstr("of the header is damaged")) << bit;
         flip((bit + 4 * header_bytes) % (8 * header_bytes));  // the other copy's
-        put(path, bytes);
+        put_journal(path, bytes);
         const char* const why = bit % (4 * header_bytes) < 64 ? "is not a journal" : "header is damaged";
         EXPECT_THAT(message<InputError>([&] { read_journal(path); }), HasSubstr(why)) << bit;
         EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study); }), HasSubstr(why)) << bit;
-        EXPECT_EQ(content(path), bytes) << bit;
+        EXPECT_EQ(journal_content(path), bytes) << bit;
     }
 }
 
@@ -204,7 +204,7 @@ TEST(Journal, TakesATailOfZerosForDamage)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, three);
-    put(path, content(path) + std::string(4096, '\0'));
+    put_journal(path, journal_content(path) + std::string(4096, '\0'));
     const JournalContents contents = read_journal(path);
     EXPECT_EQ(texts(contents), three);
     EXPECT_THAT(contents.damage, HasSubstr("4096 of"));
@@ -215,19 +215,19 @@ TEST(Journal, RefusesAnotherStudy)
     const TemporaryFolder folder;
     const std::string path = folder.file("a.journal");
     write(path, three);
-    const std::string before = content(path);
+    const std::string before = journal_content(path);
     EXPECT_THAT(message<InputError>([&] { JournalWriter(path, study + 1); }), AllOf(HasSubstr(path), HasSubstr("another study")));
-    EXPECT_EQ(content(path), before);
+    EXPECT_EQ(journal_content(path), before);
 }
 
 TEST(Journal, RefusesWhatIsNoJournal)
 {
     const TemporaryFolder folder;
     const auto refusal = [&](const std::string& bytes) {
-        put(folder.file("other"), bytes);
+        put_journal(folder.file("other"), bytes);
         const std::string reading = message<InputError>([&] { read_journal(folder.file("other")); });
         EXPECT_EQ(message<InputError>([&] { JournalWriter(folder.file("other"), study); }), reading);
-        EXPECT_EQ(content(folder.file("other")), bytes);
+        EXPECT_EQ(journal_content(folder.file("other")), bytes);
         return reading;
     };
     EXPECT_THAT(refusal("name = \"a scenario, which is longer than a header\"\n"), HasSubstr("is not a journal"));

@@ -14,7 +14,7 @@ namespace prismopt {
 
 namespace {
 
-std::string content(const std::string& path)
+std::string file_content(const std::string& path)
 {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -35,7 +35,7 @@ TEST(ReplaceFile, LeavesTheNewFileAndNothingElse)
     const TemporaryFolder folder;
     for (const std::string text : {"former", "a longer text", ""}) {
         replace_file(folder.file("a"), text);
-        EXPECT_EQ(content(folder.file("a")), text);
+        EXPECT_EQ(file_content(folder.file("a")), text);
         EXPECT_EQ(folder.entries(), 1U);
     }
 }
@@ -51,7 +51,7 @@ TEST(ReplaceFile, KeepsTheFormerFileWhenTheDiskIsFull)
         EXPECT_FALSE(error->wrong_path());
         EXPECT_THAT(error->what(), testing::HasSubstr("File too large"));
     }
-    EXPECT_EQ(content(folder.file("a")), "former");
+    EXPECT_EQ(file_content(folder.file("a")), "former");
     EXPECT_EQ(folder.entries(), 1U);
 }
 
@@ -75,7 +75,7 @@ TEST(ReplaceFile, ReplacesTheFileThatALinkNames)
     replace_file(folder.file("a"), "former");
     std::filesystem::create_symlink(folder.file("a"), folder.file("link"));
     replace_file(folder.file("link"), "new");
-    EXPECT_EQ(content(folder.file("a")), "new");
+    EXPECT_EQ(file_content(folder.file("a")), "new");
     EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
 }
 

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 Workload workload(const std::string& lines) { return parse_scenario(with("model = \"gpt-22b\"", lines), "x.toml").workload; }
 
-std::string refusal(const std::string& lines)
+std::string keys_refusal(const std::string& lines)
 {
     try {
         workload(lines);
@@ -86,7 +86,7 @@ TEST(NetworkKeys, ChangesOfCatalogNetworks)
     const double module = parameters_of(network_of(predicting)) - parameters_of(network_of(catalog_workload("deepseek-v3")));
     EXPECT_NEAR(module / 11.61e9, 1.0, 0.001);  // deepseek-ai/DeepSeek-V3, README_WEIGHTS.md: 11.5e9
     // Its layer is one with experts whatever the number of layers.
-    EXPECT_EQ(refusal("model = \"deepseek-v3\"\nlayers = 3\npredictions = 1"),
+    EXPECT_EQ(keys_refusal("model = \"deepseek-v3\"\nlayers = 3\npredictions = 1"),
               "x.toml:7: predictions = 1 needs the layers of a prediction module (this network defines none); add prediction = { "
               "layer = "
               "\"dense\" }, with the name of a layer");
@@ -98,26 +98,28 @@ TEST(NetworkKeys, ChangesOfCatalogNetworks)
 TEST(NetworkKeys, RefusalsNameTheBlockAndTheKey)
 {
     EXPECT_THAT(
-        refusal(ends + layer("a", "{ block = \"attention\", heads = 30 }") + "pattern = \"a\""),
+        keys_refusal(ends + layer("a", "{ block = \"attention\", heads = 30 }") + "pattern = \"a\""),
         AllOf(HasSubstr("heads = 30 of block \"attention\" in layer \"a\" gives 30 attention heads for a hidden size of 4096"),
               HasSubstr("x.toml:8")));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"attention\", heads = 32, kv_heads = 5 }") + "pattern = \"a\""),
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ block = \"attention\", heads = 32, kv_heads = 5 }") + "pattern = \"a\""),
                 HasSubstr("kv_heads = 5 of block \"attention\""));
     EXPECT_THAT(
-        refusal(ends + layer("a", "{ block = \"attention\", heads = 32, window = 128, context = 77 }") + "pattern = \"a\""),
+        keys_refusal(ends + layer("a", "{ block = \"attention\", heads = 32, window = 128, context = 77 }") + "pattern = \"a\""),
         HasSubstr("context = 77 of block \"attention\" in layer \"a\" cannot be combined with window"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"experts\", count = 4, active = 8, inner = 512 }") + "pattern = \"a\""),
-                HasSubstr("active = 8 of block \"experts\" in layer \"a\" gives 8 active of 4 experts"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mamba\", heads = 8 }") + "pattern = \"a\""),
+    EXPECT_THAT(
+        keys_refusal(ends + layer("a", "{ block = \"experts\", count = 4, active = 8, inner = 512 }") + "pattern = \"a\""),
+        HasSubstr("active = 8 of block \"experts\" in layer \"a\" gives 8 active of 4 experts"));
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ block = \"mamba\", heads = 8 }") + "pattern = \"a\""),
                 HasSubstr("did you mean \"mamba2\"?"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""),
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ block = \"mlp\" }") + "pattern = \"a\""),
                 AllOf(HasSubstr("x.toml:8: block \"mlp\" in layer \"a\" has no 'inner'"), HasSubstr("add inner = 14336")));
-    EXPECT_THAT(refusal(ends + layer("a", "{ inner = 4 }") + "pattern = \"a\""),
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ inner = 4 }") + "pattern = \"a\""),
                 HasSubstr("x.toml:8: a block of layer \"a\" has no 'block'"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", inner = 0 }") + "pattern = \"a\""),
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ block = \"mlp\", inner = 0 }") + "pattern = \"a\""),
                 HasSubstr("inner = 0 of block \"mlp\" in layer \"a\" is not in [1, "));
-    EXPECT_THAT(refusal(ends + "layer.a = { hidden = 8 }\npattern = \"a\""), HasSubstr("x.toml:8: layer \"a\" has no 'blocks'"));
-    EXPECT_THAT(refusal(ends + layer("a", "{ block = \"mlp\", inner = 4, iner = 4 }") + "pattern = \"a\""),
+    EXPECT_THAT(keys_refusal(ends + "layer.a = { hidden = 8 }\npattern = \"a\""),
+                HasSubstr("x.toml:8: layer \"a\" has no 'blocks'"));
+    EXPECT_THAT(keys_refusal(ends + layer("a", "{ block = \"mlp\", inner = 4, iner = 4 }") + "pattern = \"a\""),
                 HasSubstr("unknown key 'iner' of block \"mlp\" in layer \"a\" (did you mean 'inner'?)"));
 }
 
@@ -133,15 +135,15 @@ TEST(NetworkKeys, PatternsAreOfCharacters)
         names += w.kinds[run.kind].name + std::to_string(run.count);
     }
     EXPECT_EQ(names, "\u03b11\u4e8c1E1\u03b12");
-    EXPECT_THAT(refusal(kinds + "pattern = \"\u03b1\u03b2\""), HasSubstr("names an undefined layer \"\u03b2\""));
+    EXPECT_THAT(keys_refusal(kinds + "pattern = \"\u03b1\u03b2\""), HasSubstr("names an undefined layer \"\u03b2\""));
 }
 
 /// Which blocks may run beside each other is read from the kinds of blocks.
 TEST(NetworkKeys, ParallelBlocksShareANorm)
 {
     const auto parallel = [](const std::string& block, const std::string& more = "") {
-        return refusal(ends + more + "layer.a = { blocks = [" + attention + ", " + block +
-                       "], parallel = true }\npattern = \"a\"");
+        return keys_refusal(ends + more + "layer.a = { blocks = [" + attention + ", " + block +
+                            "], parallel = true }\npattern = \"a\"");
     };
     for (const char* block :
          {"{ block = \"mlp\", inner = 512 }", "{ block = \"gated_convolution\" }",
@@ -161,27 +163,27 @@ TEST(NetworkKeys, ParallelBlocksShareANorm)
 TEST(NetworkKeys, RefusalsOfSequences)
 {
     const std::string one = ends + layer("a", attention);
-    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"b\", count = 2 }]"),
+    EXPECT_THAT(keys_refusal(one + "sequence = [{ layer = \"b\", count = 2 }]"),
                 HasSubstr("names an undefined layer \"b\" ([workload] defines a)"));
-    EXPECT_THAT(refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
-    EXPECT_THAT(refusal(one), HasSubstr("sequence"));
-    EXPECT_THAT(refusal("hidden = 256"), HasSubstr("sequence = ["));
-    EXPECT_THAT(refusal(one + "pattern = \"a*\""), HasSubstr("define it: layer.\"*\" = "));
-    EXPECT_THAT(refusal(ends + "pattern = \"a\""), HasSubstr("defines no layers"));
-    EXPECT_THAT(refusal("model = \"nemotron-h-8b\"\nlayers = 100"), HasSubstr("layers = 100 is more than the 52 layers"));
-    EXPECT_EQ(refusal("model = \"nemotron-h-8b\"\nlayers = 16"), "accepted");
-    EXPECT_THAT(refusal("model = \"bert-large\""), HasSubstr("514 learned positions"));
-    EXPECT_EQ(refusal("model = \"bert-large\"\npositions = 2048"), "accepted");
-    EXPECT_THAT(refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
+    EXPECT_THAT(keys_refusal(one + "pattern = \"ab\""), HasSubstr("names an undefined layer \"b\""));
+    EXPECT_THAT(keys_refusal(one), HasSubstr("sequence"));
+    EXPECT_THAT(keys_refusal("hidden = 256"), HasSubstr("sequence = ["));
+    EXPECT_THAT(keys_refusal(one + "pattern = \"a*\""), HasSubstr("define it: layer.\"*\" = "));
+    EXPECT_THAT(keys_refusal(ends + "pattern = \"a\""), HasSubstr("defines no layers"));
+    EXPECT_THAT(keys_refusal("model = \"nemotron-h-8b\"\nlayers = 100"), HasSubstr("layers = 100 is more than the 52 layers"));
+    EXPECT_EQ(keys_refusal("model = \"nemotron-h-8b\"\nlayers = 16"), "accepted");
+    EXPECT_THAT(keys_refusal("model = \"bert-large\""), HasSubstr("514 learned positions"));
+    EXPECT_EQ(keys_refusal("model = \"bert-large\"\npositions = 2048"), "accepted");
+    EXPECT_THAT(keys_refusal(one + "pattern = \"a\"\nsequence = [{ layer = \"a\" }]"),
                 HasSubstr("pattern = \"a\" cannot be combined with sequence"));
-    EXPECT_THAT(refusal(one + "pattern = \"a\"\nheads = 8"),
+    EXPECT_THAT(keys_refusal(one + "pattern = \"a\"\nheads = 8"),
                 HasSubstr("heads = 8 cannot be combined with layer, sequence or pattern"));
-    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("has both layer and pattern"));
-    EXPECT_THAT(refusal(one + "sequence = [{ layer = \"a\", count = 100000 }, { layer = \"a\", count = 100000 }]"),
+    EXPECT_THAT(keys_refusal(one + "sequence = [{ layer = \"a\", pattern = \"a\" }]"), HasSubstr("has both layer and pattern"));
+    EXPECT_THAT(keys_refusal(one + "sequence = [{ layer = \"a\", count = 100000 }, { layer = \"a\", count = 100000 }]"),
                 HasSubstr("gives 200000 layers"));
-    EXPECT_THAT(refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("does not apply to this network"));
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 has no effect"));
-    EXPECT_THAT(refusal(ends + "layer.a = { blocks = [{ block = \"linear\" }], parallel = true }\npattern = \"a\""),
+    EXPECT_THAT(keys_refusal("model = \"gpt-oss-120b\"\nheads = 32"), HasSubstr("does not apply to this network"));
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nadapter_rank = 16"), HasSubstr("adapter_rank = 16 has no effect"));
+    EXPECT_THAT(keys_refusal(ends + "layer.a = { blocks = [{ block = \"linear\" }], parallel = true }\npattern = \"a\""),
                 HasSubstr("parallel = true of layer \"a\" needs blocks with a norm and a residual connection"));
 }
 
@@ -189,41 +191,42 @@ TEST(NetworkKeys, RefusalsOfSequences)
 TEST(NetworkKeys, WithoutEffectAreRefused)
 {
     const std::string mlp = "{ block = \"mlp\", inner = 512 }";
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\n" + layer("Dense", attention)), HasSubstr("is not used"));
-    EXPECT_THAT(refusal(ends + layer("a", attention) + layer("b", mlp) + "pattern = \"a\""), HasSubstr("is not used"));
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\n" + layer("Dense", attention)), HasSubstr("is not used"));
+    EXPECT_THAT(keys_refusal(ends + layer("a", attention) + layer("b", mlp) + "pattern = \"a\""), HasSubstr("is not used"));
     const std::string bare = "hidden = 4096\nnormalisation = \"rms_norm\"\n" + layer("a", attention) + "pattern = \"aa\"\n";
-    EXPECT_EQ(refusal(bare), "accepted");
+    EXPECT_EQ(keys_refusal(bare), "accepted");
     for (const char* key : {"positions = 256", "tied_embedding = true", "frozen_ends = true"}) {
-        EXPECT_THAT(refusal(bare + key), HasSubstr("has no effect")) << key;
+        EXPECT_THAT(keys_refusal(bare + key), HasSubstr("has no effect")) << key;
     }
     for (const char* block : {"{ block = \"experts\", count = 4, active = 2, inner = 512, shared_gate = true }",
                               "{ block = \"linear\", activation = \"silu\" }"}) {
-        EXPECT_THAT(refusal(ends + layer("a", block) + "pattern = \"a\""), HasSubstr("has no effect")) << block;
+        EXPECT_THAT(keys_refusal(ends + layer("a", block) + "pattern = \"a\""), HasSubstr("has no effect")) << block;
     }
-    EXPECT_EQ(refusal(ends + layer("a", "{ block = \"linear\", activated = true, activation = \"silu\" }") + "pattern = \"a\""),
-              "accepted");
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\ntask = \"inference\"\noptimizer = { kind = \"sgd\" }"),
+    EXPECT_EQ(
+        keys_refusal(ends + layer("a", "{ block = \"linear\", activated = true, activation = \"silu\" }") + "pattern = \"a\""),
+        "accepted");
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\ntask = \"inference\"\noptimizer = { kind = \"sgd\" }"),
                 AllOf(HasSubstr("x.toml:7: optimizer = "), HasSubstr("has no effect")));
-    EXPECT_THAT(refusal("model = \"deepseek-v3\"\ntask = \"inference\"\npredictions = 1"),
+    EXPECT_THAT(keys_refusal("model = \"deepseek-v3\"\ntask = \"inference\"\npredictions = 1"),
                 HasSubstr("predictions = 1 has no effect"));
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\nprecision = \"tf32\"\noptimizer = { master = \"fp32\" }"),
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nprecision = \"tf32\"\noptimizer = { master = \"fp32\" }"),
                 HasSubstr("master = \"fp32\" has no effect"));
-    EXPECT_THAT(refusal("model = \"llama3-8b\"\noptimizer = { master = \"fp32\" }"), "accepted");
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\noptimizer = { master = \"fp32\" }"), "accepted");
     const std::string all_frozen = ends + "layer.a = { blocks = [" + attention + "], frozen = true }\npattern = \"aa\"\n";
-    EXPECT_THAT(refusal(all_frozen + "frozen_ends = true"), HasSubstr("frozen_ends = true leaves nothing to train"));
-    EXPECT_EQ(refusal(all_frozen), "accepted");  // embedding and head are trained
-    EXPECT_EQ(refusal(all_frozen + "frozen_ends = true\nadapter_rank = 4"), "accepted");
+    EXPECT_THAT(keys_refusal(all_frozen + "frozen_ends = true"), HasSubstr("frozen_ends = true leaves nothing to train"));
+    EXPECT_EQ(keys_refusal(all_frozen), "accepted");  // embedding and head are trained
+    EXPECT_EQ(keys_refusal(all_frozen + "frozen_ends = true\nadapter_rank = 4"), "accepted");
     for (const char* key : {"frozen_ends = true", "dropout = true", "adapter_rank = 4"}) {
-        EXPECT_THAT(refusal(all_frozen + key + "\ntask = \"inference\""), HasSubstr("has no effect")) << key;
+        EXPECT_THAT(keys_refusal(all_frozen + key + "\ntask = \"inference\""), HasSubstr("has no effect")) << key;
     }
-    EXPECT_THAT(refusal(bare + "predictions = 1\nprediction = { layer = \"a\" }"), HasSubstr("has no effect"));
+    EXPECT_THAT(keys_refusal(bare + "predictions = 1\nprediction = { layer = \"a\" }"), HasSubstr("has no effect"));
 }
 
 /// H100s have no 4-bit products. The message is at the key that chooses them.
 TEST(NetworkKeys, PrecisionsAreRefusedAtTheirKey)
 {
     const std::string model = "model = \"llama3-8b\"\n";
-    EXPECT_THAT(refusal(model + "tied_embedding = false\nprecision = \"nvfp4\""),
+    EXPECT_THAT(keys_refusal(model + "tied_embedding = false\nprecision = \"nvfp4\""),
                 HasSubstr("x.toml:7: precision = \"nvfp4\" needs a precision that the accelerator does not support"));
     const auto choosing = [](const std::string& networks, const std::string& axis) {
         std::string text = with("[workload]\nmodel = \"gpt-22b\"", networks);

@@ -19,7 +19,7 @@ const std::string node = "name = \"node\"\nlink = \"nvlink3\"\ngroup = 8\n";
 
 std::string with_node(const std::string& lines) { return with(node, "name = \"pod\"\n" + lines); }
 
-std::string refusal(const std::string& lines)
+std::string topology_refusal(const std::string& lines)
 {
     try {
         parse_scenario(with_node(lines), "x.toml");
@@ -54,16 +54,18 @@ TEST(Topology, OfATorusIsItsShape)
 
 TEST(Topology, IsRefusedWhereItCannotBe)
 {
-    EXPECT_EQ(refusal(grid + link), "");
-    EXPECT_THAT(refusal(grid), HasSubstr("link_bandwidth"));
-    EXPECT_THAT(refusal(grid + link + "oversubscription = 2\n"), HasSubstr("oversubscription"));
-    EXPECT_THAT(refusal(grid + link + "group = 16\n"), HasSubstr("not the product of shape"));
-    EXPECT_THAT(refusal("topology = \"torus\"\nshape = [4, 2]\nwrap = [true]\n" + link), HasSubstr("1 values for 2 axes"));
-    EXPECT_THAT(refusal("topology = \"torus\"\nshape = [4, 2]\n" + link), HasSubstr("wrap"));
-    EXPECT_THAT(refusal("topology = \"torus\"\nwrap = [true]\n" + link), HasSubstr("shape"));
-    EXPECT_THAT(refusal("topology = \"torus\"\nshape = [3, 2]\nwrap = [true, true]\n" + link), HasSubstr("does not nest"));
-    EXPECT_THAT(refusal("topology = \"ring\"\n" + link), HasSubstr("full_mesh"));
-    EXPECT_THAT(refusal("shape = [4, 2]\ngroup = 8\nlink = \"nvlink3\"\n"), HasSubstr("shape"));
+    EXPECT_EQ(topology_refusal(grid + link), "");
+    EXPECT_THAT(topology_refusal(grid), HasSubstr("link_bandwidth"));
+    EXPECT_THAT(topology_refusal(grid + link + "oversubscription = 2\n"), HasSubstr("oversubscription"));
+    EXPECT_THAT(topology_refusal(grid + link + "group = 16\n"), HasSubstr("not the product of shape"));
+    EXPECT_THAT(topology_refusal("topology = \"torus\"\nshape = [4, 2]\nwrap = [true]\n" + link),
+                HasSubstr("1 values for 2 axes"));
+    EXPECT_THAT(topology_refusal("topology = \"torus\"\nshape = [4, 2]\n" + link), HasSubstr("wrap"));
+    EXPECT_THAT(topology_refusal("topology = \"torus\"\nwrap = [true]\n" + link), HasSubstr("shape"));
+    EXPECT_THAT(topology_refusal("topology = \"torus\"\nshape = [3, 2]\nwrap = [true, true]\n" + link),
+                HasSubstr("does not nest"));
+    EXPECT_THAT(topology_refusal("topology = \"ring\"\n" + link), HasSubstr("full_mesh"));
+    EXPECT_THAT(topology_refusal("shape = [4, 2]\ngroup = 8\nlink = \"nvlink3\"\n"), HasSubstr("shape"));
     for (const char* topology : {"topology = \"full_mesh\"\n", "topology = \"torus\"\nshape = [64]\nwrap = [true]\n"}) {
         EXPECT_THROW(parse_scenario(with("name = \"cluster\"\nlink = \"ib-hdr\"\noversubscription = 2\n",
                                          std::string("name = \"cluster\"\nlink = \"ib-hdr\"\n") + topology),

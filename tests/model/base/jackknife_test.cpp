@@ -16,7 +16,7 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t block = 64;
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 std::vector<double> ascending(std::vector<double> draws)
 {
@@ -76,7 +76,7 @@ TEST(Sections, AreSixteenOrEight)
     EXPECT_EQ(cut(8 * block - 1).first, 0U);
     const std::vector<double> draws{0.0, 1.0, 2.0, 3.0, 4.0, 5.0};
     EXPECT_EQ(without_section(draws, {3, 2}, 1), (std::vector<double>{0.0, 1.0, 4.0, 5.0}));
-    EXPECT_EQ(jackknife_estimate(1.0, {}, {}).high, infinite);
+    EXPECT_EQ(jackknife_estimate(1.0, {}, {}).high, unlimited);
 }
 
 /// Pseudo-values of a mean are the sections' means, and the limits those of a mean.

@@ -27,7 +27,7 @@ constexpr std::array repeats{2, 8, 80};
 constexpr std::array probabilities{0.5, 0.99, 0.999};
 constexpr double accuracy = 2e-4;  // of the duration; 1e-4 deviations and more are the table's interpolation
 
-Quantile quantile_of(const Family& family, double cap = 20.0) { return quantile_of(Distribution{family, {}, cap, "test"}); }
+Quantile capped(const Family& family, double cap = 20.0) { return quantile_of(Distribution{family, {}, cap, "test"}); }
 
 Quantile scaled(double seconds, const Quantile& distribution)
 {
@@ -45,7 +45,7 @@ Quantile gamma_sum(int kernels, double cv)
 ResidualDistributions all_classes(const Family& family, double cap = 20.0)
 {
     ResidualDistributions distributions;
-    distributions.fill(KernelDistribution(quantile_of(family, cap)));
+    distributions.fill(KernelDistribution(capped(family, cap)));
     return distributions;
 }
 
@@ -117,7 +117,7 @@ TEST(ChainDistributions, OfLognormalKernelsMatchTheirTransforms)
         for (const int n : widths) {
             PassCost layer;
             layer.segments = {even_segment(1, 0.5), even_segment(1, 1.3)};
-            const Quantile one = quantile_of(LogNormal{cv}, cap);
+            const Quantile one = capped(LogNormal{cv}, cap);
             const std::vector<Quantile> truth{largest_of(scaled(0.5, one), n), largest_of(scaled(1.3, one), n)};
             ChainDistributions chains(residual, StandardDistribution::node_probabilities());
             for (const int layers : repeats) {
@@ -175,7 +175,7 @@ TEST(ChainDistributions, OfImbalancedExpertsAreClosedForms)
     const ResidualDistributions constant{};
     constexpr double surplus = 0.8;
     for (const double cv : {0.1, 0.5, 1.0}) {
-        const KernelDistribution load(quantile_of(Gamma{cv}, 100.0));
+        const KernelDistribution load(capped(Gamma{cv}, 100.0));
         for (const int layers : {1, 4, 61}) {
             const PassCost layer = loaded_layer(surplus);
             ChainDistributions equal(constant, StandardDistribution::node_probabilities(), {}, {load, 1.0});
@@ -206,7 +206,7 @@ TEST(ChainDistributions, OfExpertsWithACapacityEndAtIt)
 {
     constexpr double cv = 0.5;
     constexpr double most = 1.5;
-    const KernelDistribution load(quantile_of(LogNormal{cv}));
+    const KernelDistribution load(capped(LogNormal{cv}));
     PassCost layer = loaded_layer(1.0);
     layer.surplus_most = most;
     layer.exposed.front().surplus.most = most;
@@ -214,7 +214,7 @@ TEST(ChainDistributions, OfExpertsWithACapacityEndAtIt)
     ChainDistributions chains(constant, StandardDistribution::node_probabilities(), {}, {load, 1.0});
     const ComposedDuration found = chains.compose({layer, 1}, 8).compute;
     EXPECT_NEAR(found.mean_s, 4.0, 1e-9);
-    const Quantile free = quantile_of(LogNormal{cv});
+    const Quantile free = capped(LogNormal{cv});
     double mean = 0.0;
     constexpr int points = 200'000;
     for (int k = 0; k < points; ++k) {
@@ -340,7 +340,7 @@ TEST(ChainDistributions, OfNarrowAndWideBarriersMatchEveryMemberDrawn)
 TEST(ChainDistributions, KnowHowOftenAKernelIsSlow)
 {
     constexpr double often = 0.01;
-    const Quantile fast = quantile_of(LogNormal{0.03});
+    const Quantile fast = capped(LogNormal{0.03});
     PassCost layer;
     layer.segments = {even_segment(1, 1.0)};
     for (const double excess : {1.0, 5.0}) {
@@ -395,7 +395,7 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchClosedForms)
             PassCost layer;
             layer.segments = {even_segment(1, 2.0)};
             ChainDistributions chains(residual, StandardDistribution::node_probabilities(),
-                                      KernelDistribution(quantile_of(LogNormal{cv}, 1000.0)));
+                                      KernelDistribution(capped(LogNormal{cv}, 1000.0)));
             const ComposedDuration& found = chains.compose({layer, 1}, 1).compute;
             EXPECT_NEAR(found.mean_s, 2.0, 2e-5);
             EXPECT_NEAR(found.cv, std::sqrt((1.0 + own * own) * (1.0 + cv * cv) - 1.0), 1e-4 * cv);
@@ -413,7 +413,7 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchClosedForms)
     PassCost layer;
     layer.segments = {even_segment(1, 2.0)};
     layer.exposed = collectives({0.5});
-    const Quantile factor = quantile_of(LogNormal{cv});
+    const Quantile factor = capped(LogNormal{cv});
     ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(factor));
     const ComposedPass& pass = chains.compose({layer, 4}, 1);
     for (const double p : {0.01, 0.5, 0.99, 0.999}) {
@@ -435,7 +435,7 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
         const SumOracle chain({largest_of(scaled(0.4, gamma_sum(3, own)), width), largest_of(gamma_sum(1, own), width)}, layers);
         const double far = 20.0 * own * std::sqrt(layers);  // half of what the oracle repeats after; the deviation is a thirtieth
         for (const Family& family : {Family{Gamma{0.3}}, Family{LogNormal{0.05}}}) {
-            const Quantile factor = quantile_of(family);
+            const Quantile factor = capped(family);
             ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(factor));
             const ComposedDuration& found = chains.compose({layer, layers}, width).compute;
             EXPECT_NEAR(found.mean_s, chain.mean(), 1e-4 * chain.mean());
@@ -454,7 +454,7 @@ TEST(ChainDistributions, TimesAnOperationsFactorMatchIntegrals)
     PassCost layer;
     layer.segments = {even_segment(1, 1.0)};
     for (const BarrierWidths& meet : {BarrierWidths{1, 1, 4}, BarrierWidths{1, 1, 2, 2}, BarrierWidths{1, 1, 1, 1, 4}}) {
-        const Quantile one = quantile_of(Gamma{0.1});
+        const Quantile one = capped(Gamma{0.1});
         ChainDistributions chains(residual, StandardDistribution::node_probabilities(), KernelDistribution(one));
         const ComposedDuration& found = chains.compose({layer, 3}, meet).compute;
         const Quantile largest = largest_of(one, 4);

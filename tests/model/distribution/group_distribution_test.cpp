@@ -94,7 +94,7 @@ TEST(GroupDistribution, MatchesGroupsDrawnMemberByMember)
     }
 }
 
-constexpr std::array probabilities{1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5};
+constexpr std::array tail_probabilities{1e-9, 1e-6, 1e-3, 0.02, 0.2, 0.5};
 
 /// Alone, a GPU waits for nobody. Between nodes the distribution is linear in logit(p): within 1e-4, a two-hundredth of the cv.
 TEST(GroupDistribution, OfOneMemberIsTheMembersDistribution)
@@ -102,7 +102,7 @@ TEST(GroupDistribution, OfOneMemberIsTheMembersDistribution)
     const Quantile member = quantile_of({Normal{0.02}, {}, 20.0, ""});
     for (const double cv : {0.0, 0.1}) {
         const Quantile distribution = GroupDistribution(member, cv).factor(1);
-        for (const double p : probabilities) {
+        for (const double p : tail_probabilities) {
             EXPECT_NEAR(distribution(p, false), member(p, false), 1e-4) << p;
             EXPECT_NEAR(distribution(p, true), member(p, true), 1e-4) << p;
         }
@@ -115,7 +115,7 @@ TEST(GroupDistribution, WithoutResidualsIsTheLargestMember)
     for (const int n : {2, 8, 64}) {
         const Quantile distribution = GroupDistribution(member, 0.0).factor(n);
         const Quantile largest = largest_of(member, n);
-        for (const double p : probabilities) {
+        for (const double p : tail_probabilities) {
             EXPECT_NEAR(distribution(p, false), largest(p, false), 1e-4) << n << " " << p;
             EXPECT_NEAR(distribution(p, true), largest(p, true), 1e-4) << n << " " << p;
         }
@@ -142,7 +142,7 @@ TEST(GroupDistribution, GrowsWithWidthAndHidesBehindResiduals)
         EXPECT_GT(median, narrow) << n;
         narrow = median;
     }
-    for (const double p : probabilities) {
+    for (const double p : tail_probabilities) {
         double calm = 2.0;
         for (const double cv : {0.0, 0.01, 0.05, 0.2}) {
             const double value = GroupDistribution(member, cv).factor(8)(p, true);

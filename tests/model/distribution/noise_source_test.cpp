@@ -12,7 +12,7 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array widths{2};
+constexpr std::array source_widths{2};
 
 std::vector<NetworkTier> three_tiers() { return example_cluster(64).tiers; }
 
@@ -45,13 +45,13 @@ NoiseTables rebuilt(const NoiseSource& source)
             *distribution = Distribution{};
         }
     }
-    return build_noise_tables(v, widths);
+    return build_noise_tables(v, source_widths);
 }
 
 TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
 {
     const std::vector<NetworkTier> tiers = three_tiers();
-    const NoiseTables tables = build_noise_tables(all_vary(), widths);
+    const NoiseTables tables = build_noise_tables(all_vary(), source_widths);
     std::set<std::string> names;
     for (const NoiseSource& source : noise_sources(tiers)) {
         names.insert(source.name);
@@ -70,7 +70,7 @@ TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
 TEST(NoiseSource, EqualGpusHaveNoFactor)
 {
     const NoiseSource gpus{NoiseKind::gpu, 0, "gpu"};
-    NoiseTables fewer = without(build_noise_tables(all_vary(), widths), gpus);
+    NoiseTables fewer = without(build_noise_tables(all_vary(), source_widths), gpus);
     NoiseTables again = rebuilt(gpus);
     for (int i = 0; i < NoiseTables::group_distributions; ++i) {
         for (const std::uint32_t bits : {0U, 1U << 20, 1U << 31, ~0U}) {

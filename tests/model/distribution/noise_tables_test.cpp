@@ -13,11 +13,11 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array widths{1, 2, 8};
+constexpr std::array table_widths{1, 2, 8};
 
 const NoiseTables& tables()
 {
-    static const NoiseTables noise = build_noise_tables(lively_variability(), widths);
+    static const NoiseTables noise = build_noise_tables(lively_variability(), table_widths);
     return noise;
 }
 
@@ -114,7 +114,7 @@ TEST(NoiseTables, TravelBitForBit)
     const std::vector<std::byte> bytes = tables().encode();
     const NoiseTables copy = NoiseTables::decode(bytes);
     EXPECT_EQ(copy.encode(), bytes);
-    ASSERT_EQ(copy.group.size(), widths.size());
+    ASSERT_EQ(copy.group.size(), table_widths.size());
     NoiseTables here = tables();
     NoiseTables there = copy;
     for (const auto& [mine, other] : {std::pair{&here.site, &there.site},

@@ -15,7 +15,7 @@ namespace {
 double exponential(double p, bool upper) { return upper ? -std::log(p) : -std::log1p(-p); }
 
 /// All bits near the ends, then every octave from both tails at many places between its knots.
-std::vector<std::uint32_t> probes()
+std::vector<std::uint32_t> bit_probes()
 {
     std::vector<std::uint32_t> bits;
     for (std::uint32_t b = 0; b < 64; ++b) {
@@ -44,7 +44,7 @@ double largest_error(const Quantile& quantile)
 {
     const QuantileTable table(quantile);
     double worst = 0.0;
-    for (const std::uint32_t bits : probes()) {
+    for (const std::uint32_t bits : bit_probes()) {
         worst = std::max(worst, std::abs(static_cast<double>(table(bits)) - exact(quantile, bits)));
     }
     return worst;
@@ -93,7 +93,7 @@ TEST(QuantileTable, KeepsJumpsInBoundsAndTheirMean)
 {
     for (const double slow : {0.3, 0.1, 0.0123, 1e-3, 1e-4, 1e-6}) {
         const QuantileTable table([slow](double p, bool upper) { return upper && p < slow ? 2.0 : 1.0; });
-        for (const std::uint32_t bits : probes()) {
+        for (const std::uint32_t bits : bit_probes()) {
             EXPECT_GE(table(bits), 1.0F);
             EXPECT_LE(table(bits), 2.0F);
         }
@@ -104,7 +104,7 @@ TEST(QuantileTable, KeepsJumpsInBoundsAndTheirMean)
 TEST(QuantileTable, RisesWithItsBits)
 {
     const QuantileTable table(exponential);
-    std::vector<std::uint32_t> bits = probes();
+    std::vector<std::uint32_t> bits = bit_probes();
     std::sort(bits.begin(), bits.end());
     for (std::size_t i = 1; i < bits.size(); ++i) {
         EXPECT_LE(table(bits[i - 1]), table(bits[i])) << bits[i];
@@ -123,7 +123,7 @@ TEST(QuantileTable, BetweenTwoTablesIsTheirMixtureOfQuantiles)
     const QuantileTable a(normal_quantile);
     const QuantileTable b(exponential);
     const QuantileTable between(a, b, 0.25);
-    for (const std::uint32_t bits : probes()) {
+    for (const std::uint32_t bits : bit_probes()) {
         EXPECT_NEAR(between(bits), 0.75F * a(bits) + 0.25F * b(bits), 1e-5F);
     }
 }
@@ -190,7 +190,7 @@ std::vector<double> drawn_barriers(const QuantileTable& table)
     return largest;
 }
 
-double mean_of(const std::vector<double>& values)
+double mean_of_drawn(const std::vector<double>& values)
 {
     double sum = 0.0;
     for (const double v : values) {
@@ -204,7 +204,7 @@ TEST(LargestOfMany, DrawnOneByOneMatchesTheClosedForm)
     for (const auto& [distribution, truth] :
          {std::pair{Quantile(exponential), largest_exponential()}, {Quantile(normal_quantile), largest_normal()}}) {
         const std::vector<double> largest = drawn_barriers(QuantileTable(distribution));
-        EXPECT_NEAR(mean_of(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
+        EXPECT_NEAR(mean_of_drawn(largest), truth.mean, 4.0 * truth.deviation / std::sqrt(barriers));
         // Ranks 4 binomial deviations either side of the median and of p99.
         EXPECT_GT(truth.median, largest[1000 - 4 * 23]);
         EXPECT_LT(truth.median, largest[1000 + 4 * 23]);

@@ -26,7 +26,7 @@ Cluster region()
     return c;
 }
 
-double seconds(Collective kind, double bytes, const Group& group, const Cluster& c)
+double seconds_of_circuit(Collective kind, double bytes, const Group& group, const Cluster& c)
 {
     return collective_time(kind, Bytes{bytes}, group, c).time.si;
 }
@@ -45,9 +45,9 @@ TEST(Circuit, RingOverTwoTiersHasItsClosedForm)
     Cluster c = region();
     c.flat_collectives = true;
     const double hops = (14.0 * 6e-6 + 2.0 * 1e-3) / 16.0;
-    EXPECT_NEAR(seconds(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 25e9 + 15.0 * hops, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 25e9 + 15.0 * hops, 1e-12);
     c.tiers[2].aggregate = 40_GB_per_s;  // 5 GB/s each
-    EXPECT_NEAR(seconds(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 5e9 + 15.0 * hops, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, {16, 8}, c), 15.0 / 16.0 * 1e9 / 5e9 + 15.0 * hops, 1e-12);
 }
 
 /// However short the message: what comes from the other side has travelled there, and a sum there and back.
@@ -59,15 +59,15 @@ TEST(Circuit, NothingOutrunsLight)
         for (const int size : {2, 16, 64, 128}) {
             const Group group{size, 128 / size};
             for (const double bytes : {1.0, 1e4, 1e6, 1e9}) {
-                EXPECT_GE(seconds(Collective::all_gather, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds(Collective::reduce_scatter, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds(Collective::all_to_all, bytes, group, c), 1e-3) << size << " " << bytes;
-                EXPECT_GE(seconds(Collective::all_reduce, bytes, group, c), 2e-3) << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_gather, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::reduce_scatter, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_to_all, bytes, group, c), 1e-3) << size << " " << bytes;
+                EXPECT_GE(seconds_of_circuit(Collective::all_reduce, bytes, group, c), 2e-3) << size << " " << bytes;
             }
         }
         // Without a circuit too, where a network's latency can only be distance.
         c.tiers[2].aggregate = c.tiers[3].aggregate = BytesPerSecond{0.0};
-        EXPECT_GE(seconds(Collective::all_reduce, 1e4, {16, 8}, c), 2.0 * (1e-3 - 1e-4));
+        EXPECT_GE(seconds_of_circuit(Collective::all_reduce, 1e4, {16, 8}, c), 2.0 * (1e-3 - 1e-4));
     }
 }
 
@@ -82,7 +82,7 @@ TEST(Circuit, HierarchyHasItsClosedForm)
     EXPECT_EQ(gather.algorithm, Algorithm::hierarchical);
     EXPECT_NEAR(gather.time.si, inside + across, 1e-12);
     // Reduced and split inside, summed across (there and back), gathered inside.
-    EXPECT_NEAR(seconds(Collective::all_reduce, 1e9, {16, 8}, c), 2.0 * inside + 2.0 * across, 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_reduce, 1e9, {16, 8}, c), 2.0 * inside + 2.0 * across, 1e-12);
 }
 
 /// Groups in buildings that are partly used lie apart by whole buildings; the same as a group that fills them.
@@ -90,9 +90,10 @@ TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
 {
     const Cluster c = region();
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-        EXPECT_DOUBLE_EQ(seconds(kind, 1e9, {16, 8, 2, 64}, c), seconds(kind, 1e9, {16, 8}, c));
-        EXPECT_DOUBLE_EQ(seconds(kind, 1e9, {32, 8, 4, 64}, c), seconds(kind, 1e9, {32, 8}, c));
-        EXPECT_GT(seconds(kind, 1e9, {16, 1, 2, 64}, c), seconds(kind, 1e9, {16, 1}, c));  // the second is in one building
+        EXPECT_DOUBLE_EQ(seconds_of_circuit(kind, 1e9, {16, 8, 2, 64}, c), seconds_of_circuit(kind, 1e9, {16, 8}, c));
+        EXPECT_DOUBLE_EQ(seconds_of_circuit(kind, 1e9, {32, 8, 4, 64}, c), seconds_of_circuit(kind, 1e9, {32, 8}, c));
+        EXPECT_GT(seconds_of_circuit(kind, 1e9, {16, 1, 2, 64}, c),
+                  seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
     }
     EXPECT_EQ(members_inside({16, 1, 2, 64}, c.tiers[1], c), 8);
     EXPECT_EQ(members_inside({16, 1, 2, 64}, c.tiers[2], c), 16);
@@ -109,8 +110,8 @@ TEST(Circuit, SharesShrinkAsTheBuildingGrows)
     const Group small_pair{2, 64};
     const Group large_pair{2, 256};
     const double latency = 1e-3;
-    EXPECT_NEAR(seconds(Collective::all_gather, 1e9, large_pair, large) - latency,
-                4.0 * (seconds(Collective::all_gather, 1e9, small_pair, region()) - latency), 1e-12);
+    EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, large_pair, large) - latency,
+                4.0 * (seconds_of_circuit(Collective::all_gather, 1e9, small_pair, region()) - latency), 1e-12);
 }
 
 TEST(Circuit, MessagesOfAllSendersShareIt)

@@ -30,7 +30,7 @@ NetworkTier torus(std::vector<int> shape, std::vector<bool> wrap)
     return tier;
 }
 
-double seconds(Collective kind, double bytes, const Group& group, const NetworkTier& tier)
+double seconds_of_torus(Collective kind, double bytes, const Group& group, const NetworkTier& tier)
 {
     return torus_time(kind, Bytes{bytes}, group, tier).si;
 }
@@ -43,14 +43,14 @@ TEST(Torus, HasTheClosedFormsOfRings)
     const NetworkTier pod = torus({16, 16}, {true, true});
     for (const auto& [group, axes] : {std::pair{Group{16, 1}, 1.0}, {Group{16, 16}, 1.0}, {Group{256, 1}, 2.0}}) {
         const double gather = others(group.size) * large / (axes * both);
-        EXPECT_DOUBLE_EQ(seconds(Collective::all_gather, large, group, pod), gather);
-        EXPECT_DOUBLE_EQ(seconds(Collective::reduce_scatter, large, group, pod), gather);
-        EXPECT_DOUBLE_EQ(seconds(Collective::all_reduce, large, group, pod), 2.0 * gather);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, group, pod), gather);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::reduce_scatter, large, group, pod), gather);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_reduce, large, group, pod), 2.0 * gather);
         EXPECT_NEAR(gather / (large / (axes * both)), 1.0, 1.0 / group.size + 1e-12);
     }
     const double whole = large * 16.0;  // of the 16 members, each with `large`
-    EXPECT_DOUBLE_EQ(seconds(Collective::all_to_all, large, {16, 1}, pod), whole / (4.0 * both));
-    EXPECT_DOUBLE_EQ(seconds(Collective::all_to_all, large, {16, 16}, pod), whole / (4.0 * both));
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_to_all, large, {16, 1}, pod), whole / (4.0 * both));
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_to_all, large, {16, 16}, pod), whole / (4.0 * both));
 }
 
 /// Without wrap-around half the bandwidth and up to twice the hops.
@@ -59,12 +59,12 @@ TEST(Torus, IsSlowerWithoutWrap)
     const NetworkTier ring = torus({16}, {true});
     const NetworkTier line = torus({16}, {false});
     for (const Collective kind : {Collective::all_gather, Collective::all_reduce, Collective::all_to_all}) {
-        EXPECT_DOUBLE_EQ(seconds(kind, large, {16, 1}, line), 2.0 * seconds(kind, large, {16, 1}, ring));
-        EXPECT_DOUBLE_EQ(seconds(kind, 1.0, {16, 1}, ring), (kind == Collective::all_reduce ? 2.0 : 1.0) * 8.0 * hop);
-        EXPECT_DOUBLE_EQ(seconds(kind, 1.0, {16, 1}, line), (kind == Collective::all_reduce ? 2.0 : 1.0) * 15.0 * hop);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, large, {16, 1}, line), 2.0 * seconds_of_torus(kind, large, {16, 1}, ring));
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, ring), (kind == Collective::all_reduce ? 2.0 : 1.0) * 8.0 * hop);
+        EXPECT_DOUBLE_EQ(seconds_of_torus(kind, 1.0, {16, 1}, line), (kind == Collective::all_reduce ? 2.0 : 1.0) * 15.0 * hop);
     }
     // A part of an axis is a line, whether or not the axis is closed.
-    EXPECT_DOUBLE_EQ(seconds(Collective::all_gather, large, {4, 1}, ring), others(4.0) * large / link);
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {4, 1}, ring), others(4.0) * large / link);
 }
 
 /// All-to-all over a whole torus: V / (4 A W), with A chips in the section across the longest axis.
@@ -72,10 +72,11 @@ TEST(Torus, IsLimitedByItsBisection)
 {
     const NetworkTier pod = torus({4, 8, 16}, {true, true, true});
     const double members = 4.0 * 8.0 * 16.0;
-    EXPECT_DOUBLE_EQ(seconds(Collective::all_to_all, large, {512, 1}, pod), members * large / (4.0 * (4.0 * 8.0) * both));
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_to_all, large, {512, 1}, pod),
+                     members * large / (4.0 * (4.0 * 8.0) * both));
     // For side s the time of as many bytes per chip grows like s.
-    const double small = seconds(Collective::all_to_all, large, {64, 1}, torus({4, 4, 4}, {true, true, true}));
-    const double big = seconds(Collective::all_to_all, large, {4096, 1}, torus({16, 16, 16}, {true, true, true}));
+    const double small = seconds_of_torus(Collective::all_to_all, large, {64, 1}, torus({4, 4, 4}, {true, true, true}));
+    const double big = seconds_of_torus(Collective::all_to_all, large, {4096, 1}, torus({16, 16, 16}, {true, true, true}));
     EXPECT_DOUBLE_EQ(big, 4.0 * small);
 }
 
@@ -113,7 +114,7 @@ TEST(Torus, MapsGroupsToAxes)
 TEST(Torus, SharesLinksAmongInterleavedGroups)
 {
     const NetworkTier pod = torus({16}, {true});
-    EXPECT_DOUBLE_EQ(seconds(Collective::all_gather, large, {8, 2}, pod), others(8.0) * large / (both / 2.0));
+    EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, {8, 2}, pod), others(8.0) * large / (both / 2.0));
 }
 
 TEST(Torus, SendsMessagesTheShortestWay)

@@ -11,8 +11,8 @@
 namespace prismopt {
 namespace {
 
-constexpr double h = 7168.0;
-constexpr double heads = 128.0;
+constexpr double hidden_size = 7168.0;
+constexpr double head_count = 128.0;
 constexpr double key = 192.0;  // with its rotary part
 constexpr double value = 128.0;
 constexpr double query_rank = 1536.0;
@@ -65,15 +65,15 @@ TEST(RecomputeModules, DropWhatEachMakesAgain)
 {
     const LayerKind moe = kind_of_network(0);
     const LayerKind dense = kind_of_network(1);
-    const double queries_keys_values = heads * (key + key + value);
-    EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm}), 2.0 * h);
+    const double queries_keys_values = head_count * (key + key + value);
+    EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm}), 2.0 * hidden_size);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::mla_up_proj}), query_rank + key_rank + queries_keys_values);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe_act}), k * f);
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::shared_experts}), 2.0 * f + f);
-    EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe}), k * h + k * 2.0 * f + k * f + k * h + 2.0 * f + f);
+    EXPECT_DOUBLE_EQ(dropped(moe, {Module::moe}), k * hidden_size + k * 2.0 * f + k * f + k * hidden_size + 2.0 * f + f);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::mlp}), 3.0 * 18432.0);
     EXPECT_DOUBLE_EQ(dropped(dense, {Module::moe}), 0.0);
-    EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe_act}), 2.0 * h + k * f);
+    EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe_act}), 2.0 * hidden_size + k * f);
     // The norm before the experts is not of their module: its result is the input of the checkpoint, dropped with the norm's
     // module only.
     EXPECT_DOUBLE_EQ(dropped(moe, {Module::layernorm, Module::moe}),
@@ -85,10 +85,10 @@ TEST(RecomputeModules, RepeatTheirOwnWork)
     const LayerKind moe = kind_of_network(0);
     EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::layernorm, Module::moe_act}), 0.0);
     EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::mla_up_proj}),
-                     2.0 * (query_rank * heads * key + key_rank * heads * (128.0 + value)));
-    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::shared_experts}), 2.0 * 3.0 * h * f);
-    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::moe}), 2.0 * (h * 256.0 + (k + 1.0) * 3.0 * h * f));
-    EXPECT_DOUBLE_EQ(repeated_flops(kind_of_network(1), {Module::mlp}), 2.0 * 3.0 * h * 18432.0);
+                     2.0 * (query_rank * head_count * key + key_rank * head_count * (128.0 + value)));
+    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::shared_experts}), 2.0 * 3.0 * hidden_size * f);
+    EXPECT_DOUBLE_EQ(repeated_flops(moe, {Module::moe}), 2.0 * (hidden_size * 256.0 + (k + 1.0) * 3.0 * hidden_size * f));
+    EXPECT_DOUBLE_EQ(repeated_flops(kind_of_network(1), {Module::mlp}), 2.0 * 3.0 * hidden_size * 18432.0);
     const auto exchanges = [&](const ModuleSet& modules) {
         int count = 0;
         const Calls calls = recompute_calls(moe, shape_with(modules, 8), Recompute::selective);
@@ -110,7 +110,7 @@ TEST(RecomputeModules, CoreAttentionIsThatOfPlainAttention)
     const LayerKind plain = kind_of_network(0, AttentionKernel::plain);
     const LayerShape shape = shape_with({Module::core_attn});
     EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).bytes - kept_of(plain, shape, Recompute::selective).bytes,
-                     5.0 * heads * tokens * tokens);
+                     5.0 * head_count * tokens * tokens);
     EXPECT_DOUBLE_EQ(kept_of(plain, shape, Recompute::none).numbers, kept_of(plain, shape, Recompute::selective).numbers);
 }
 
@@ -120,7 +120,7 @@ TEST(RecomputeModules, DefaultsAreScoresElseElementwiseResults)
     const LayerKind plain = kind_of_network(0, AttentionKernel::plain);
     EXPECT_EQ(recomputed_operators(flash, {}), recomputed_operators(flash, {Module::elementwise}));
     EXPECT_EQ(recomputed_operators(plain, {}), recomputed_operators(plain, {Module::core_attn}));
-    EXPECT_DOUBLE_EQ(dropped(flash, {}), 2.0 * h + query_rank + key_rank + k * f + f);
+    EXPECT_DOUBLE_EQ(dropped(flash, {}), 2.0 * hidden_size + query_rank + key_rank + k * f + f);
 }
 
 /// Inputs of linear layers and of the experts' activations in 8 bits, with 4 bytes for each 128: 1 + 1/32 of a byte instead of 2.
@@ -134,7 +134,7 @@ TEST(RecomputeModules, ActivationsMayBeStoredInEightBits)
     };
     const double wide = saved();
     w.activation_storage = ActivationStorage::fp8;
-    const double inputs = query_rank + key_rank + heads * value + k * (h + 2.0 * f + f) + 2.0 * f + f;
+    const double inputs = query_rank + key_rank + head_count * value + k * (hidden_size + 2.0 * f + f) + 2.0 * f + f;
     EXPECT_NEAR(wide - saved(), tokens * inputs * (2.0 - (1.0 + 1.0 / 32.0)), 1.0);
 }
 
@@ -145,7 +145,7 @@ TEST(RecomputeModules, ResultsOfExpertsStayWhereRoutingWeightsMultiplyThem)
     const auto kept = [&] { return kept_of(network_of(w).kinds.front(), shape_with({}), Recompute::none).numbers / tokens; };
     const double results = kept();
     w.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.weights = RoutingWeights::activations; });
-    EXPECT_DOUBLE_EQ(results - kept(), k * h);
+    EXPECT_DOUBLE_EQ(results - kept(), k * hidden_size);
 }
 
 double forward_s(const LayerCosts& costs)

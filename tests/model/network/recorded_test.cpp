@@ -11,7 +11,7 @@ namespace {
 
 constexpr int samples = 3;
 
-LayerShape shape_of(int sequence = 7)
+LayerShape recorded_shape(int sequence = 7)
 {
     LayerShape shape;
     shape.sequence = sequence;
@@ -21,7 +21,7 @@ LayerShape shape_of(int sequence = 7)
 
 LayerKind of(const Recorded& recorded) { return {"recorded", 1.0, {recorded}}; }
 
-const Attention heads{.heads = 8, .key_heads = 4, .key_size = 16, .value_size = 32};
+const Attention few_heads{.heads = 8, .key_heads = 4, .key_size = 16, .value_size = 32};
 
 /// Every kind of work. What holds for all is tested over this list.
 const std::vector<std::pair<std::string, Recorded>>& all_work()
@@ -33,13 +33,13 @@ const std::vector<std::pair<std::string, Recorded>>& all_work()
         {"convolution", {.work = Recorded::Product{1.0, 100.0, 32.0, 144.0, 400.0, 16.0}}},
         {"convolution by depth", {.work = Recorded::Product{64.0, 50.0, 1.0, 4.0, 50.0, 1.0}}},
         {"scores", {.work = Recorded::Scores{4.0, 10.0, 20.0, 8.0}}},
-        {"attention", {.work = Recorded::Heads{heads, 48}}},
+        {"attention", {.work = Recorded::Heads{few_heads, 48}}},
         {"rows", {.work = Recorded::Rows{16.0, 20.0, 1.0}}},
     };
     return all;
 }
 
-double forward_flops(const Recorded& recorded) { return forward_calls(of(recorded), shape_of()).needed_flops(); }
+double recorded_flops(const Recorded& recorded) { return forward_calls(of(recorded), recorded_shape()).needed_flops(); }
 
 std::vector<KernelCall> kernels(const Calls& calls)
 {
@@ -53,7 +53,8 @@ std::vector<KernelCall> kernels(const Calls& calls)
 TEST(Recorded, BackwardNeedsTwiceTheForward)
 {
     for (const auto& [name, recorded] : all_work()) {
-        EXPECT_DOUBLE_EQ(backward_calls(of(recorded), shape_of(), Gradients::both).needed_flops(), 2.0 * forward_flops(recorded))
+        EXPECT_DOUBLE_EQ(backward_calls(of(recorded), recorded_shape(), Gradients::both).needed_flops(),
+                         2.0 * recorded_flops(recorded))
             << name;
     }
 }
@@ -61,9 +62,9 @@ TEST(Recorded, BackwardNeedsTwiceTheForward)
 TEST(Recorded, GradientsOfInputAndWeightsAreTheBackward)
 {
     for (const auto& [name, recorded] : all_work()) {
-        EXPECT_DOUBLE_EQ(backward_calls(of(recorded), shape_of(), Gradients::input).needed_flops() +
-                             weight_gradient_calls(of(recorded), shape_of()).needed_flops(),
-                         backward_calls(of(recorded), shape_of(), Gradients::both).needed_flops())
+        EXPECT_DOUBLE_EQ(backward_calls(of(recorded), recorded_shape(), Gradients::input).needed_flops() +
+                             weight_gradient_calls(of(recorded), recorded_shape()).needed_flops(),
+                         backward_calls(of(recorded), recorded_shape(), Gradients::both).needed_flops())
             << name;
     }
 }
@@ -72,8 +73,8 @@ TEST(Recorded, GradientsOfInputAndWeightsAreTheBackward)
 TEST(Recorded, DoesNotDependOnThePhasesSequence)
 {
     for (const auto& [name, recorded] : all_work()) {
-        const auto here = kernels(forward_calls(of(recorded), shape_of(7)));
-        const auto there = kernels(forward_calls(of(recorded), shape_of(7000)));
+        const auto here = kernels(forward_calls(of(recorded), recorded_shape(7)));
+        const auto there = kernels(forward_calls(of(recorded), recorded_shape(7000)));
         ASSERT_EQ(here.size(), there.size()) << name;
         for (std::size_t i = 0; i < here.size(); ++i) {
             EXPECT_EQ(here[i].flops, there[i].flops) << name;
@@ -89,9 +90,10 @@ TEST(Recorded, ProductIsALinearOfItsRows)
     const LayerKind linear{"linear", 1.0, {Linear{.in = 16.0, .out = 32.0, .split = Linear::Split::none}}};
     const LayerKind recorded = of({.work = Recorded::Product{1.0, 64.0, 32.0, 16.0, 64.0, 16.0}});
     for (const auto& [expected, found] :
-         {std::pair{forward_calls(linear, shape_of(64)), forward_calls(recorded, shape_of())},
-          std::pair{backward_calls(linear, shape_of(64), Gradients::both), backward_calls(recorded, shape_of(), Gradients::both)},
-          std::pair{weight_gradient_calls(linear, shape_of(64)), weight_gradient_calls(recorded, shape_of())}}) {
+         {std::pair{forward_calls(linear, recorded_shape(64)), forward_calls(recorded, recorded_shape())},
+          std::pair{backward_calls(linear, recorded_shape(64), Gradients::both),
+                    backward_calls(recorded, recorded_shape(), Gradients::both)},
+          std::pair{weight_gradient_calls(linear, recorded_shape(64)), weight_gradient_calls(recorded, recorded_shape())}}) {
         const auto a = kernels(expected);
         const auto b = kernels(found);
         ASSERT_EQ(a.size(), b.size());
@@ -102,23 +104,24 @@ TEST(Recorded, ProductIsALinearOfItsRows)
             EXPECT_EQ(a[i].flops, b[i].flops);
         }
     }
-    const Kept expected = kept_of(linear, shape_of(64), Recompute::none);
-    EXPECT_EQ(kept_of(recorded, shape_of(), Recompute::none).held_numbers, expected.held_numbers);
+    const Kept expected = kept_of(linear, recorded_shape(64), Recompute::none);
+    EXPECT_EQ(kept_of(recorded, recorded_shape(), Recompute::none).held_numbers, expected.held_numbers);
 }
 
 TEST(Recorded, AttentionIsThatOfItsQueries)
 {
-    const LayerKind attention{"attention", 1.0, {heads}};
-    const LayerKind recorded = of({.work = Recorded::Heads{heads, 48}});
-    EXPECT_EQ(forward_calls(attention, shape_of(48)).needed_flops(), forward_calls(recorded, shape_of()).needed_flops());
+    const LayerKind attention{"attention", 1.0, {few_heads}};
+    const LayerKind recorded = of({.work = Recorded::Heads{few_heads, 48}});
+    EXPECT_EQ(forward_calls(attention, recorded_shape(48)).needed_flops(),
+              forward_calls(recorded, recorded_shape()).needed_flops());
     // A causal half of the pairs.
-    EXPECT_EQ(forward_calls(recorded, shape_of()).needed_flops(), samples * 8.0 * 48.0 * 48.0 * (16.0 + 32.0));
+    EXPECT_EQ(forward_calls(recorded, recorded_shape()).needed_flops(), samples * 8.0 * 48.0 * 48.0 * (16.0 + 32.0));
 }
 
 /// The gradient of the input has the input's positions for rows, and a quarter of the taps for each.
 TEST(Recorded, ConvolutionsGradientHasThePositionsOfItsInput)
 {
-    const auto gradient = kernels(backward_calls(of(all_work()[2].second), shape_of(), Gradients::input));
+    const auto gradient = kernels(backward_calls(of(all_work()[2].second), recorded_shape(), Gradients::input));
     ASSERT_EQ(gradient.size(), 1);
     EXPECT_EQ(gradient[0].m, samples * 400.0);
     EXPECT_EQ(gradient[0].n, 16.0);
@@ -128,7 +131,7 @@ TEST(Recorded, ConvolutionsGradientHasThePositionsOfItsInput)
 /// One column in each group leaves nothing to the tensor cores: input and result stream through memory as 16-bit numbers.
 TEST(Recorded, ConvolutionByDepthStreams)
 {
-    const auto forward = kernels(forward_calls(of(all_work()[3].second), shape_of()));
+    const auto forward = kernels(forward_calls(of(all_work()[3].second), recorded_shape()));
     ASSERT_EQ(forward.size(), 1);
     EXPECT_EQ(forward[0].roof, Roof::memory);
     EXPECT_EQ(forward[0].bytes, samples * 2.0 * (50.0 + 50.0) * 64.0);
@@ -138,10 +141,10 @@ TEST(Recorded, ConvolutionByDepthStreams)
 TEST(Recorded, KeepsWhatWasRecorded)
 {
     const Recorded recorded{.work = Recorded::Traffic{}, .own = {.all = 12.0}, .keeps = 5.0, .keeps_bytes = 8.0};
-    const Kept kept = kept_of(of(recorded), shape_of(), Recompute::none);
+    const Kept kept = kept_of(of(recorded), recorded_shape(), Recompute::none);
     EXPECT_EQ(kept.numbers, samples * 5.0);
     EXPECT_EQ(kept.bytes, samples * 8.0);
-    EXPECT_EQ(parameters_of(of(recorded), shape_of()).all, 12.0);
+    EXPECT_EQ(parameters_of(of(recorded), recorded_shape()).all, 12.0);
 }
 
 }  // namespace

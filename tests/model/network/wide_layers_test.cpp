@@ -28,7 +28,7 @@ Workload decoder(Precision precision, WideLayers wide = {})
     return w;
 }
 
-LayerCosts costs_of(const Workload& w, const LayerShape& shape = {2048, 1, 2, true, Recompute::none})
+LayerCosts costs_of_layers(const Workload& w, const LayerShape& shape = {2048, 1, 2, true, Recompute::none})
 {
     return layer_costs(network_of(w), w.precision, shape, cluster_with_fp8());
 }
@@ -49,8 +49,8 @@ void expect_same(const PartCost& a, const PartCost& b)
 
 TEST(WideLayers, AllBlocksInSixteenBitsAreTheNetworkInSixteenBits)
 {
-    const LayerCosts wide = costs_of(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}));
-    const LayerCosts bf16 = costs_of(decoder(Precision::bf16));
+    const LayerCosts wide = costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}));
+    const LayerCosts bf16 = costs_of_layers(decoder(Precision::bf16));
     expect_same(layer(wide, 0), layer(bf16, 0));
     expect_same(wide.head, bf16.head);
     expect_same(wide.embedding, bf16.embedding);
@@ -60,25 +60,25 @@ TEST(WideLayers, AllBlocksInSixteenBitsAreTheNetworkInSixteenBits)
 TEST(WideLayers, EachBlockAddsItsOwn)
 {
     const auto forward = [](const LayerCosts& costs) { return layer(costs, 0).forward.compute_s; };
-    const double narrow = forward(costs_of(decoder(Precision::fp8)));
-    const double attention = forward(costs_of(decoder(Precision::fp8, {.blocks = {"attention"}})));
-    const double mlp = forward(costs_of(decoder(Precision::fp8, {.blocks = {"mlp"}})));
-    const double wide = forward(costs_of(decoder(Precision::bf16)));
+    const double narrow = forward(costs_of_layers(decoder(Precision::fp8)));
+    const double attention = forward(costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention"}})));
+    const double mlp = forward(costs_of_layers(decoder(Precision::fp8, {.blocks = {"mlp"}})));
+    const double wide = forward(costs_of_layers(decoder(Precision::bf16)));
     EXPECT_LT(narrow, attention);
     EXPECT_LT(attention, mlp) << "12 h^2 weights instead of 2.5 h^2";
     EXPECT_NEAR(attention + mlp, narrow + wide, 1e-9 * wide);
     const auto saved = [](const LayerCosts& costs) { return layer(costs, 0).saved_bytes; };
-    EXPECT_NEAR(saved(costs_of(decoder(Precision::fp8, {.blocks = {"attention"}}))) +
-                    saved(costs_of(decoder(Precision::fp8, {.blocks = {"mlp"}}))),
-                saved(costs_of(decoder(Precision::fp8))) + saved(costs_of(decoder(Precision::bf16))), 1.0);
+    EXPECT_NEAR(saved(costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention"}}))) +
+                    saved(costs_of_layers(decoder(Precision::fp8, {.blocks = {"mlp"}}))),
+                saved(costs_of_layers(decoder(Precision::fp8))) + saved(costs_of_layers(decoder(Precision::bf16))), 1.0);
 }
 
 TEST(WideLayers, TheFirstAndLastLayersAreKindsOfTheirOwn)
 {
     const Workload w = decoder(Precision::fp8, {.first = 1, .last = 2});
-    const LayerCosts costs = costs_of(w);
-    const LayerCosts fp8 = costs_of(decoder(Precision::fp8));
-    const LayerCosts bf16 = costs_of(decoder(Precision::bf16));
+    const LayerCosts costs = costs_of_layers(w);
+    const LayerCosts fp8 = costs_of_layers(decoder(Precision::fp8));
+    const LayerCosts bf16 = costs_of_layers(decoder(Precision::bf16));
     ASSERT_EQ(costs.layers.size(), 6U);
     for (int i = 0; i < 6; ++i) {
         expect_same(layer(costs, i), layer(i < 1 || i >= 4 ? bf16 : fp8, i));
@@ -96,8 +96,8 @@ TEST(WideLayers, HideMessagesAsOthers)
 {
     LayerShape shape{2048, 1, 2, true, Recompute::none};
     shape.tp_overlap = true;
-    expect_same(layer(costs_of(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}), shape), 0),
-                layer(costs_of(decoder(Precision::bf16), shape), 0));
+    expect_same(layer(costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}), shape), 0),
+                layer(costs_of_layers(decoder(Precision::bf16), shape), 0));
 }
 
 /// Experts in 16 bits are sent tokens of 16 bits.
@@ -111,7 +111,7 @@ TEST(WideLayers, ExpertsReceiveWhatTheyCompute)
         Workload w = workload_of(mixture);
         w.precision = precision;
         w.wide = wide;
-        return layer(costs_of(w, shape), 0);
+        return layer(costs_of_layers(w, shape), 0);
     };
     const PartCost narrow = exchanged(Precision::fp8, {});
     const PartCost attention = exchanged(Precision::fp8, {.blocks = {"attention"}});

@@ -16,12 +16,12 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array widths{1, 2, 4, 8};
+constexpr std::array placement_widths{1, 2, 4, 8};
 
 /// The last of the example's tiers as circuits between buildings of 64 GPUs.
 Problem buildings(const Variability& variability, double aggregate = 1e12, double latency_s = 1e-3)
 {
-    Problem problem = example_problem(variability, 16, widths);
+    Problem problem = example_problem(variability, 16, placement_widths);
     NetworkTier& circuits = problem.cluster.tiers.back();
     circuits.aggregate = BytesPerSecond{aggregate};
     circuits.latency = Seconds{latency_s};
@@ -131,7 +131,7 @@ TEST(Placement, TransfersHaveTheRegimeOfTheirTier)
     Variability variability;
     variability.tier.resize(problem.cluster.tiers.size());
     variability.tier.back() = {LogNormal{cv}, {}, 20.0, "test"};
-    problem.noise = build_noise_tables(variability, widths);
+    problem.noise = build_noise_tables(variability, placement_widths);
     problem.phases.front().global_batch = 8;
     ParallelPlan plan = crossing(plan_of(8, 2, 8), Crossing::pp);
     plan.sharding = Sharding::none;

@@ -13,7 +13,7 @@
 namespace prismopt {
 namespace {
 
-std::vector<ScheduleShape> shapes()
+std::vector<ScheduleShape> program_shapes()
 {
     std::vector<ScheduleShape> list;
     for (const int p : {1, 2, 3, 4, 8, 16}) {
@@ -43,7 +43,7 @@ int position(const Program& program, const ProgramOp& op) { return op.chunk * pr
 /// Runs the program on names instead of times: each op must find in its slot the very result that it waits for.
 TEST(Program, FindsInEverySlotWhatItWaitsFor)
 {
-    for (const ScheduleShape& shape : shapes()) {
+    for (const ScheduleShape& shape : program_shapes()) {
         const auto program = program_of(shape);
         const int chunks = shape.stages * shape.chunks;
         std::vector<std::optional<Key>> slot(program->slots);
@@ -87,7 +87,7 @@ TEST(Program, FindsInEverySlotWhatItWaitsFor)
 
 TEST(Program, KeepsTheOrderOfEveryStage)
 {
-    for (const ScheduleShape& shape : shapes()) {
+    for (const ScheduleShape& shape : program_shapes()) {
         const auto program = program_of(shape);
         const auto orders = std::get<TaskOrders>(task_orders(shape));
         std::vector<std::size_t> next(orders.size(), 0);
@@ -100,7 +100,7 @@ TEST(Program, KeepsTheOrderOfEveryStage)
 
 TEST(Program, MarksTheFirstForwardAndTheLastBackwardOfEveryChunk)
 {
-    for (const ScheduleShape& shape : shapes()) {
+    for (const ScheduleShape& shape : program_shapes()) {
         const auto program = program_of(shape);
         std::map<int, std::size_t> first;
         std::map<int, std::size_t> last;

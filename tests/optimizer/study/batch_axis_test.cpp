@@ -36,7 +36,7 @@ std::string text_of(const std::string& space, const std::string& learning, const
 Scenario parsed(const std::string& text) { return parse_scenario(text, "batches.toml"); }
 
 /// Only this batch and this number of tokens in the first phase.
-Scenario alone(int batch, double tokens)
+Scenario batch_alone(int batch, double tokens)
 {
     std::string text = text_of(plans, "");
     const auto put = [&text](const std::string& old, const std::string& replacement) {
@@ -62,7 +62,7 @@ TEST(BatchAxis, JudgesEachBatchAsAlone)
         const double tokens = 1e9 * (1.0 + batch * 512 / 10e3) / (1.0 + 4096 / 10e3);
         EXPECT_GE(problem.phases[0].tokens, tokens * (1.0 - 1e-12));
         EXPECT_LT(problem.phases[0].tokens, tokens + batch * 512);
-        const Scenario only = alone(batch, problem.phases[0].tokens);
+        const Scenario only = batch_alone(batch, problem.phases[0].tokens);
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0)) << batch;
         counts.insert(designs_of(several, v).size());
         const StudyModel own(only);

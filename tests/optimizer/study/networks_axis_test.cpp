@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr const char* plans = "gpus = [8, 12]\ntp = [1, 2, 3]\npp = [1, 2, 3, 4]\n";
+constexpr const char* few_plans = "gpus = [8, 12]\ntp = [1, 2, 3]\npp = [1, 2, 3, 4]\n";
 
 const std::string attention = "{ block = \"attention\", heads = 6 }, ";
 const std::string shape = "hidden = 768\nvocabulary = 32000\nnormalisation = \"rms_norm\"\n";
@@ -31,7 +31,7 @@ const std::string networks =
 
 /// The tiny study with other networks in place of its own.
 std::string with_networks(const std::string& networks_text, const std::string& choice, const std::string& search = "",
-                          const std::string& axes = plans)
+                          const std::string& axes = few_plans)
 {
     std::string text = tiny_scenario("gpus = [8]").text;
     const std::size_t workload = text.find("[workload]");
@@ -47,19 +47,19 @@ std::string alone_text(const std::string& name)
     return name == "wide" ? networks.substr(0, second) : networks.substr(second);
 }
 
-Scenario parsed(const std::string& text) { return parse_scenario(text, "networks.toml"); }
+Scenario networks_of(const std::string& text) { return parse_scenario(text, "networks.toml"); }
 
 /// A study of only that one of them: 3 divides no heads of the hybrid, which would be refused.
 Scenario alone(const std::string& name)
 {
-    const std::string axes = name == "wide" ? plans : "gpus = [8, 12]\ntp = [1, 2]\npp = [1, 2, 3, 4]\n";
-    return parsed(with_networks(alone_text(name), "workload = [\"" + name + "\"]", "", axes));
+    const std::string axes = name == "wide" ? few_plans : "gpus = [8, 12]\ntp = [1, 2]\npp = [1, 2, 3, 4]\n";
+    return networks_of(with_networks(alone_text(name), "workload = [\"" + name + "\"]", "", axes));
 }
 
 /// Each has the plans that it has alone: 3 divides no heads of the hybrid, 4 stages are more than its layers.
 TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 {
-    const Scenario both = parsed(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
+    const Scenario both = networks_of(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     ASSERT_EQ(both.hardware.size(), 2U);
     EXPECT_EQ(hardware_text(both.hardware_parameters, both.hardware[1]), "workload=hybrid");
     EXPECT_THAT(*hardware_values(both.hardware_parameters, "workload=hybrid"), ElementsAre(1.0));
@@ -78,7 +78,7 @@ TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 /// A variant is judged as a study of that network alone judges it.
 TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 {
-    const Scenario both = parsed(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
+    const Scenario both = networks_of(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     const StudyModel model(both);
     HardwareBench bench(both, model.problem);
     const ParallelPlan plan{.tp = 2, .pp = 2, .dp = 2};
@@ -101,8 +101,8 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 {
     const Scenario scenario =
-        parsed(with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
-                             "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+        networks_of(with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
+                                  "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
     EXPECT_EQ(scenario.hardware.size(), 6U);
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
@@ -112,7 +112,7 @@ TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 TEST(NetworksAxis, RefusesUnclearNetworks)
 {
     const auto refused = [](const std::string& own, const std::string& choice) {
-        return [=] { parsed(with_networks(own, choice)); };
+        return [=] { networks_of(with_networks(own, choice)); };
     };
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"), ThrowsMessage<InputError>(HasSubstr("narrow")));
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"), ThrowsMessage<InputError>(HasSubstr("is listed twice")));

@@ -17,11 +17,11 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const std::string plans = "gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n";
+const std::string eight_gpus = "gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n";
 const std::string both = "precision = [\"bf16\", \"fp8\"]\n";
 
 /// The tiny study on an accelerator with fp8.
-std::string text_of(const std::string& space, const std::string& numerics, const std::string& workload = "")
+std::string precision_text(const std::string& space, const std::string& numerics, const std::string& workload = "")
 {
     std::string text = tiny_scenario("gpus = [8]").text;
     const auto accelerator = text.find("accelerator = \"");
@@ -32,12 +32,12 @@ std::string text_of(const std::string& space, const std::string& numerics, const
     return text.substr(0, text.find("[space]")) + numerics + "[space]\n" + space + "[search]\n";
 }
 
-Scenario parsed(const std::string& text) { return parse_scenario(text, "precisions.toml"); }
+Scenario precisions_of(const std::string& text) { return parse_scenario(text, "precisions.toml"); }
 
-/// Each precision has the plans, the bounds and the draws of a study whose workload has it.
+/// Each precision has the eight_gpus, the bounds and the draws of a study whose workload has it.
 TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 {
-    const Scenario several = parsed(text_of(plans + both, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several = precisions_of(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
     ASSERT_EQ(several.hardware.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -45,7 +45,7 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
     for (const std::size_t v : {0, 1}) {
         const std::string precision = v == 0 ? "bf16" : "fp8";
         EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "precision=" + precision);
-        const Scenario only = parsed(text_of(plans, "", "precision = \"" + precision + "\"\n"));
+        const Scenario only = precisions_of(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
@@ -60,8 +60,8 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 
 TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 {
-    const Scenario gap =
-        parsed(text_of(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
+    const Scenario gap = precisions_of(
+        precision_text(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
     const auto phases = variant_at(gap, gap.hardware[1])->phases;
     const auto plain = variant_at(gap, gap.hardware[0])->phases;
     EXPECT_EQ(plain[0].tokens, gap.phases[0].tokens);
@@ -70,7 +70,7 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
         EXPECT_GT(phases[i].tokens, plain[i].tokens);
         EXPECT_EQ(phases[i].tokens, expected[i].tokens);
     }
-    const Scenario published = parsed(text_of(plans + both, "[numerics]\nloss_gap = \"published\"\n"));
+    const Scenario published = precisions_of(precision_text(eight_gpus + both, "[numerics]\nloss_gap = \"published\"\n"));
     EXPECT_EQ(published.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_FALSE(published.numerics.loss_gap.contains("bf16"));
     EXPECT_THAT(numerics_text(published), HasSubstr("more tokens"));
@@ -85,17 +85,18 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
     EXPECT_LT(over_bf16(Precision::fp32), 0.01);
     EXPECT_GT(over_bf16(Precision::nvfp4), ratio);
     const auto limited = [&](double factor) {
-        return parsed(text_of(plans + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
+        return precisions_of(
+            precision_text(eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
     EXPECT_EQ(limited(1.01 * ratio).hardware.size(), 2U);
     EXPECT_EQ(limited(0.99 * ratio).hardware.size(), 1U);
 }
 
-/// Each kernel has the plans, the bounds and the draws of a study whose workload has it.
+/// Each kernel has the eight_gpus, the bounds and the draws of a study whose workload has it.
 TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
-    const Scenario several = parsed(text_of(plans + kernels, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several = precisions_of(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n"));
     ASSERT_EQ(several.hardware.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -103,9 +104,9 @@ TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
     for (const std::size_t v : {0, 1}) {
         const std::string kernel = v == 0 ? "plain" : "flash";
         EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "attention_kernel=" + kernel);
-        std::string text = text_of(plans, "");
+        std::string text = precision_text(eight_gpus, "");
         const std::string old = "attention = \"flash\"";
-        const Scenario only = parsed(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
+        const Scenario only = precisions_of(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
@@ -126,13 +127,14 @@ TEST(AttentionKernelAxis, ALimitOfTheDeviationExcludesKernels)
     const double plain = deviation_from({}, {.kernel = AttentionKernel::plain});
     EXPECT_GT(plain, 1.0);
     const auto limited = [&](const std::string& limit) {
-        return parsed(text_of(plans + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
+        return precisions_of(precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
     };
     EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").hardware.size(), 1U);
     EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").hardware.size(), 2U);
     EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).hardware.size(), 2U);
     EXPECT_THAT(numerics_text(limited("factor = 1.0")), HasSubstr("plain attention"));
-    const Scenario all = parsed(text_of(plans + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
+    const Scenario all =
+        precisions_of(precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
     EXPECT_EQ(all.hardware.size(), 2U) << "bf16 with both";
     EXPECT_THAT(numerics_text(all), HasSubstr("fp8 with flash attention"));
 }
@@ -141,13 +143,13 @@ TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
     const auto refused = [](const std::string& space, const std::string& numerics) {
-        return [=] { parsed(text_of(space, numerics)); };
+        return [=] { precisions_of(precision_text(space, numerics)); };
     };
     const std::string gap = "[numerics]\nloss_gap = \"published\"\n";
-    EXPECT_THAT(refused(plans + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(plans + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(plans + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_EQ(parsed(text_of(plans + both + kernels, gap + "accept_numerics = true\n")).hardware.size(), 4U);
+    EXPECT_THAT(refused(eight_gpus + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
+    EXPECT_EQ(precisions_of(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).hardware.size(), 4U);
 }
 
 /// Layers in bf16 are those of the trained network; the price is of the choice, by its name.
@@ -156,9 +158,9 @@ TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
     const std::string mixed =
         "precision = [\"bf16\", \"fp8\", { name = \"ends\", precision = \"fp8\", bf16_first = 1, "
         "bf16_blocks = [\"attention\"] }]\n";
-    const Scenario scenario = parsed(text_of(plans + mixed,
-                                             "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
-                                             "{ precision = \"ends\", high = 0.001 }]\n"));
+    const Scenario scenario = precisions_of(precision_text(eight_gpus + mixed,
+                                                           "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
+                                                           "{ precision = \"ends\", high = 0.001 }]\n"));
     ASSERT_EQ(scenario.hardware.size(), 3U);
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "precision=ends");
     const auto variant = variant_at(scenario, scenario.hardware[2]);
@@ -175,7 +177,8 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
 {
     const auto refused = [](const std::string& choice) {
         return [=] {
-            parsed(text_of(plans + "precision = [\"fp8\", { " + choice + " }]\n", "[numerics]\naccept_numerics = true\n"));
+            precisions_of(precision_text(eight_gpus + "precision = [\"fp8\", { " + choice + " }]\n",
+                                         "[numerics]\naccept_numerics = true\n"));
         };
     };
     const std::string named = "name = \"a\", precision = \"fp8\", ";
@@ -204,11 +207,12 @@ TEST(PrecisionAxis, PublishedGapsOverThirtyTwoBits)
 {
     const std::string published = "[numerics]\nloss_gap = \"published\"\n";
     const std::string fp32 = "precision = \"fp32\"\n";
-    const Scenario scenario = parsed(text_of(plans + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
+    const Scenario scenario =
+        precisions_of(precision_text(eight_gpus + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
     EXPECT_EQ(scenario.numerics.loss_gap.at("bf16").high, 0.0);
     EXPECT_EQ(scenario.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_THAT(numerics_text(scenario), HasSubstr("no more tokens for a loss gap of 0 % (0 to 0)"));
-    EXPECT_THAT([&] { parsed(text_of(plans + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
+    EXPECT_THAT([&] { precisions_of(precision_text(eight_gpus + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
                 ThrowsMessage<InputError>(HasSubstr("has no gap of tf32")));
 }
 
@@ -216,28 +220,28 @@ TEST(PrecisionAxis, PublishedGapsOverThirtyTwoBits)
 TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
 {
     const auto text = [](const char* second) {
-        std::string all =
-            text_of("workload = [\"llama3-8b\", \"other\"]\n" + plans + both, "[numerics]\nloss_gap = \"published\"\n");
+        std::string all = precision_text("workload = [\"llama3-8b\", \"other\"]\n" + eight_gpus + both,
+                                         "[numerics]\nloss_gap = \"published\"\n");
         const auto from = all.find("[workload]");
         all.erase(from, all.find("\n[", from) + 1 - from);
         return all.insert(all.find("[space]"), std::string("[networks.other]\nmodel = \"llama3-70b\"\n") + second);
     };
-    EXPECT_THAT(numerics_text(parsed(text(""))),
+    EXPECT_THAT(numerics_text(precisions_of(text(""))),
                 testing::ContainsRegex("for llama3-8b, [0-9.]+ % more tokens .* for other, for a loss"));
-    EXPECT_THAT([&] { parsed(text("precision = \"fp32\"\n")); },
+    EXPECT_THAT([&] { precisions_of(text("precision = \"fp32\"\n")); },
                 ThrowsMessage<InputError>(HasSubstr("the networks have several")));
     std::string unlike = text("");
     unlike.replace(unlike.find("llama3-70b"), 10, "deepseek-v3");
     unlike.replace(unlike.find(both), both.size(),
                    "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = [\"latent_attention\"] }]\n");
-    EXPECT_THAT([&] { parsed(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
+    EXPECT_THAT([&] { precisions_of(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
 }
 
 /// Embedding tables have no products; those of DLRM are beside linear layers.
 TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
 {
     const auto text = [](const std::string& block) {
-        std::string all = text_of(
+        std::string all = precision_text(
             "workload = [\"dlrm-dcnv2\"]\ngpus = [8]\nep = [8]\nprecision = [{ name = \"a\", precision = "
             "\"fp8\", bf16_blocks = [\"" +
                 block + "\"] }]\n",
@@ -245,25 +249,26 @@ TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
         const auto from = all.find("[workload]");
         return all.erase(from, all.find("\n[", from) + 1 - from);
     };
-    EXPECT_THAT([&] { parsed(text("tables")); }, ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
-    EXPECT_EQ(parsed(text("interaction")).hardware.size(), 1U);
+    EXPECT_THAT([&] { precisions_of(text("tables")); }, ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
+    EXPECT_EQ(precisions_of(text("interaction")).hardware.size(), 1U);
 }
 
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)
 {
     const auto refused = [](const std::string& space, const std::string& numerics) {
-        return [=] { parsed(text_of(space, numerics)); };
+        return [=] { precisions_of(precision_text(space, numerics)); };
     };
-    EXPECT_THAT(refused(plans + both, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(plans + both, "[numerics]\n"), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
-    EXPECT_THAT(refused(plans, "[numerics]\naccept_numerics = true\n"), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_THAT(refused(plans + "precision = [\"nvfp4\"]\n", "[numerics]\naccept_numerics = true\n"),
+    EXPECT_THAT(refused(eight_gpus + both, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\n"), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
+    EXPECT_THAT(refused(eight_gpus, "[numerics]\naccept_numerics = true\n"),
+                ThrowsMessage<InputError>(HasSubstr("has no effect")));
+    EXPECT_THAT(refused(eight_gpus + "precision = [\"nvfp4\"]\n", "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("does not support")));
-    EXPECT_THAT(refused(plans + "precision = [\"fp8\", \"fp8\"]\n", "[numerics]\naccept_numerics = true\n"),
+    EXPECT_THAT(refused(eight_gpus + "precision = [\"fp8\", \"fp8\"]\n", "[numerics]\naccept_numerics = true\n"),
                 ThrowsMessage<InputError>(HasSubstr("twice")));
-    EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
+    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.9 }]\n"),
                 ThrowsMessage<InputError>(testing::AllOf(HasSubstr("no number of tokens"), HasSubstr("give gaps below 0."))));
-    EXPECT_THAT(refused(plans + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
+    EXPECT_THAT(refused(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.5, high = 0.1 }]\n"),
                 ThrowsMessage<InputError>(HasSubstr("more than high")));
 }
 

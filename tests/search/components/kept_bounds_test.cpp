@@ -10,7 +10,7 @@
 namespace prismopt {
 namespace {
 
-std::vector<Bound> random_bounds(unsigned seed, std::size_t count, std::size_t objectives)
+std::vector<Bound> many_bounds(unsigned seed, std::size_t count, std::size_t objectives)
 {
     std::mt19937 random(seed);
     std::vector<Bound> bounds;
@@ -32,7 +32,7 @@ Sweep sweep_of(const std::vector<Bound>& bounds, const SweepRange& range)
 
 TEST(KeptBounds, KeepsAllWhereThereIsRoom)
 {
-    const auto bounds = random_bounds(1, 200, 2);
+    const auto bounds = many_bounds(1, 200, 2);
     for (const std::uint64_t keep : {std::uint64_t{200}, SweepRange{}.keep}) {
         const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 600, .keep = keep});
         EXPECT_EQ(sweep.feasible.size(), 200U);
@@ -44,7 +44,7 @@ TEST(KeptBounds, KeepsAllWhereThereIsRoom)
 TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
 {
     for (unsigned seed = 0; seed < 20; ++seed) {
-        const auto bounds = random_bounds(seed, 500, 1 + seed % 4);
+        const auto bounds = many_bounds(seed, 500, 1 + seed % 4);
         const std::uint64_t keep = 1 + 13 * seed;
         const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 1500, .keep = keep});
         EXPECT_EQ(sweep.feasible.size(), keep);
@@ -61,7 +61,7 @@ TEST(KeptBounds, AFloorLiesBelowAllThatIsLeftOut)
 
 TEST(KeptBounds, TheFirstLayerStaysWhereItFits)
 {
-    const auto bounds = random_bounds(5, 400, 2);
+    const auto bounds = many_bounds(5, 400, 2);
     std::vector<std::vector<double>> values;
     for (const Bound& bound : bounds) values.push_back(bound.objectives);
     const auto layer = non_dominated(values);
@@ -72,7 +72,7 @@ TEST(KeptBounds, TheFirstLayerStaysWhereItFits)
 
 TEST(KeptBounds, WhatALimitDominatesIsOnlyCounted)
 {
-    const auto bounds = random_bounds(6, 300, 2);
+    const auto bounds = many_bounds(6, 300, 2);
     const std::vector<double> limit{20.0, 30.0};
     const Sweep sweep = sweep_of(bounds, {.begin = 0, .end = 900, .limits = {limit}});
     EXPECT_EQ(sweep.excluded, std::count_if(bounds.begin(), bounds.end(),

@@ -20,7 +20,7 @@ Cluster three_nodes()
     return cluster;
 }
 
-std::string refusal(const std::string& text)
+std::string node_refusal(const std::string& text)
 {
     try {
         parse_node_factors(text, "n.csv", three_nodes());
@@ -46,12 +46,12 @@ TEST(NodeFile, LeavesOutNodesThatAreDrawnOrNominal)
 
 TEST(NodeFile, OfAnotherClusterIsRefused)
 {
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n2,1\n3,1\n"),
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n2,1\n3,1\n"),
                 HasSubstr("n.csv: describes another cluster: it has 4 nodes, [cluster] has 3 (24 GPUs, 8 per node)"));
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n1,1\n"), HasSubstr("n.csv:4: node '1' does not exist or is listed twice"));
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,1\n3,1\n"), HasSubstr("n.csv:4: node '3' does not exist"));
-    EXPECT_THAT(refusal("node,factor\n0,1\n1,nan\n2,1\n"), HasSubstr("n.csv:3: factor 'nan' is not between"));
-    EXPECT_THAT(refusal("name,slow\na,1\nb,1\nc,2\n"), HasSubstr("node ''"));
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n1,1\n"), HasSubstr("n.csv:4: node '1' does not exist or is listed twice"));
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,1\n3,1\n"), HasSubstr("n.csv:4: node '3' does not exist"));
+    EXPECT_THAT(node_refusal("node,factor\n0,1\n1,nan\n2,1\n"), HasSubstr("n.csv:3: factor 'nan' is not between"));
+    EXPECT_THAT(node_refusal("name,slow\na,1\nb,1\nc,2\n"), HasSubstr("node ''"));
 }
 
 }  // namespace

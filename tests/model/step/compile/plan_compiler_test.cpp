@@ -16,11 +16,11 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::array widths{1, 2, 4, 8};
+constexpr std::array compiled_widths{1, 2, 4, 8};
 
 const Problem& problem()
 {
-    static const Problem p = example_problem(lively_variability(), 64, widths);
+    static const Problem p = example_problem(lively_variability(), 64, compiled_widths);
     return p;
 }
 

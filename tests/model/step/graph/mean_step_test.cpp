@@ -314,7 +314,7 @@ TEST(NoiseFreeStep, WithPostValidationIsTheLongestSpan)
     }
 }
 
-constexpr std::array widths{1, 2, 4, 8};
+constexpr std::array step_widths{1, 2, 4, 8};
 
 /// Plans drawn at random, those that can work.
 std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t count)
@@ -346,7 +346,7 @@ std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t cou
 /// The bound that prunes: at most the mean over draws, within four standard errors, and not far below.
 TEST(NoiseFreeStep, BoundsTheMeanOfTheStep)
 {
-    const Problem problem = example_problem(lively_variability(), 64, widths);
+    const Problem problem = example_problem(lively_variability(), 64, step_widths);
     for (const ExecutionGraph& graph : random_plans(problem, 24)) {
         const auto draws = sample_steps(graph, problem.noise, {0, 512, 1}, {9, Purpose::search, 8});
         double mean = 0.0;
@@ -364,7 +364,7 @@ TEST(NoiseFreeStep, BoundsTheMeanOfTheStep)
 
 TEST(NoiseFreeStep, IsEveryDrawWhereNothingVaries)
 {
-    const Problem problem = example_problem(Variability{}, 64, widths);
+    const Problem problem = example_problem(Variability{}, 64, step_widths);
     for (const ExecutionGraph& graph : random_plans(problem, 8)) {
         const double bound = noise_free_step(graph).step_s;
         for (const double t : sample_steps(graph, problem.noise, {0, 64, 1}, {9, Purpose::search, 8})) {

@@ -68,7 +68,7 @@ ParallelPlan some_plan(Sharding sharding, int dp)
     return plan;
 }
 
-constexpr std::array widths{2};
+constexpr std::array group_widths{2};
 
 /// A graph for bounds; throws std::bad_variant_access where the plan cannot work.
 ExecutionGraph bounded_graph(const Problem& problem, const ParallelPlan& plan)
@@ -82,8 +82,8 @@ TEST(GroupFactor, BoundsProbabilitiesAndMeansOfItsTable)
 {
     Variability variability;
     variability.gpu = {Normal{0.016}, {0.0128, 0.089}, 20.0, "test"};
-    const NoiseTables noise = build_noise_tables(variability, widths);
-    const QuantileTable table = noise.group_factor(widths[0], 0.01);
+    const NoiseTables noise = build_noise_tables(variability, group_widths);
+    const QuantileTable table = noise.group_factor(group_widths[0], 0.01);
     const GroupFactor factor(table);
     ASSERT_FALSE(factor.constant());
     EXPECT_DOUBLE_EQ(factor.mean(), table.mean());
@@ -118,7 +118,7 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
     set_residuals({0.02, 0.03, 0.03, 0.10, 0.30, 0.10}, all);
     all.node = {Normal{0.0025}, {}, 20.0, "test"};
     for (const Variability& variability : {persistent, all}) {
-        const Problem problem = example_problem(variability, 64, widths);
+        const Problem problem = example_problem(variability, 64, group_widths);
         for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
             for (const Schedule schedule : {Schedule::one_f_one_b, Schedule::gpipe}) {
                 for (const int dp : {1, 4}) {
@@ -160,7 +160,7 @@ TEST(SlowestGroup, BoundsMeansAndQuantilesOfFleets)
 
 TEST(SlowestGroup, SaysNothingWhereGroupsAreAlike)
 {
-    const Problem problem = example_problem(Variability{}, 64, widths);
+    const Problem problem = example_problem(Variability{}, 64, group_widths);
     const ExecutionGraph graph = bounded_graph(problem, some_plan(Sharding::zero1, 4));
     constexpr std::array probabilities{0.99};
     const LeastStep least = slowest_group_bounds(graph, GroupFactor(graph.group), own_stage_paths(graph), probabilities);

@@ -12,11 +12,11 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array widths{1, 2, 4, 8};
+constexpr std::array timeline_widths{1, 2, 4, 8};
 
 const Problem& problem()
 {
-    static const Problem p = example_problem(lively_variability(), 32, widths);
+    static const Problem p = example_problem(lively_variability(), 32, timeline_widths);
     return p;
 }
 
