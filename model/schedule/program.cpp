@@ -253,7 +253,7 @@ CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& or
 CompiledProgram compiled_program(const ScheduleShape& shape)
 {
     thread_local std::map<ScheduleShape, CompiledProgram> cache;
-    constexpr std::size_t most_ops = 1U << 24;  // 28 bytes each: bounds the cache at about 470 MB
+    constexpr std::size_t most_ops = 1U << 22;  // 32 bytes each: bounds the cache at about 140 MB
     thread_local std::size_t cached_ops = 0;
     if (const auto found = cache.find(shape); found != cache.end()) {
         return found->second;
@@ -261,13 +261,13 @@ CompiledProgram compiled_program(const ScheduleShape& shape)
     auto orders = task_orders(shape);
     const auto* refusal = std::get_if<Infeasible>(&orders);
     CompiledProgram program = refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
-    if (const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program)) {
-        cached_ops += (*compiled)->ops.size();
-    }
-    if (cached_ops > most_ops) {
+    const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program);
+    const std::size_t ops = compiled != nullptr ? (*compiled)->ops.size() : 0;
+    if (cached_ops + ops > most_ops) {
         cache.clear();
         cached_ops = 0;
     }
+    cached_ops += ops;
     cache.emplace(shape, program);
     return program;
 }

@@ -41,7 +41,8 @@ void check(const ExactOptions& options)
              " objectives; give one per objective");
     }
     if (options.top_rung < 1) fail("top rung " + std::to_string(options.top_rung) + " has no draws; use 1 or more");
-    if (options.sweep_ranges < 1 || options.batch < 1) fail("sweep_ranges and batch must be 1 or more");
+    if (options.sweep_ranges < 1 || options.ranges_at_once < 1 || options.batch < 1)
+        fail("sweep_ranges, ranges_at_once and batch must be 1 or more");
     if (options.batch_of_many < options.batch) fail("batch_of_many must be at least batch");
 }
 
@@ -55,12 +56,22 @@ Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(opt
     if (options_.explored != nullptr && bounded) explorer_.emplace(*options_.explored, options_.seed);
 }
 
-bool Exact::waiting() const { return swept_ < ranges_.size() || told_ < asked_.size(); }
+bool Exact::waiting() const { return swept_ < requested_ || told_ < asked_.size(); }
 
 std::optional<std::vector<Request>> Exact::ask()
 {
-    if (waiting()) return std::vector<Request>{};
-    std::vector<Request> requests = next_requests();
+    std::vector<Request> requests;
+    if (waiting()) return requests;
+    if (requested_ == ranges_.size()) {
+        choose_requests();
+        requests.assign(asked_.begin(), asked_.end());
+    }
+    const std::size_t end = std::min(requested_ + options_.ranges_at_once, ranges_.size());
+    for (; requested_ < end; ++requested_) {
+        SweepRange& range = std::get<SweepRange>(requests.emplace_back(ranges_[requested_]));
+        range.limits = limits_of_ranges_;
+        range.near = near_of_ranges_;
+    }
     if (requests.empty()) return std::nullopt;
     return requests;
 }
@@ -335,14 +346,14 @@ void Exact::ask(const std::vector<std::size_t>& candidates)
 
 /// Scouts; limits of the best of them; then the best candidates so far, because their limits exclude the most; then new points;
 /// then the remaining candidates.
-std::vector<Request> Exact::next_requests()
+void Exact::choose_requests()
 {
     told_ = 0;
     asked_.clear();
     whom_.clear();
     if (explorer_) explore();
     if (!explorer_ && feasible_.size() == 0 && !first_range_) sweep();
-    if (swept_ < ranges_.size()) return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    if (swept_ < ranges_.size()) return;
     if (!scouted_) {
         ask_scouts();
     } else if (round_ == 0) {
@@ -353,12 +364,8 @@ std::vector<Request> Exact::next_requests()
         open_round(places);
     }
     if (asked_.empty() && look_ < most_looks) ask_limits();
-    if (asked_.empty() && !first_range_) {
-        sweep();
-        return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
-    }
-    if (asked_.empty() && !challenged_ && tighten())
-        return {ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end()};
+    if (asked_.empty() && !first_range_) return sweep();
+    if (asked_.empty() && !challenged_ && tighten()) return;
     if (asked_.empty() && !challenged_) open_further_round();
     if (asked_.empty() && !challenged_) open_challenge();
     if (asked_.empty()) ask(unsettled_leaders());
@@ -367,9 +374,6 @@ std::vector<Request> Exact::next_requests()
     if (asked_.empty() && candidates_.size() - settled_ >= worth_a_round) ask_new_limits();
     if (asked_.empty()) ask(rivals());
     if (asked_.empty()) look_again();
-    std::vector<Request> requests(ranges_.begin() + static_cast<std::ptrdiff_t>(swept_), ranges_.end());
-    requests.insert(requests.end(), asked_.begin(), asked_.end());
-    return requests;
 }
 
 /// Of what limits and bounds say together; without the points that the limits exclude, which are no better in any objective.

@@ -23,8 +23,9 @@ struct ExactOptions {
     std::uint64_t space_size = 0;         // raw tuples
     std::vector<SweepRange> ranges = {};  // ranges to sweep instead of the whole space
     std::size_t objectives = 0;
-    int top_rung = 2;                             // rung up to which the points of the front are drawn
-    std::uint64_t sweep_ranges = 64;              // maximum number of ranges of the sweep
+    int top_rung = 2;                   // rung up to which the points of the front are drawn
+    std::uint64_t sweep_ranges = 64;    // maximum number of ranges of the sweep
+    std::size_t ranges_at_once = 4096;  // maximum number of ranges requested at once: each has its own copy of the limits
     std::uint64_t kept_again = most_kept_bounds;  // maximum number of bounds returned by one repeated sweep
     std::size_t batch = 64;                       // maximum number of points requested at once, with few candidates
     std::size_t batch_of_many = 1024;             // with many, because plans of one program share their draws
@@ -105,7 +106,7 @@ private:
     void note_leader(std::size_t candidate);
 
     bool waiting() const;
-    std::vector<Request> next_requests();
+    void choose_requests();
     void explore();
     void sweep();
     bool tighten();
@@ -124,7 +125,10 @@ private:
 
     ExactOptions options_;
     std::optional<Explorer> explorer_;
-    std::vector<SweepRange> ranges_;          // requested so far
+    std::vector<SweepRange> ranges_;                     // to sweep, in order; without their limits
+    std::vector<std::vector<double>> limits_of_ranges_;  // of those that are not yet swept
+    NearRequest near_of_ranges_;
+    std::size_t requested_ = 0;               // ranges
     std::optional<std::size_t> first_range_;  // of the sweep of the whole space; before it: single points of the exploration
     std::size_t swept_ = 0;                   // ranges answered
     std::vector<Sweep> withheld_;    // sweeps with points left out that no limit excludes so far; without the returned points

@@ -35,7 +35,7 @@ void Exact::take(const Sweep& sweep)
         return;
     }
     for (const Bound& feasible : sweep.feasible) {
-        if (!ranges_[swept_].limits.empty()) tight_.insert(feasible.index);
+        if (!limits_of_ranges_.empty()) tight_.insert(feasible.index);
         if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
         check_objectives(feasible.index, feasible.objectives.size(), options_.objectives);
         std::vector<double> least = feasible.objectives;
@@ -119,12 +119,10 @@ void Exact::sweep()
     first_range_ = ranges_.size();
     feasible_.exclude(limits_);
     counted_again_ = feasible_.excluded();
-    for (SweepRange range : options_.ranges) {
-        range.limits = limits_.sorted();
-        range.near.objective = options_.near_objective;
-        for (const auto& [region, bound] : best_of_region_) range.near.best.push_back({region, bound});
-        ranges_.push_back(std::move(range));
-    }
+    limits_of_ranges_ = limits_.sorted();
+    near_of_ranges_.objective = options_.near_objective;
+    for (const auto& [region, bound] : best_of_region_) near_of_ranges_.best.push_back({region, bound});
+    ranges_.insert(ranges_.end(), options_.ranges.begin(), options_.ranges.end());
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
     std::sort(known_.begin(), known_.end());
 }
@@ -140,9 +138,9 @@ bool Exact::tighten()
         if (!tight_.contains(index)) to_tighten_.push_back(index);
     }
     std::sort(to_tighten_.begin(), to_tighten_.end());
-    for (const std::uint64_t index : to_tighten_) {
-        ranges_.push_back({.begin = index, .end = index + 1, .again = true, .limits = limits_.sorted()});
-    }
+    limits_of_ranges_ = limits_.sorted();
+    near_of_ranges_ = {};
+    for (const std::uint64_t index : to_tighten_) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
     return !to_tighten_.empty();
 }
 
@@ -162,7 +160,8 @@ std::vector<std::vector<double>> Exact::drop_excluded_ranges()
 void Exact::look_again()
 {
     if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
-    const std::vector<std::vector<double>> limits = drop_excluded_ranges();
+    limits_of_ranges_ = drop_excluded_ranges();
+    near_of_ranges_ = {};
     const std::size_t first = ranges_.size();
     const std::size_t chosen = std::min(withheld_.size(), ranges_again);
     for (std::size_t w = 0; w < chosen; ++w) {
@@ -171,7 +170,6 @@ void Exact::look_again()
             part.begin += whole.begin;
             part.end += whole.begin;
             part.again = true;
-            part.limits = limits;
             ranges_.push_back(std::move(part));
         }
     }

@@ -291,7 +291,10 @@ TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
     }
     for (const int ranges : {1, 7, 100000}) {
         chosen.sweep_ranges = static_cast<std::uint64_t>(ranges);
-        EXPECT_EQ(play(problem, chosen).asked, whole.asked);
+        for (const int at_once : {1, 5, 100000}) {
+            chosen.ranges_at_once = static_cast<std::size_t>(at_once);
+            EXPECT_EQ(play(problem, chosen).asked, whole.asked);
+        }
     }
 }
 
@@ -378,6 +381,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
     chosen.explored = &labels.space;
     chosen.region = [](std::uint64_t index) { return index % 3; };
     chosen.near_objective = 1;
+    chosen.ranges_at_once = 20;
     Exact exact(chosen);
     std::map<std::uint64_t, double> best;  // by region, of the bounds explored
     std::uint64_t whole = 0;
@@ -390,7 +394,9 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                 EXPECT_EQ(range->again, range->end - range->begin == 1);
                 if (!range->again) {
                     EXPECT_FALSE(range->limits.empty());
-                    EXPECT_EQ(exact.outcome().open, 0U) << "nothing is known of the space before";
+                    if (!half_swept) {
+                        EXPECT_EQ(exact.outcome().open, 0U) << "nothing is known of the space before";
+                    }
                     whole += range->end - range->begin;
                     EXPECT_EQ(range->near.objective, 1U);
                     std::map<std::uint64_t, double> known;
