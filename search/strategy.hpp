@@ -119,6 +119,7 @@ struct Outcome {
     // Raw tuples that a lower bound excluded before it was known whether they are feasible.
     std::uint64_t unchecked = 0;
     CountByBound excluded_by = {};  // while the space was swept with limits; part of `pruned` and `unchecked`
+    std::uint64_t unrequested = 0;  // ranges of a sweep that are not requested yet
     std::vector<Gap> gaps;          // by objective; empty as long as they are not known
 };
 

@@ -1,7 +1,8 @@
 """Names in unnamed namespaces differ within a folder.
 
 PRISMOPT_UNITY_BUILD compiles the files of a folder as one (cmake/unity.cmake). Two definitions of a name are then an error at best; two
-overloads of it compile, and a file may call the other's.
+overloads of it compile, and a file may call the other's. Not checked: enumerators of enums without `class`, further names of one
+declaration, and overloads that a header of the folder declares.
 """
 
 import collections
@@ -13,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 LITERALS = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 DIGITS = re.compile(r"(?<=[0-9a-fA-F])'(?=[0-9a-fA-F])")  # 10'000
 BLOCK = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)  # the ends are clang-format's
-TYPE = re.compile(r"\b(?:struct|class|enum(?: class)?)\s+(?:alignas\s+)?(\w+)")
+TYPE = re.compile(r"\b(?:struct|class|union|enum(?: class)?)\s+(?:alignas\([^)]*\)\s*)?(\w+)")
 ALIAS = re.compile(r"using (\w+) =")
 FUNCTION = re.compile(r"(?<![\w:])(\w+)\s*$")
 VARIABLE = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=.*)?$", re.DOTALL)
@@ -39,6 +40,8 @@ def declarations(block):
 
 def name_of(head):
     """The name that a head declares; nothing if it declares none of this file: members, using declarations, macros."""
+    if "operator" in head:
+        return None
     head = re.sub(r"\[\[.*?\]\]", "", head).replace("template", "", 1) if head.startswith(("template", "[[")) else head
     head = without(head, "<", ">").strip()
     if alias := ALIAS.match(head):

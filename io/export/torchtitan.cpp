@@ -91,7 +91,7 @@ void set_layers(const std::vector<Chunk>& chunks, const std::string& modules, st
     }
 }
 
-void set_degrees_of_data(const ParallelPlan& plan, Settings& s)
+void set_data_parallel_degrees(const ParallelPlan& plan, Settings& s)
 {
     const bool sharded = plan.sharding != Sharding::none;
     const int shard = sharded ? plan.sharding_gpus() / plan.cp : 1;
@@ -112,7 +112,7 @@ void set_schedule(const ParallelPlan& plan, const std::string& csv, Settings& s)
     }
 }
 
-void set_stages(const Launch& launch, const std::string& csv, Settings& s)
+void set_torchtitan_pipeline(const Launch& launch, const std::string& csv, Settings& s)
 {
     const ParallelPlan& plan = launch.plan;
     s.set("parallelism.pipeline_parallel_degree", plan.pp);
@@ -159,13 +159,13 @@ Exported torchtitan_config(const Launch& launch)
     const ParallelPlan& plan = launch.plan;
     const TargetNames& names = torchtitan_names();
     Settings s(names);
-    set_degrees_of_data(plan, s);
+    set_data_parallel_degrees(plan, s);
     s.set("parallelism.tensor_parallel_degree", plan.tp);
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.set("parallelism.enable_async_tensor_parallel", "true");
         s.set("training.compile", "true");
     }
-    set_stages(launch, csv, s);
+    set_torchtitan_pipeline(launch, csv, s);
     s.set("parallelism.context_parallel_degree", plan.cp);
     if (plan.cp > 1) {
         s.set("parallelism.context_parallel_rotate_method",
@@ -243,7 +243,7 @@ Exported torchtitan_recipe(const Launch& launch)
     const ParallelPlan& plan = launch.plan;
     const TargetNames& names = torchtitan_recipe_names();
     Settings s(names);
-    set_degrees_of_data(plan, s);
+    set_data_parallel_degrees(plan, s);
     s.set("parallelism.tensor_parallel_degree", plan.tp);
     s.set("parallelism.enable_sequence_parallel", plan.sequence_parallel ? "True" : "False");
     set_recipe_pipeline(launch, csv, s);

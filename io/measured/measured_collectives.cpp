@@ -35,7 +35,7 @@ constexpr auto systems = std::to_array<System>({{"A100", "EFA 400", "nvlink3", "
                                                 {"B200 HGX", "", "nvlink5", "ib-ndr", 8},
                                                 {"MI300X", "", "xgmi4", "roce-400g", 8}});
 
-bool contains_part(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 std::optional<Collective> kind_of(const std::string& name)
 {
@@ -72,7 +72,7 @@ std::string refusal(const CsvRow& row, const System* system, std::optional<Colle
     if (row.number("size_bytes") < shortest_message) {
         return "smaller than 64 KiB: dominated by the launch";
     }
-    return contains_part(row.text("notes"), "misconfigured") ? "the source suspects a misconfigured fabric" : "";
+    return contains(row.text("notes"), "misconfigured") ? "the source suspects a misconfigured fabric" : "";
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
         ++number;
         const std::string label = fmt::format("collectives_bandwidth line {}", number + 1);
         const auto* system = std::find_if(systems.begin(), systems.end(), [&row](const System& s) {
-            return contains_part(row.text("gpu"), s.gpu) && contains_part(row.text("inter_node"), s.network);
+            return contains(row.text("gpu"), s.gpu) && contains(row.text("inter_node"), s.network);
         });
         const auto kind = kind_of(row.text("collective"));
         const std::string reason = refusal(row, system == systems.end() ? nullptr : system, kind);

@@ -44,7 +44,7 @@ nlohmann::json metadata(const char* kind, int stage, int thread, const std::stri
     return {{"ph", "M"}, {"name", kind}, {"pid", stage}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-double end_of_task(const std::vector<TimelineEvent>& events)
+double end_of_timeline(const std::vector<TimelineEvent>& events)
 {
     double end = 0.0;
     for (const TimelineEvent& event : events) {
@@ -105,7 +105,7 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
     constexpr double width = 1200.0;
     constexpr double row = 26.0;
     constexpr double top = 30.0;
-    const double scale = width / std::max(end_of_task(events), 1e-12);
+    const double scale = width / std::max(end_of_timeline(events), 1e-12);
     const int stages = events.empty() ? 0 : events.back().stage + 1;
     std::string text;
     double legend = left;
@@ -125,7 +125,7 @@ std::string timeline_svg(const std::vector<TimelineEvent>& events)
         text += rectangle(left + scale * event.start_s, y, scale * (event.end_s - event.start_s), computes ? 17.0 : 2.0, event);
     }
     text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">0 .. {:.2f} ms</text>\n", left, top + row * stages + 16.0,
-                        1e3 * end_of_task(events));
+                        1e3 * end_of_timeline(events));
     return svg_document(left + width + 10.0, top + row * stages + 24.0, text);
 }
 

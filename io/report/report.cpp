@@ -365,6 +365,7 @@ std::string search_section(const Results& results)
                         counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
     text +=
         results.provisional ? ", none to confirm the front\n" : fmt::format(", {} more to confirm the front\n", sum.confirming);
+    static_assert(bound_kinds == 4);
     const CountByBound& by = outcome.excluded_by;
     if (std::any_of(by.begin(), by.end(), [](std::uint64_t count) { return count > 0; })) {
         text += fmt::format(

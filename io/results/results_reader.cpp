@@ -61,7 +61,7 @@ void read_study(const Hdf5Object& group, StudyInfo& study)
     study.outcome.pruned = group.get<std::uint64_t>("pruned");
     study.outcome.open = group.get<std::uint64_t>("open");
     study.outcome.unchecked = group.has("unchecked") ? group.get<std::uint64_t>("unchecked") : 0;  // since schema 1.8
-    if (group.has("excluded_by")) {
+    if (group.has("excluded_by")) {                                                                // since schema 1.8
         const auto counts = group.get_list<std::uint64_t>("excluded_by");
         std::copy_n(counts.begin(), std::min(counts.size(), bound_kinds), study.outcome.excluded_by.begin());
     }

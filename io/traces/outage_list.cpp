@@ -26,11 +26,11 @@ struct OutageUnit {
 constexpr std::array outage_units{OutageUnit{"_s", 1.0}, OutageUnit{"_h", 3600.0}, OutageUnit{"_day", 86'400.0},
                                   OutageUnit{"", 0.0}};
 
-struct OutageTime {
+struct OutageTimeColumn {
     int place = -1;
     double unit_s = 0.0;  // zero: dates
 };
-OutageTime outage_time(const std::vector<std::string>& header, const char* name, const char* slurm)
+OutageTimeColumn outage_time_column(const std::vector<std::string>& header, const char* name, const char* slurm)
 {
     for (const OutageUnit& unit : outage_units) {
         const std::string with_unit = std::string(name) + unit.suffix;
@@ -132,8 +132,8 @@ public:
     void start(const std::vector<std::string>& header)
     {
         node_ = column(header, {"node", "host", "NodeName"});
-        start_ = outage_time(header, "start", "TimeStart");
-        end_ = outage_time(header, "end", "TimeEnd");
+        start_ = outage_time_column(header, "start", "TimeStart");
+        end_ = outage_time_column(header, "end", "TimeEnd");
         cause_ = column(header, {"cause", "cls", "reason", "Reason"});
         level_ = column(header, {"level", "State"});
         if (node_ < 0 || start_.place < 0) {
@@ -167,7 +167,7 @@ public:
     }
 
 private:
-    static double time(const TableLine& line, const OutageTime& column)
+    static double time(const TableLine& line, const OutageTimeColumn& column)
     {
         const std::string_view field = line.fields[static_cast<std::size_t>(column.place)];
         return column.unit_s > 0.0 ? number_in(field) * column.unit_s : seconds_of_date(field);
@@ -176,7 +176,7 @@ private:
     const std::string& path_;
     std::vector<Outage>& outages_;
     int node_ = -1, cause_ = -1, level_ = -1;
-    OutageTime start_, end_;
+    OutageTimeColumn start_, end_;
 };
 
 /// A line's words: node, start, end, and the rest as one.
@@ -206,7 +206,7 @@ std::vector<std::string> plain_words(const std::string& line)
 
 bool is_outage_list(const std::vector<std::string>& header)
 {
-    return column(header, {"node", "host", "NodeName"}) >= 0 && outage_time(header, "start", "TimeStart").place >= 0;
+    return column(header, {"node", "host", "NodeName"}) >= 0 && outage_time_column(header, "start", "TimeStart").place >= 0;
 }
 
 void read_outage_list(TraceStream& stream, const std::string& path, char separator, std::vector<Outage>& outages)

@@ -13,6 +13,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define PRISMOPT_PICKS_FEWER 1
+#else
+#define PRISMOPT_PICKS_FEWER 0
 #endif
 
 namespace prismopt {

@@ -253,7 +253,7 @@ CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& or
 CompiledProgram compiled_program(const ScheduleShape& shape)
 {
     thread_local std::map<ScheduleShape, CompiledProgram> cache;
-    constexpr std::size_t most_ops = 1U << 22;  // 32 bytes each: bounds the cache at about 140 MB
+    constexpr std::size_t most_ops = 1U << 22;  // 36 bytes each: bounds the cache at about 150 MB, or at one program
     thread_local std::size_t cached_ops = 0;
     if (const auto found = cache.find(shape); found != cache.end()) {
         return found->second;

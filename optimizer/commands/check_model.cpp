@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr const char* compared_with =
+constexpr const char* comparison_note =
     "Compared: mean step times. The constants of the catalog were fitted to runs like these (docs/accuracy.md). Inside: "
     "percentage "
     "of rows inside their 95 % prediction interval.";
@@ -358,7 +358,7 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     print_errors("by kind", accuracy_by_kind(checked));
     print_errors("collectives alone", accuracy_of_collectives(checked));
     print_skipped(checked);
-    fmt::print("\n{}\n", compared_with);
+    fmt::print("\n{}\n", comparison_note);
     return exit_done;
 }
 

@@ -29,7 +29,7 @@ public:
         std::uint64_t pruned = 0;
         std::uint64_t open = 0;
         std::uint64_t answered = 0;  // requests
-        std::uint64_t asked = 0;     // requests
+        std::uint64_t asked = 0;     // requests, with those of a sweep that are still to come
         double idle_share = 0.0;     // of the ranks
         bool sweeping = false;       // the next answer is of a sweep
         std::string gaps = {};       // gaps_text()

@@ -267,7 +267,7 @@ private:
                                   .pruned = outcome.pruned,
                                   .open = outcome.open,
                                   .answered = answered_,
-                                  .asked = asked_count_,
+                                  .asked = asked_count_ + outcome.unrequested,
                                   .idle_share = scheduler_.idle_share(),
                                   .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front()),
                                   .gaps = gaps_text(outcome.gaps, model_.objectives)});

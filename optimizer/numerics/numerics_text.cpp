@@ -62,7 +62,7 @@ std::string cost_text(const NumericsRun& run)
                        run.threads == 1 ? "" : "s", run.processor_seconds);
 }
 
-/// Rows that have this value.
+/// Rows of the tables of this name.
 std::vector<Json> rows_of_table(const std::vector<NumericsTable>& tables, const std::string& table)
 {
     std::vector<Json> found;

@@ -75,8 +75,9 @@ private:
 /// Fleets of a rung: as configured; after the last configured rung, four times as many as in the rung before.
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
 
-/// Largest number of points that one work item draws together.
-inline constexpr std::size_t most_item_points = 64;
+/// Largest number of points that one work item draws together: with so many, sharing random numbers saves most of their cost, and a
+/// stop does not wait long for the item.
+inline constexpr std::size_t most_item_points = 32;
 /// Points with equal keys can be drawn together, which costs less than one by one: they have the same hardware and schedule.
 using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
 DrawGroup draw_group(const StudyModel& model, std::uint64_t point);

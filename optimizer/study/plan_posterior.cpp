@@ -25,7 +25,7 @@ namespace prismopt {
 
 namespace {
 
-constexpr double nothing_measured = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 std::map<std::string, std::size_t> positions_of(const std::vector<FittedConstant>& constants)
 {
@@ -128,7 +128,7 @@ void PlanPosterior::learn_steps()
     }
     constexpr std::size_t fewest = 3;    // of two that contradict each other, neither is known to be wrong
     constexpr double contradicts = 4.0;  // standard deviations
-    std::vector<double> surprises(measured_.steps.size(), nothing_measured);
+    std::vector<double> surprises(measured_.steps.size(), not_known);
     std::vector<char> left_out(measured_.steps.size(), 0);
     std::vector<char> excluded;
     for (const LearnedStep& step : measured_.steps) {
@@ -416,7 +416,7 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
         const auto own =
             std::find_if(contenders.begin(), contenders.end(), [&](const Contender& c) { return c.index == point.index; });
         if (own == contenders.end()) {
-            kept.push_back(nothing_measured);
+            kept.push_back(not_known);
             continue;
         }
         const auto position = static_cast<std::size_t>(own - contenders.begin());

@@ -56,23 +56,20 @@ Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(opt
     if (options_.explored != nullptr && bounded) explorer_.emplace(*options_.explored, options_.seed);
 }
 
-bool Exact::waiting() const { return swept_ < requested_ || told_ < asked_.size(); }
-
 std::optional<std::vector<Request>> Exact::ask()
 {
     std::vector<Request> requests;
-    if (waiting()) return requests;
-    if (requested_ == ranges_.size()) {
+    if (told_ == asked_.size() && swept_ == ranges_.size()) {
         choose_requests();
+        if (asked_.empty() && swept_ == ranges_.size()) return std::nullopt;
         requests.assign(asked_.begin(), asked_.end());
     }
-    const std::size_t end = std::min(requested_ + options_.ranges_at_once, ranges_.size());
+    const std::size_t end = std::min(swept_ + options_.ranges_at_once, ranges_.size());
     for (; requested_ < end; ++requested_) {
         SweepRange& range = std::get<SweepRange>(requests.emplace_back(ranges_[requested_]));
         range.limits = limits_of_ranges_;
         range.near = near_of_ranges_;
     }
-    if (requests.empty()) return std::nullopt;
     return requests;
 }
 
@@ -407,16 +404,20 @@ Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
     const bool swept = swept_whole() && swept_ == ranges_.size();
-    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + (open_ranges() ? excluded_in_sweep_ : not_kept());
+    // After the sweep, explored points that it did not return are looked at once more, and may be counted then.
+    const std::uint64_t counted_later = swept_whole() ? std::min(excluded_in_sweep_, known_not_returned_) : 0;
+    const std::uint64_t not_returned = open_ranges() ? excluded_in_sweep_ - counted_later : not_kept();
+    const std::uint64_t excluded = feasible_.excluded() - counted_again_ + not_returned;
     Outcome outcome{.confidence = options_.confidence,
                     .text = {},
                     .pruned = excluded,
                     .evaluated = settled_,
-                    .open = feasible - excluded - settled_,
+                    .open = feasible - std::min(feasible, excluded + settled_),
                     .unchecked = unchecked_,
                     .excluded_by = excluded_by_,
+                    .unrequested = ranges_.size() - requested_,
                     .gaps = gaps()};
-    const bool complete = swept && outcome.open == 0;
+    const bool complete = !open_ranges() && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
     std::ostringstream text;

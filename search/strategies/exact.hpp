@@ -105,7 +105,6 @@ private:
     void note_violation(std::size_t place, std::span<const double> high);
     void note_leader(std::size_t candidate);
 
-    bool waiting() const;
     void choose_requests();
     void explore();
     void sweep();
@@ -138,9 +137,10 @@ private:
     std::map<std::uint64_t, double> best_of_region_;  // bounds of explored points
     std::vector<std::uint64_t> known_;                // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
-    std::uint64_t counted_again_ = 0;      // explored points that limits excluded before the sweep, which counts them as well
-    std::uint64_t excluded_in_sweep_ = 0;  // by its limits; without ranges that were swept again
-    std::uint64_t unchecked_ = 0;          // raw tuples that were excluded before it was known whether they are feasible
+    std::uint64_t counted_again_ = 0;       // explored points that limits excluded before the sweep, which counts them as well
+    std::uint64_t excluded_in_sweep_ = 0;   // by its limits; without ranges that were swept again
+    std::uint64_t known_not_returned_ = 0;  // explored points that the sweep did not return: they may be among these
+    std::uint64_t unchecked_ = 0;           // raw tuples that were excluded before it was known whether they are feasible
     CountByBound excluded_by_ = {};
 
     std::vector<Candidate> candidates_;  // in order of their first request

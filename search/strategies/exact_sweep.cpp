@@ -34,9 +34,13 @@ void Exact::take(const Sweep& sweep)
         take_tightened(sweep);
         return;
     }
+    std::uint64_t known_returned = 0;
     for (const Bound& feasible : sweep.feasible) {
         if (!limits_of_ranges_.empty()) tight_.insert(feasible.index);
-        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) continue;
+        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) {
+            ++known_returned;
+            continue;
+        }
         check_objectives(feasible.index, feasible.objectives.size(), options_.objectives);
         std::vector<double> least = feasible.objectives;
         for (std::size_t k = 0; k < options_.objectives; ++k) {
@@ -48,6 +52,7 @@ void Exact::take(const Sweep& sweep)
     if (!ranges_[swept_].again) {
         feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
         excluded_in_sweep_ += sweep.excluded;
+        known_not_returned_ -= known_returned;
         unchecked_ += sweep.unchecked;
         std::transform(excluded_by_.begin(), excluded_by_.end(), sweep.excluded_by.begin(), excluded_by_.begin(), std::plus<>());
     }
@@ -125,6 +130,7 @@ void Exact::sweep()
     ranges_.insert(ranges_.end(), options_.ranges.begin(), options_.ranges.end());
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
     std::sort(known_.begin(), known_.end());
+    known_not_returned_ = known_.size();
 }
 
 /// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False:

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// With the layers of its chunks.
-Launch judged_launch(Launch launch)
+Launch with_layers(Launch launch)
 {
     launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
     return launch;
@@ -65,44 +65,44 @@ std::vector<std::string> judged_lines(const Exported& exported)
 TEST(Judged, DispatchersAreThoseOfTheStack)
 {
     Launch launch = experts();
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-token-dispatcher-type alltoall"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type alltoall"));
     launch.cluster.stack.sends_once = true;
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-token-dispatcher-type flex"));
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--moe-enable-deepep"));
-    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.moe_token_dispatcher_type=flex"));
-    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.moe_enable_deepep=true"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type flex"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-enable-deepep"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.moe_token_dispatcher_type=flex"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.moe_enable_deepep=true"));
     launch.plan.ep = 1;
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Not(Contains("--moe-enable-deepep")));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
     launch.workload.change<ExpertsBlock>(
         [](ExpertsBlock& experts) { experts.capacity = 1.5; });  // only the other dispatcher drops tokens
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(judged_launch(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
 }
 
 TEST(Judged, SelectiveRecomputeNamesItsModules)
 {
     Launch launch = dense();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules layernorm"));
-    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("model.recompute_modules='[layernorm]'"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules layernorm"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.recompute_modules='[layernorm]'"));
     launch.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules core_attn"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--recompute-modules layernorm moe_act"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules layernorm moe_act"));
     launch = dense();
     launch.plan.recompute = Recompute::selective;  // by operators, other ones
-    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(judged_launch(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(torchtitan_config(with_layers(launch))));
 }
 
 TEST(Judged, PositionsAreThoseOfTheNetwork)
 {
     Launch launch = dense();
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
     launch.workload = catalog_workload("gpt3-175b");
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type learned_absolute"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type learned_absolute"));
     launch = experts();
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--position-embedding-type rope"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
 }
 
 /// Megatron divides samples by the batch of the phase for the iterations of all phases: 1,000 and 500 of them.
@@ -111,44 +111,44 @@ TEST(Judged, LaterPhasesCountFromTheFirst)
     Launch launch = dense();
     const Phase first{.tokens = 1000.0 * 4096 * 256, .sequence = 4096, .global_batch = 256};
     launch.phase = first;
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--train-samples 256000"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 256000"));
     launch.phase = {.tokens = 1e10, .sequence = 1024, .global_batch = 64};  // 152,587.9 steps, which Megatron would round down
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--train-samples 9765632"));
-    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("train.train_samples=9765632"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--train-samples 9765632"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_samples=9765632"));
     launch.phase = first;
     launch.before = {first};
     launch.phase_number = 2;
     launch.phases = 2;
     launch.longest_sequence = 8192;
     launch.phase = {.tokens = 500.0 * 8192 * 512, .sequence = 8192, .global_batch = 512};
-    const auto arguments = judged_lines(megatron_arguments(judged_launch(launch)));
+    const auto arguments = judged_lines(megatron_arguments(with_layers(launch)));
     EXPECT_THAT(arguments, Contains("--train-samples 768000"));  // 1,500 * 512
     EXPECT_THAT(arguments, Contains("--load FILL_IN"));
     EXPECT_THAT(arguments, Contains("--max-position-embeddings 8192"));
-    EXPECT_THAT(judged_lines(bridge_overrides(judged_launch(launch))), Contains("train.train_samples=768000"));
+    EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("train.train_samples=768000"));
     launch.phase = {.tokens = 500.0 * 8192 * 128, .sequence = 8192, .global_batch = 128};  // 192,000 are less than 256,000
-    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(judged_launch(launch))));
-    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(judged_launch(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
+    EXPECT_TRUE(std::holds_alternative<Refusals>(bridge_overrides(with_layers(launch))));
     launch.plan.sharding = Sharding::none;
-    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("steps = 1500"));
+    EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("steps = 1500"));
 }
 
 /// A float that is none ends argparse; a model that is none ends torchtitan.
 TEST(Judged, WhatIsMissingCannotRun)
 {
     Launch launch = dense();
-    const auto arguments = judged_lines(megatron_arguments(judged_launch(launch)));
+    const auto arguments = judged_lines(megatron_arguments(with_layers(launch)));
     for (const char* name : {"lr", "data-path", "tokenizer-type", "tokenizer-model", "save"}) {
         EXPECT_THAT(arguments, Contains(std::string("--") + name + " FILL_IN"));
         EXPECT_THAT(arguments, Contains(AllOf(HasSubstr("# "), HasSubstr("FILL_IN"), HasSubstr(std::string("--") + name))));
     }
     EXPECT_THAT(arguments, Not(Contains("--load FILL_IN")));
     launch.plan.sharding = Sharding::none;
-    const auto config = judged_lines(torchtitan_config(judged_launch(launch)));
+    const auto config = judged_lines(torchtitan_config(with_layers(launch)));
     for (const char* name : {"name", "flavor", "tokenizer_path", "dataset", "lr"}) {
         EXPECT_THAT(config, Contains(std::string(name) + " = \"FILL_IN\""));
     }
-    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+    EXPECT_THAT(judged_lines(torchtitan_recipe(with_layers(launch))),
                 Contains("from FILL_IN_MODULE import FILL_IN_FUNCTION as base"));
 }
 
@@ -157,14 +157,14 @@ TEST(Judged, TorchtitanAddsUpMicrobatches)
 {
     Launch launch = dense();
     launch.plan = {.tp = 2, .pp = 1, .dp = 32, .microbatch = 2, .sharding = Sharding::zero3, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("local_batch_size = 2"));
+    EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("local_batch_size = 2"));
     launch.plan = {.tp = 2, .pp = 4, .dp = 8, .microbatch = 2, .sharding = Sharding::none, .order = PlacementOrder::tp_dp_pp};
-    EXPECT_THAT(judged_lines(torchtitan_config(judged_launch(launch))), Contains("local_batch_size = 32"));
-    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+    EXPECT_THAT(judged_lines(torchtitan_config(with_layers(launch))), Contains("local_batch_size = 32"));
+    EXPECT_THAT(judged_lines(torchtitan_recipe(with_layers(launch))),
                 Contains("    config.parallelism.num_pp_microbatches = 16"));
-    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+    EXPECT_THAT(judged_lines(torchtitan_recipe(with_layers(launch))),
                 Contains("    config.training.num_tokens_per_microbatch_per_dp_rank = 8192"));
-    EXPECT_THAT(judged_lines(torchtitan_recipe(judged_launch(launch))),
+    EXPECT_THAT(judged_lines(torchtitan_recipe(with_layers(launch))),
                 Contains("    config.training.num_tokens_per_train_step = 1048576"));
 }
 
@@ -199,19 +199,19 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     Launch launch = dense();
     launch.workload.precision = Precision::fp8;
     launch.workload.wide = {.last = 8};  // as many as a stage has
-    const std::vector<std::string> megatron = judged_lines(megatron_arguments(judged_launch(launch)));
+    const std::vector<std::string> megatron = judged_lines(megatron_arguments(with_layers(launch)));
     for (const char* line : {"--fp8-format e4m3", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
                              "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
         EXPECT_THAT(megatron, Contains(line));
     }
     const auto refusal = [](const Exported& refused) { return std::get<Refusals>(refused).front(); };
-    EXPECT_THAT(refusal(bridge_overrides(judged_launch(launch))), HasSubstr("exported for Megatron-LM only"));
+    EXPECT_THAT(refusal(bridge_overrides(with_layers(launch))), HasSubstr("exported for Megatron-LM only"));
     launch.workload.wide = {.last = 9};
-    EXPECT_THAT(refusal(megatron_arguments(judged_launch(launch))), HasSubstr("at most 8 layers at each end"));
+    EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("at most 8 layers at each end"));
     launch.workload.precision = Precision::nvfp4;  // has no such limit
-    EXPECT_THAT(judged_lines(megatron_arguments(judged_launch(launch))), Contains("--num-layers-at-end-in-bf16 9"));
+    EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--num-layers-at-end-in-bf16 9"));
     launch.workload.wide = {.blocks = {"attention"}};
-    EXPECT_THAT(refusal(megatron_arguments(judged_launch(launch))), HasSubstr("whole layers in bf16, not blocks"));
+    EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("whole layers in bf16, not blocks"));
 }
 
 /// Names that stand in tests/io/export/names, where each list has its version and source.
@@ -341,7 +341,7 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         const std::set<std::string> stored = stored_names(target);
         std::set<std::string> written;
         for (const Launch& launch : launches) {
-            for (const std::string& name : names_in(found->make(judged_launch(launch)), target)) {
+            for (const std::string& name : names_in(found->make(with_layers(launch)), target)) {
                 EXPECT_TRUE(stored.contains(name)) << target << " has no " << name;
                 written.insert(name);
             }

@@ -47,19 +47,19 @@ std::string alone_text(const std::string& name)
     return name == "wide" ? networks.substr(0, second) : networks.substr(second);
 }
 
-Scenario networks_of(const std::string& text) { return parse_scenario(text, "networks.toml"); }
+Scenario networks_scenario(const std::string& text) { return parse_scenario(text, "networks.toml"); }
 
 /// A study of only that one of them: 3 divides no heads of the hybrid, which would be refused.
 Scenario alone(const std::string& name)
 {
     const std::string axes = name == "wide" ? few_plans : "gpus = [8, 12]\ntp = [1, 2]\npp = [1, 2, 3, 4]\n";
-    return networks_of(with_networks(alone_text(name), "workload = [\"" + name + "\"]", "", axes));
+    return networks_scenario(with_networks(alone_text(name), "workload = [\"" + name + "\"]", "", axes));
 }
 
 /// Each has the plans that it has alone: 3 divides no heads of the hybrid, 4 stages are more than its layers.
 TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 {
-    const Scenario both = networks_of(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
+    const Scenario both = networks_scenario(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     ASSERT_EQ(both.hardware.size(), 2U);
     EXPECT_EQ(hardware_text(both.hardware_parameters, both.hardware[1]), "workload=hybrid");
     EXPECT_THAT(*hardware_values(both.hardware_parameters, "workload=hybrid"), ElementsAre(1.0));
@@ -78,7 +78,7 @@ TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 /// A variant is judged as a study of that network alone judges it.
 TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 {
-    const Scenario both = networks_of(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
+    const Scenario both = networks_scenario(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
     const StudyModel model(both);
     HardwareBench bench(both, model.problem);
     const ParallelPlan plan{.tp = 2, .pp = 2, .dp = 2};
@@ -100,9 +100,9 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 
 TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 {
-    const Scenario scenario =
-        networks_of(with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
-                                  "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
+    const Scenario scenario = networks_scenario(
+        with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
+                      "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
     EXPECT_EQ(scenario.hardware.size(), 6U);
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
@@ -112,7 +112,7 @@ TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 TEST(NetworksAxis, RefusesUnclearNetworks)
 {
     const auto refused = [](const std::string& own, const std::string& choice) {
-        return [=] { networks_of(with_networks(own, choice)); };
+        return [=] { networks_scenario(with_networks(own, choice)); };
     };
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "narrow"])"), ThrowsMessage<InputError>(HasSubstr("narrow")));
     EXPECT_THAT(refused(networks, R"(workload = ["wide", "wide"])"), ThrowsMessage<InputError>(HasSubstr("is listed twice")));

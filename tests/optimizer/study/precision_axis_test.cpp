@@ -32,12 +32,12 @@ std::string precision_text(const std::string& space, const std::string& numerics
     return text.substr(0, text.find("[space]")) + numerics + "[space]\n" + space + "[search]\n";
 }
 
-Scenario precisions_of(const std::string& text) { return parse_scenario(text, "precisions.toml"); }
+Scenario precisions_scenario(const std::string& text) { return parse_scenario(text, "precisions.toml"); }
 
-/// Each precision has the eight_gpus, the bounds and the draws of a study whose workload has it.
+/// Each precision has the plans, the bounds and the draws of a study whose workload has it.
 TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 {
-    const Scenario several = precisions_of(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several = precisions_scenario(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
     ASSERT_EQ(several.hardware.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -45,7 +45,7 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
     for (const std::size_t v : {0, 1}) {
         const std::string precision = v == 0 ? "bf16" : "fp8";
         EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "precision=" + precision);
-        const Scenario only = precisions_of(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
+        const Scenario only = precisions_scenario(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
@@ -60,7 +60,7 @@ TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 
 TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 {
-    const Scenario gap = precisions_of(
+    const Scenario gap = precisions_scenario(
         precision_text(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
     const auto phases = variant_at(gap, gap.hardware[1])->phases;
     const auto plain = variant_at(gap, gap.hardware[0])->phases;
@@ -70,7 +70,7 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
         EXPECT_GT(phases[i].tokens, plain[i].tokens);
         EXPECT_EQ(phases[i].tokens, expected[i].tokens);
     }
-    const Scenario published = precisions_of(precision_text(eight_gpus + both, "[numerics]\nloss_gap = \"published\"\n"));
+    const Scenario published = precisions_scenario(precision_text(eight_gpus + both, "[numerics]\nloss_gap = \"published\"\n"));
     EXPECT_EQ(published.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_FALSE(published.numerics.loss_gap.contains("bf16"));
     EXPECT_THAT(numerics_text(published), HasSubstr("more tokens"));
@@ -85,18 +85,18 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
     EXPECT_LT(over_bf16(Precision::fp32), 0.01);
     EXPECT_GT(over_bf16(Precision::nvfp4), ratio);
     const auto limited = [&](double factor) {
-        return precisions_of(
+        return precisions_scenario(
             precision_text(eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
     EXPECT_EQ(limited(1.01 * ratio).hardware.size(), 2U);
     EXPECT_EQ(limited(0.99 * ratio).hardware.size(), 1U);
 }
 
-/// Each kernel has the eight_gpus, the bounds and the draws of a study whose workload has it.
+/// Each kernel has the plans, the bounds and the draws of a study whose workload has it.
 TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
-    const Scenario several = precisions_of(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several = precisions_scenario(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n"));
     ASSERT_EQ(several.hardware.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -106,7 +106,7 @@ TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
         EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "attention_kernel=" + kernel);
         std::string text = precision_text(eight_gpus, "");
         const std::string old = "attention = \"flash\"";
-        const Scenario only = precisions_of(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
+        const Scenario only = precisions_scenario(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
         Predictor predictor(own.problem);
@@ -127,14 +127,14 @@ TEST(AttentionKernelAxis, ALimitOfTheDeviationExcludesKernels)
     const double plain = deviation_from({}, {.kernel = AttentionKernel::plain});
     EXPECT_GT(plain, 1.0);
     const auto limited = [&](const std::string& limit) {
-        return precisions_of(precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
+        return precisions_scenario(precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
     };
     EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").hardware.size(), 1U);
     EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").hardware.size(), 2U);
     EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).hardware.size(), 2U);
     EXPECT_THAT(numerics_text(limited("factor = 1.0")), HasSubstr("plain attention"));
     const Scenario all =
-        precisions_of(precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
+        precisions_scenario(precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
     EXPECT_EQ(all.hardware.size(), 2U) << "bf16 with both";
     EXPECT_THAT(numerics_text(all), HasSubstr("fp8 with flash attention"));
 }
@@ -143,13 +143,14 @@ TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
     const auto refused = [](const std::string& space, const std::string& numerics) {
-        return [=] { precisions_of(precision_text(space, numerics)); };
+        return [=] { precisions_scenario(precision_text(space, numerics)); };
     };
     const std::string gap = "[numerics]\nloss_gap = \"published\"\n";
     EXPECT_THAT(refused(eight_gpus + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_EQ(precisions_of(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).hardware.size(), 4U);
+    EXPECT_EQ(precisions_scenario(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).hardware.size(),
+              4U);
 }
 
 /// Layers in bf16 are those of the trained network; the price is of the choice, by its name.
@@ -158,9 +159,9 @@ TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
     const std::string mixed =
         "precision = [\"bf16\", \"fp8\", { name = \"ends\", precision = \"fp8\", bf16_first = 1, "
         "bf16_blocks = [\"attention\"] }]\n";
-    const Scenario scenario = precisions_of(precision_text(eight_gpus + mixed,
-                                                           "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
-                                                           "{ precision = \"ends\", high = 0.001 }]\n"));
+    const Scenario scenario = precisions_scenario(precision_text(eight_gpus + mixed,
+                                                                 "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
+                                                                 "{ precision = \"ends\", high = 0.001 }]\n"));
     ASSERT_EQ(scenario.hardware.size(), 3U);
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "precision=ends");
     const auto variant = variant_at(scenario, scenario.hardware[2]);
@@ -177,8 +178,8 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
 {
     const auto refused = [](const std::string& choice) {
         return [=] {
-            precisions_of(precision_text(eight_gpus + "precision = [\"fp8\", { " + choice + " }]\n",
-                                         "[numerics]\naccept_numerics = true\n"));
+            precisions_scenario(precision_text(eight_gpus + "precision = [\"fp8\", { " + choice + " }]\n",
+                                               "[numerics]\naccept_numerics = true\n"));
         };
     };
     const std::string named = "name = \"a\", precision = \"fp8\", ";
@@ -208,11 +209,11 @@ TEST(PrecisionAxis, PublishedGapsOverThirtyTwoBits)
     const std::string published = "[numerics]\nloss_gap = \"published\"\n";
     const std::string fp32 = "precision = \"fp32\"\n";
     const Scenario scenario =
-        precisions_of(precision_text(eight_gpus + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
+        precisions_scenario(precision_text(eight_gpus + "precision = [\"fp32\", \"bf16\", \"fp8\"]\n", published, fp32));
     EXPECT_EQ(scenario.numerics.loss_gap.at("bf16").high, 0.0);
     EXPECT_EQ(scenario.numerics.loss_gap.at("fp8").high, 0.0025);
     EXPECT_THAT(numerics_text(scenario), HasSubstr("no more tokens for a loss gap of 0 % (0 to 0)"));
-    EXPECT_THAT([&] { precisions_of(precision_text(eight_gpus + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
+    EXPECT_THAT([&] { precisions_scenario(precision_text(eight_gpus + "precision = [\"fp32\", \"tf32\"]\n", published, fp32)); },
                 ThrowsMessage<InputError>(HasSubstr("has no gap of tf32")));
 }
 
@@ -226,15 +227,16 @@ TEST(PrecisionAxis, StatesThePriceOfEachNetwork)
         all.erase(from, all.find("\n[", from) + 1 - from);
         return all.insert(all.find("[space]"), std::string("[networks.other]\nmodel = \"llama3-70b\"\n") + second);
     };
-    EXPECT_THAT(numerics_text(precisions_of(text(""))),
+    EXPECT_THAT(numerics_text(precisions_scenario(text(""))),
                 testing::ContainsRegex("for llama3-8b, [0-9.]+ % more tokens .* for other, for a loss"));
-    EXPECT_THAT([&] { precisions_of(text("precision = \"fp32\"\n")); },
+    EXPECT_THAT([&] { precisions_scenario(text("precision = \"fp32\"\n")); },
                 ThrowsMessage<InputError>(HasSubstr("the networks have several")));
     std::string unlike = text("");
     unlike.replace(unlike.find("llama3-70b"), 10, "deepseek-v3");
     unlike.replace(unlike.find(both), both.size(),
                    "precision = [\"fp8\", { name = \"a\", precision = \"fp8\", bf16_blocks = [\"latent_attention\"] }]\n");
-    EXPECT_THAT([&] { precisions_of(unlike); }, ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
+    EXPECT_THAT([&] { precisions_scenario(unlike); },
+                ThrowsMessage<InputError>(HasSubstr("is fp8 under another name for llama3-8b")));
 }
 
 /// Embedding tables have no products; those of DLRM are beside linear layers.
@@ -249,14 +251,15 @@ TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
         const auto from = all.find("[workload]");
         return all.erase(from, all.find("\n[", from) + 1 - from);
     };
-    EXPECT_THAT([&] { precisions_of(text("tables")); }, ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
-    EXPECT_EQ(precisions_of(text("interaction")).hardware.size(), 1U);
+    EXPECT_THAT([&] { precisions_scenario(text("tables")); },
+                ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
+    EXPECT_EQ(precisions_scenario(text("interaction")).hardware.size(), 1U);
 }
 
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)
 {
     const auto refused = [](const std::string& space, const std::string& numerics) {
-        return [=] { precisions_of(precision_text(space, numerics)); };
+        return [=] { precisions_scenario(precision_text(space, numerics)); };
     };
     EXPECT_THAT(refused(eight_gpus + both, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + both, "[numerics]\n"), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));

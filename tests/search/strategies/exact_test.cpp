@@ -155,6 +155,9 @@ Search play(const Problem& problem, const ExactOptions& options, const std::func
         const auto told = static_cast<std::ptrdiff_t>(std::min(portion(outstanding.size()), outstanding.size()));
         exact.tell(std::span(outstanding).first(static_cast<std::size_t>(told)));
         outstanding.erase(outstanding.begin(), outstanding.begin() + told);
+        const Outcome now = exact.outcome();
+        EXPECT_LE(now.pruned + now.evaluated + now.open + now.unchecked, problem.feasible());
+        EXPECT_TRUE(now.open > 0 || !now.proved || outstanding.empty());
     }
     run.outcome = exact.outcome();
     run.front = exact.front();

@@ -10,7 +10,7 @@
 namespace prismopt {
 namespace {
 
-constexpr double without_limit = std::numeric_limits<double>::infinity();
+constexpr double infeasible = std::numeric_limits<double>::infinity();
 
 class EachMethod : public testing::TestWithParam<TuneMethod> {};
 INSTANTIATE_TEST_SUITE_P(All, EachMethod,
@@ -60,7 +60,7 @@ TEST(Minimise, GlobalMethodsLeaveALocalMinimum)
 
 TEST(Minimise, KeepsTheBestAndLeavesWhatCannotWork)
 {
-    const auto half = [](std::span<const double> x) { return x[0] > 0.5 ? without_limit : -x[0]; };
+    const auto half = [](std::span<const double> x) { return x[0] > 0.5 ? infeasible : -x[0]; };
     for (const TuneMethod method : {TuneMethod::sbplx, TuneMethod::bobyqa, TuneMethod::direct_l, TuneMethod::global_then_local}) {
         const Tuned tuned = minimise(half, {{0.0}, {1.0}}, std::vector{0.1}, {.method = method, .max_evaluations = 300});
         EXPECT_LE(tuned.x[0], 0.5);

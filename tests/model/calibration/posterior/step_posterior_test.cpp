@@ -1,5 +1,7 @@
 #include "model/calibration/posterior/step_posterior.hpp"
 
+#include "model/base/powers.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +28,6 @@ PlanOfPosterior plan_of(int tp, int pp, std::vector<double> gradient)
 }
 
 const std::vector<double> two_constants{0.04, 0.01, 0.01, 0.09};
-
-double square(double x) { return x * x; }
 
 /// Prior covariance of two plans, by the definition.
 double prior(const Discrepancy& d, const PlanOfPosterior& a, const PlanOfPosterior& b)

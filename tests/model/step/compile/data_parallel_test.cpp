@@ -15,7 +15,7 @@ Cluster cluster()
     return c;
 }
 
-ParallelPlan replicas_of(Sharding sharding, DataParallelOverlap overlap)
+ParallelPlan sharded_plan(Sharding sharding, DataParallelOverlap overlap)
 {
     ParallelPlan plan;
     plan.dp = 8;
@@ -40,8 +40,8 @@ TEST(DataParallel, WithoutOverlapAllIsExposed)
     const Cluster c = cluster();
     PassCost pass;
     const ChunkPass chunk = lasting(pass, 1.0);
-    const ParallelPlan none = replicas_of(Sharding::none, DataParallelOverlap::off);
-    const ParallelPlan zero1 = replicas_of(Sharding::zero1, DataParallelOverlap::off);
+    const ParallelPlan none = sharded_plan(Sharding::none, DataParallelOverlap::off);
+    const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     EXPECT_NEAR(DataParallel(none, c).reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way, single_precision);
     EXPECT_EQ(DataParallel(none, c).gathering(own, chunk, 10).exposed(), 0.0F);
     EXPECT_EQ(DataParallel(none, c).reduction(own, chunk, 10, true).all_reduce, 1.0F);
@@ -58,7 +58,7 @@ TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
     const Cluster c = cluster();
     PassCost pass;
     const ChunkPass chunk = lasting(pass, 1.0);
-    const ParallelPlan zero1 = replicas_of(Sharding::zero1, DataParallelOverlap::off);
+    const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     OptimizerSettings wide{.parameters = NumberType::fp32};
     EXPECT_NEAR(DataParallel(zero1, c, wide).gathering(own, chunk, 10).exposed(), 4e9 * one_way, single_precision);
     Cluster reduces_in_16_bits = c;
@@ -76,7 +76,7 @@ TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
 TEST(DataParallel, BucketsHideBehindTheLastPass)
 {
     const Cluster c = cluster();
-    const ParallelPlan plan = replicas_of(Sharding::zero1, DataParallelOverlap::on);
+    const ParallelPlan plan = sharded_plan(Sharding::zero1, DataParallelOverlap::on);
     const DataParallel exchange(plan, c);
     PassCost pass;
     const double all = 4e9 * one_way;
@@ -104,7 +104,7 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
 {
     const Cluster c = cluster();
     for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
-        const ParallelPlan plan = replicas_of(sharding, DataParallelOverlap::on);
+        const ParallelPlan plan = sharded_plan(sharding, DataParallelOverlap::on);
         PassCost pass;
         EXPECT_NEAR(DataParallel(plan, c).reduction(own, lasting(pass, 0.0), 10, true).exposed(), 0.1 * 4e9 * one_way,
                     single_precision);
@@ -116,7 +116,7 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
 TEST(DataParallel, HybridShardingStaysInsideItsGroup)
 {
     const Cluster c = cluster();
-    ParallelPlan plan = replicas_of(Sharding::zero1, DataParallelOverlap::off);
+    ParallelPlan plan = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     plan.dp = 16;
     plan.shard_gpus = 8;
     PassCost pass;
@@ -133,7 +133,7 @@ TEST(DataParallel, HybridShardingStaysInsideItsGroup)
 TEST(DataParallel, ExpertsAreReducedBetweenTheirCopies)
 {
     const Cluster c = cluster();
-    ParallelPlan plan = replicas_of(Sharding::zero1, DataParallelOverlap::off);
+    ParallelPlan plan = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     plan.ep = 4;
     const Parameters experts{1e9, 1e9};
     PassCost pass;
@@ -146,7 +146,7 @@ TEST(DataParallel, ExpertsAreReducedBetweenTheirCopies)
 TEST(DataParallel, ContextParallelMembersReduceTogether)
 {
     const Cluster c = cluster();
-    ParallelPlan plan = replicas_of(Sharding::zero1, DataParallelOverlap::off);
+    ParallelPlan plan = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     plan.dp = 4;
     plan.cp = 2;
     PassCost pass;

@@ -9,7 +9,7 @@
 namespace prismopt {
 namespace {
 
-ParallelPlan stages_of(Schedule schedule, int pp, int v, int dp)
+ParallelPlan pipeline_plan(Schedule schedule, int pp, int v, int dp)
 {
     ParallelPlan plan;
     plan.schedule = schedule;
@@ -52,23 +52,23 @@ TEST(Memory, HoldsTheActivationsOfTheFirstStage)
     const int layers = 64;
     for (const int p : {1, 2, 4, 8}) {
         const double one_stage = static_cast<double>(layers) / p;
-        EXPECT_EQ(memory_of(counting(), layers, stages_of(Schedule::one_f_one_b, p, 1, 1), 4 * p).activations.si, layers);
+        EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, p, 1, 1), 4 * p).activations.si, layers);
         const double held = p == 1 ? 1.0 : 4.0 * p;  // microbatches: without a pipeline one at a time
-        EXPECT_EQ(memory_of(counting(), layers, stages_of(Schedule::gpipe, p, 1, 1), 4 * p).activations.si, held * one_stage);
+        EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::gpipe, p, 1, 1), 4 * p).activations.si, held * one_stage);
         if (p > 1) {
-            EXPECT_NEAR(memory_of(counting(), layers, stages_of(Schedule::interleaved, p, 4, 1), 4 * p).activations.si,
+            EXPECT_NEAR(memory_of(counting(), layers, pipeline_plan(Schedule::interleaved, p, 4, 1), 4 * p).activations.si,
                         layers * (1.0 + (p - 1.0) / (p * 4.0)), 1e-9);
         }
     }
     // Fewer microbatches than stages: no more than there are.
-    EXPECT_EQ(memory_of(counting(), layers, stages_of(Schedule::one_f_one_b, 8, 1, 1), 3).activations.si, 3.0 * 8.0);
+    EXPECT_EQ(memory_of(counting(), layers, pipeline_plan(Schedule::one_f_one_b, 8, 1, 1), 3).activations.si, 3.0 * 8.0);
 }
 
 /// Stage s of 1F1B holds p - s microbatches: with the head's weight on the last stage it becomes the fullest.
 TEST(Memory, OfStageSHoldsFewerMicrobatches)
 {
     LayerCosts costs = counting();
-    const ParallelPlan plan = stages_of(Schedule::one_f_one_b, 4, 1, 1);
+    const ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 4, 1, 1);
     EXPECT_EQ(memory_of(costs, 16, plan, 8).stage, 0);
     costs.head.saved_bytes = 100.0;
     const MemoryUse last = memory_of(costs, 16, plan, 8);
@@ -84,7 +84,7 @@ TEST(Memory, OfStageSHoldsFewerMicrobatches)
 /// gradients here in 32 bits, 18 in all.
 TEST(Memory, CountsTheBytesOfAParameter)
 {
-    ParallelPlan plan = stages_of(Schedule::one_f_one_b, 4, 1, 8);
+    ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 4, 1, 8);
     const MemoryUse shared = memory_of(counting(1e6), 16, plan, 8);
     EXPECT_DOUBLE_EQ(shared.parameters.si, 2.0 * 4e6);
     EXPECT_DOUBLE_EQ(shared.gradients.si, 4.0 * 4e6);
@@ -103,7 +103,8 @@ TEST(Memory, FollowsThePrecision)
     const auto per_parameter = [](Precision precision, int dp) {
         Workload w = workload_of(gpt(2, 1024, 16));
         w.precision = precision;
-        const MemoryUse use = memory_of(counting(1e6), 1, stages_of(Schedule::one_f_one_b, 1, 1, dp), 8, network_of(w).optimizer);
+        const MemoryUse use =
+            memory_of(counting(1e6), 1, pipeline_plan(Schedule::one_f_one_b, 1, 1, dp), 8, network_of(w).optimizer);
         return (use.parameters + use.gradients + use.optimizer_state).si / 1e6;
     };
     for (const Precision precision : {Precision::fp32, Precision::tf32}) {
@@ -120,7 +121,7 @@ TEST(Memory, HoldsTablesInTheirType)
 {
     LayerCosts costs = counting();
     costs.kinds.front().parameters = {.all = 1e6, .rows = 1e6, .row_bytes = 2e6};
-    const MemoryUse use = memory_of(costs, 3, stages_of(Schedule::one_f_one_b, 1, 1, 1), 1);
+    const MemoryUse use = memory_of(costs, 3, pipeline_plan(Schedule::one_f_one_b, 1, 1, 1), 1);
     EXPECT_DOUBLE_EQ(use.parameters.si, 3.0 * 2e6);
     EXPECT_DOUBLE_EQ(use.gradients.si + use.optimizer_state.si, 0.0);
 }
@@ -132,7 +133,7 @@ TEST(Memory, OfOneStageHoldsTheWholeNetwork)
         Transformer w = gpt(8, 1024, 16);
         w.tied_embedding = tied;
         const LayerCosts costs = layer_costs(w, {1024, 1, 1, true, Recompute::none}, products_only());
-        const MemoryUse use = memory_of(costs, w.layers, stages_of(Schedule::one_f_one_b, 1, 1, 1), 4);
+        const MemoryUse use = memory_of(costs, w.layers, pipeline_plan(Schedule::one_f_one_b, 1, 1, 1), 4);
         EXPECT_NEAR(use.parameters.si / (2.0 * parameters_of(w)), 1.0, 1e-12) << (tied ? "tied" : "untied");
     }
 }
@@ -142,9 +143,9 @@ TEST(Memory, TakesTheLargestWorkspace)
     LayerCosts costs = counting();
     costs.kinds.front().workspace_bytes = 10.0;
     costs.head.workspace_bytes = 7.0;
-    EXPECT_EQ(memory_of(costs, 8, stages_of(Schedule::one_f_one_b, 2, 1, 1), 4).workspace.si, 10.0);
+    EXPECT_EQ(memory_of(costs, 8, pipeline_plan(Schedule::one_f_one_b, 2, 1, 1), 4).workspace.si, 10.0);
     costs.head.workspace_bytes = 1e6;
-    const MemoryUse last = memory_of(costs, 8, stages_of(Schedule::one_f_one_b, 2, 1, 1), 4);
+    const MemoryUse last = memory_of(costs, 8, pipeline_plan(Schedule::one_f_one_b, 2, 1, 1), 4);
     EXPECT_EQ(last.stage, 1);
     EXPECT_EQ(last.workspace.si, 1e6);
 }
@@ -152,7 +153,7 @@ TEST(Memory, TakesTheLargestWorkspace)
 /// ZeRO-2 divides gradients too, ZeRO-3 also parameters but for the layer in work and the next (Rajbhandari et al., figure 1).
 TEST(Memory, ShardingLevelsDivideTheirStates)
 {
-    ParallelPlan plan = stages_of(Schedule::one_f_one_b, 1, 1, 8);
+    ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 1, 1, 8);
     const auto use = [&plan](Sharding sharding) {
         plan.sharding = sharding;
         return memory_of(counting(1e6), 16, plan, 8);
@@ -168,7 +169,7 @@ TEST(Memory, ShardingLevelsDivideTheirStates)
 /// Experts that two of eight replicas share divide their optimizer state by two.
 TEST(Memory, ExpertsAreDividedByTheirCopies)
 {
-    ParallelPlan plan = stages_of(Schedule::one_f_one_b, 1, 1, 8);
+    ParallelPlan plan = pipeline_plan(Schedule::one_f_one_b, 1, 1, 8);
     plan.sharding = Sharding::zero1;
     plan.ep = 4;
     LayerCosts costs = counting(1e6);
