@@ -49,6 +49,14 @@ a_failed_search_ends_it() {
     expect_silent_on "The search took"
 }
 
+a_first_build_unites_folders() {
+    mv "$tree/build/release" "$tree/built"
+    run env search_status=3 bash "$tree/jobs/quickstart.sh"
+    mv "$tree/built" "$tree/build/release"
+    expect_status 3
+    expect_call "cmake --preset release -DPRISMOPT_UNITY_BUILD=ON"
+}
+
 unknown_argument() {
     run bash "$tree/jobs/quickstart.sh" --fast
     expect_status 2
@@ -60,5 +68,6 @@ builds_searches_and_reports
 builds_searches_and_reports   # again: results are there
 only_root_is_allowed_as_root
 a_failed_search_ends_it
+a_first_build_unites_folders
 unknown_argument
 finish
