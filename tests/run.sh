@@ -59,8 +59,7 @@ fi
 if [[ ${CI:-} == true ]]; then
     check build_and_test release -DPRISMOPT_WARNINGS_AS_ERRORS=ON -DPRISMOPT_UNITY_BUILD=ON
 else
-    # Each file alone: finds missing includes, and clang-tidy reads the commands.
-    check build_and_test release -DPRISMOPT_UNITY_BUILD=OFF
+    check build_and_test release
 fi
 if $all; then
     check ctest --preset long

@@ -41,8 +41,9 @@ void check(const ExactOptions& options)
              " objectives; give one per objective");
     }
     if (options.top_rung < 1) fail("top rung " + std::to_string(options.top_rung) + " has no draws; use 1 or more");
-    if (options.sweep_ranges < 1 || options.ranges_at_once < 1 || options.batch < 1)
+    if (options.sweep_ranges < 1 || options.ranges_at_once < 1 || options.batch < 1) {
         fail("sweep_ranges, ranges_at_once and batch must be 1 or more");
+    }
     if (options.batch_of_many < options.batch) fail("batch_of_many must be at least batch");
 }
 
@@ -66,7 +67,7 @@ std::optional<std::vector<Request>> Exact::ask()
     }
     const std::size_t end = std::min(swept_ + options_.ranges_at_once, ranges_.size());
     for (; requested_ < end; ++requested_) {
-        SweepRange& range = std::get<SweepRange>(requests.emplace_back(ranges_[requested_]));
+        auto& range = std::get<SweepRange>(requests.emplace_back(ranges_[requested_]));
         range.limits = limits_of_ranges_;
         range.near = near_of_ranges_;
     }
@@ -230,8 +231,9 @@ void Exact::ask_scouts()
     BoundLayers layers = feasible_;
     std::vector<std::size_t> places = layers.take(feasible_.size(), {});
     const std::size_t first_layer = std::min<std::size_t>(places.size(), most);
-    for (std::size_t i = 0; i < first_layer; ++i)
+    for (std::size_t i = 0; i < first_layer; ++i) {
         places[i] = places[i * places.size() / first_layer];  // spread over a longer one
+    }
     places.resize(first_layer);
     while (places.size() < most) {
         const std::vector<std::size_t> more = layers.take(most - places.size(), {});
@@ -403,7 +405,6 @@ std::vector<Gap> Exact::gaps() const
 Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
-    const bool swept = swept_whole() && swept_ == ranges_.size();
     // After the sweep, explored points that it did not return are looked at once more, and may be counted then.
     const std::uint64_t counted_later = swept_whole() ? std::min(excluded_in_sweep_, known_not_returned_) : 0;
     const std::uint64_t not_returned = open_ranges() ? excluded_in_sweep_ - counted_later : not_kept();
@@ -426,16 +427,18 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept_whole())
+            if (!swept_whole()) {
                 text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(options_.ranges.size())
                      << " parts of the space checked, ";
-            else if (!swept)
+            } else if (swept_ < ranges_.size()) {
                 text << grouped(ranges_.size() - swept_) << " parts to check again, ";
+            }
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");
         }
-        if (unchecked_ > 0)
+        if (unchecked_ > 0) {
             text << grouped(unchecked_) << " combinations excluded before it was known whether they are feasible; of the others ";
+        }
         text << grouped(feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
              << grouped(settled_) << " evaluated";
         if (!complete) text << ", " << grouped(outcome.open) << " open";

@@ -20,7 +20,7 @@ everyday_checks() {
     expect_status 0
     expect_call "install.sh "
     expect_call "lint.sh --format"
-    expect_call "cmake --preset release -DPRISMOPT_UNITY_BUILD=OFF"
+    expect_call "cmake --preset release"
     expect_call "cmake --build --preset release"
     expect_call "ctest --preset release --parallel 3"
     expect_said "100% tests passed"

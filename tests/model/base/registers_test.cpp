@@ -87,6 +87,38 @@ TEST(Registers, PickByTheFiveLowBits)
 }
 
 /// A pick from few entries says yes only where pick() finds all lanes there, and then picks the same.
+template <class R>
+[[gnu::always_inline]] inline void expect_picks_from_few(const std::array<float, 32>& entries, const Words& index)
+{
+    for (int v = 0; v < R::per_row; ++v) {
+        const auto& at = reinterpret_cast<const typename R::Int&>(R::at(index, v));
+        bool last = true;
+        bool near_zero = true;
+        for (int l = 0; l < R::width; ++l) {
+            const std::uint32_t entry = static_cast<std::uint32_t>(at[l]) % 32;
+            last = last && entry >= 24;
+            near_zero = near_zero && (entry >= 24 || entry < 8);
+        }
+        constexpr bool tells = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
+        ASSERT_EQ(R::all_pick_last(at), tells && last);
+        ASSERT_EQ(R::all_pick_small(at), tells && near_zero);
+        Row all;
+        Row few;
+        R::pick(entries, at, R::at(all, v));
+        R::at(few, v) = R::at(all, v);
+        if (last) {
+            R::pick_last(entries, at, R::at(few, v));
+        }
+        if (near_zero) {
+            R::pick_small(entries, at, R::at(all, v));
+        }
+        for (int l = v * R::width; l < (v + 1) * R::width; ++l) {
+            ASSERT_EQ(all.at[l], static_cast<float>(index.at[l] % 32)) << R::width << " lanes, lane " << l;
+            ASSERT_EQ(few.at[l], all.at[l]) << R::width << " lanes, lane " << l;
+        }
+    }
+}
+
 TEST(Registers, PickFromFewEntries)
 {
     alignas(64) std::array<float, 32> entries{};
@@ -103,36 +135,8 @@ TEST(Registers, PickFromFewEntries)
                     i = (small ? i : i | 24U) + 32U * static_cast<std::uint32_t>(random());
                 }
                 index.at[outside] = static_cast<std::uint32_t>(outsider);
-                on_each_width([&](auto registers) PRISMOPT_INLINE {
-                    using R = decltype(registers);
-                    for (int v = 0; v < R::per_row; ++v) {
-                        const auto& at = reinterpret_cast<const typename R::Int&>(R::at(index, v));
-                        bool last = true;
-                        bool near_zero = true;
-                        for (int l = 0; l < R::width; ++l) {
-                            const std::uint32_t entry = static_cast<std::uint32_t>(at[l]) % 32;
-                            last = last && entry >= 24;
-                            near_zero = near_zero && (entry >= 24 || entry < 8);
-                        }
-                        constexpr bool tells = R::width == 8 && PRISMOPT_PICKS_FEWER;  // others always say no
-                        ASSERT_EQ(R::all_pick_last(at), tells && last);
-                        ASSERT_EQ(R::all_pick_small(at), tells && near_zero);
-                        Row all;
-                        Row few;
-                        R::pick(entries, at, R::at(all, v));
-                        R::at(few, v) = R::at(all, v);
-                        if (last) {
-                            R::pick_last(entries, at, R::at(few, v));
-                        }
-                        if (near_zero) {
-                            R::pick_small(entries, at, R::at(all, v));
-                        }
-                        for (int l = v * R::width; l < (v + 1) * R::width; ++l) {
-                            ASSERT_EQ(all.at[l], static_cast<float>(index.at[l] % 32)) << R::width << " lanes, lane " << l;
-                            ASSERT_EQ(few.at[l], all.at[l]) << R::width << " lanes, lane " << l;
-                        }
-                    }
-                });
+                on_each_width([&](auto registers)
+                                  PRISMOPT_INLINE { expect_picks_from_few<decltype(registers)>(entries, index); });
             }
         }
     }
