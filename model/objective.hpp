@@ -23,6 +23,7 @@ struct NoiseFree {
     double training_p99_s = 0.0;
     double cost_p99_usd = 0.0;
     double deviation = 1.0;  // Problem::deviation
+    bool compiled = false;   // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
 
 struct Objective {

@@ -15,6 +15,8 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 namespace prismopt {
 
@@ -72,6 +74,22 @@ LeastStep at_least(double mean_s, const LeastStep& other)
         quantile_s = std::max(quantile_s, step.mean_s);
     }
     return step;
+}
+
+/// The smaller of both bounds.
+LeastStep lower(const LeastStep& a, const LeastStep& b)
+{
+    LeastStep step{std::min(a.mean_s, b.mean_s), a.quantiles_s};
+    std::transform(b.quantiles_s.begin(), b.quantiles_s.end(), step.quantiles_s.begin(), step.quantiles_s.begin(),
+                   [](double x, double y) { return std::min(x, y); });
+    return step;
+}
+
+/// Whether quantiles are those of a step that does not vary.
+bool from_mean(const LeastStep& step)
+{
+    return std::all_of(step.quantiles_s.begin(), step.quantiles_s.end(),
+                       [&](double quantile_s) { return quantile_s == step.mean_s; });
 }
 
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
@@ -176,20 +194,6 @@ const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
     return found->second ? &*found->second : nullptr;
 }
 
-const GroupFactor& Predictor::group_of(const ExecutionGraph& graph)
-{
-    constexpr std::size_t most_groups = 4096;  // of 16 kB
-    const std::pair key(graph.placement.tp, graph.segment_cv);
-    auto found = groups_.find(key);
-    if (found == groups_.end()) {
-        if (groups_.size() == most_groups) {
-            groups_.clear();
-        }
-        found = groups_.emplace(key, GroupFactor(graph.group)).first;
-    }
-    return found->second;
-}
-
 std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const
 {
     NoiseFree bound;
@@ -237,79 +241,170 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     return bound;
 }
 
-std::optional<std::vector<LeastStep>> Predictor::busiest_stages(const ParallelPlan& plan)
+template <class OfPhase>
+Predictor::LeastSteps Predictor::least_steps(const ParallelPlan& plan, OfPhase&& of_phase)
 {
     if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
         return std::nullopt;
     }
     std::vector<LeastStep> steps;
     for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        const auto least_s = compilers_[phase].least_step(plan_in_phase(plan, problem_.phases[phase]));
-        if (!least_s) {
+        const auto least = of_phase(compilers_[phase], plan_in_phase(plan, problem_.phases[phase]));
+        if (!least) {
             return std::nullopt;
         }
-        steps.push_back(at_least(*least_s, {}));
+        if constexpr (std::is_same_v<decltype(*least), const double&>) {
+            steps.push_back(at_least(*least, {}));
+        } else {
+            // No sum of quantiles: several phases count with their means.
+            steps.push_back(at_least(least->mean_s, compilers_.size() > 1 ? LeastStep{} : *least));
+        }
     }
     return steps;
 }
 
-std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
-                                                     Cutoff& cutoff) const
+Predictor::LeastSteps Predictor::busiest_stages(const ParallelPlan& plan)
 {
-    double* shortest_s = nullptr;
+    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) { return compiler.least_step(here); });
+}
+
+Predictor::LeastSteps Predictor::constant_busiest_stages(const ParallelPlan& plan)
+{
+    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) { return compiler.least_constant_step(here); });
+}
+
+Predictor::LeastSteps Predictor::slowest_groups(const ParallelPlan& plan)
+{
+    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) {
+        return compiler.least_step_of_groups(here, bounded_quantiles);
+    });
+}
+
+Predictor::LeastSteps Predictor::least_of(std::span<const ParallelPlan> plans,
+                                          LeastSteps (Predictor::*of_plan)(const ParallelPlan&))
+{
+    LeastSteps least;
+    for (const ParallelPlan& plan : plans) {
+        const LeastSteps own = (this->*of_plan)(plan);
+        if (!own) {
+            return std::nullopt;
+        }
+        if (!least) {
+            least = own;
+        }
+        for (std::size_t phase = 0; phase < own->size(); ++phase) {
+            (*least)[phase] = lower((*least)[phase], (*own)[phase]);
+        }
+    }
+    return least;
+}
+
+std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
+                                                     double memory_bytes, Cutoff& cutoff) const
+{
+    std::vector<Cutoff::Sufficient>* known = nullptr;
     if (steps.size() == 1) {
         const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares,
                               tokens_factor(problem_, plan, problem_.phases.front()));
-        shortest_s = &cutoff.shortest_s_.try_emplace(run, std::numeric_limits<double>::infinity()).first->second;
-        if (steps.front().mean_s >= *shortest_s) {
+        known = &cutoff.sufficient_[run];
+        if (std::any_of(known->begin(), known->end(), [&](const Cutoff::Sufficient& one) {
+                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes;
+            })) {
             return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
         }
     }
-    const auto bound = bound_of_run(plan, steps);
-    const auto* found = std::get_if<NoiseFree>(&bound);
-    if (found == nullptr || !cutoff.suffices(*found)) {
+    auto bound = bound_of_run(plan, steps);
+    auto* found = std::get_if<NoiseFree>(&bound);
+    if (found == nullptr) {
         return std::nullopt;
     }
-    if (shortest_s != nullptr) {
-        *shortest_s = steps.front().mean_s;
+    found->memory_bytes = memory_bytes;
+    if (!cutoff.suffices(*found)) {
+        return std::nullopt;
+    }
+    if (known != nullptr && from_mean(steps.front())) {
+        std::erase_if(*known, [&](const Cutoff::Sufficient& one) {
+            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes;
+        });
+        if (known->size() == Cutoff::most_sufficient) {
+            known->erase(known->begin());
+        }
+        known->push_back({steps.front().mean_s, memory_bytes});
     }
     return *found;
 }
 
-bool Predictor::excludes(std::span<const ParallelPlan> steps, std::span<const ParallelPlan> runs, Cutoff& cutoff)
+bool Predictor::excludes(const SubSpace& sub_space, Cutoff& cutoff)
 {
-    std::vector<LeastStep> least;
-    for (const ParallelPlan& plan : steps) {
-        auto own = busiest_stages(plan);
-        if (!own) {
-            return false;
-        }
-        if (least.empty()) {
-            least = *own;
-        }
-        for (std::size_t phase = 0; phase < least.size(); ++phase) {
-            if ((*own)[phase].mean_s < least[phase].mean_s) {
-                least[phase] = (*own)[phase];
-            }
-        }
+    const auto suffice = [&](const LeastSteps& steps) {
+        return steps && std::all_of(sub_space.runs.begin(), sub_space.runs.end(), [&](const ParallelPlan& plan) {
+                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, cutoff).has_value();
+               });
+    };
+    if (sub_space.least_work) {
+        return suffice(least_of(sub_space.steps, &Predictor::constant_busiest_stages));
     }
-    return std::all_of(runs.begin(), runs.end(),
-                       [&](const ParallelPlan& plan) { return sufficient_bound(plan, least, cutoff).has_value(); });
+    return suffice(least_of(sub_space.steps, &Predictor::busiest_stages)) ||
+           suffice(least_of(sub_space.steps, &Predictor::slowest_groups));
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan) { return bound(plan, nullptr); }
+double Predictor::least_memory(std::span<const ParallelPlan> plans)
+{
+    double least = std::numeric_limits<double>::infinity();
+    for (const ParallelPlan& plan : plans) {
+        double of_plan = 0.0;
+        for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+            const auto of_phase = compilers_[phase].least_memory(plan_in_phase(plan, problem_.phases[phase]));
+            of_plan = std::max(of_plan, of_phase.value_or(0.0));
+        }
+        least = std::min(least, of_plan);
+    }
+    constexpr double rounding = 1e-12;  // sums in another order
+    return plans.empty() ? 0.0 : least * (1.0 - rounding);
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
+{
+    return bound(plan, std::vector<LeastStep>(compilers_.size()), nullptr);
+}
 
 std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
 {
-    if (const auto steps = busiest_stages(plan)) {
-        if (const auto first = sufficient_bound(plan, *steps, cutoff)) {
+    EarlyBounds& early = early_bounds(plan);
+    std::vector<LeastStep> known(compilers_.size());
+    if (early.busiest) {
+        if (cutoff.by_memory_ && !early.memory_bytes) {
+            early.memory_bytes = least_memory(std::span(&plan, 1));
+        }
+        const double memory_bytes = cutoff.by_memory_ ? *early.memory_bytes : 0.0;
+        if (const auto first = sufficient_bound(plan, *early.busiest, memory_bytes, cutoff)) {
             return *first;
         }
+        if (!early.groups) {
+            early.groups = slowest_groups(plan);
+        }
+        if (*early.groups) {
+            known = **early.groups;
+            if (const auto second = sufficient_bound(plan, known, memory_bytes, cutoff)) {
+                return *second;
+            }
+        }
     }
-    return bound(plan, &cutoff);
+    return bound(plan, std::move(known), &cutoff);
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff* cutoff)
+Predictor::EarlyBounds& Predictor::early_bounds(const ParallelPlan& plan)
+{
+    ParallelPlan without_run = plan;
+    without_run.checkpoint_interval = {};
+    without_run.spares = as_configured;
+    if (!early_bounds_ || without_run != early_bounds_->plan) {
+        early_bounds_ = EarlyBounds{without_run, busiest_stages(plan), {}, {}};
+    }
+    return *early_bounds_;
+}
+
+std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, std::vector<LeastStep> known, Cutoff* cutoff)
 {
     std::vector<ExecutionGraph> graphs;
     double memory_bytes = 0.0;
@@ -326,7 +421,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
     std::vector<double> noise_free_s;
     std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
                    [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
-    std::vector<LeastStep> from_groups(graphs.size());
+    std::vector<LeastStep> from_groups = std::move(known);
     const auto of_run = [&] {
         std::vector<LeastStep> steps;
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
@@ -335,6 +430,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
         auto bound = bound_of_run(plan, steps);
         if (auto* found = std::get_if<NoiseFree>(&bound)) {
             found->memory_bytes = memory_bytes;
+            found->compiled = true;
         }
         return bound;
     };
@@ -342,8 +438,11 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
         const auto* found = std::get_if<NoiseFree>(&bound);
         return cutoff != nullptr && (found == nullptr || cutoff->suffices(*found));
     };
+    const auto group_of = [&](std::size_t phase) -> const GroupFactor& {
+        return compilers_[phase].group_of(graphs[phase].placement.tp, graphs[phase].segment_cv);
+    };
     const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
-        const LeastStep found = slowest_group_bounds(graphs[phase], group_of(graphs[phase]), paths, bounded_quantiles);
+        const LeastStep found = slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
         LeastStep& known = from_groups[phase];
         known.mean_s = std::max(known.mean_s, found.mean_s);
         known.quantiles_s.resize(

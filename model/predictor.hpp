@@ -54,11 +54,15 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 
 /// Which bounds are high enough; a tighter one is not needed then. Bounds nowhere lower than one that suffices must suffice.
 ///
-/// Remembers for each number of GPUs, checkpoint interval, number of spares and price of training apart the shortest step that
-/// sufficed: a longer one does, too, without the bounds of its run.
+/// Remembers for each number of GPUs, checkpoint interval, number of spares and price of training apart the shortest steps that
+/// sufficed, with their memory: a longer one with as much memory does, too, without the bounds of its run.
 class Cutoff {
 public:
-    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices) : suffices_(std::move(suffices)) {}
+    /// `by_memory`: whether more memory may help a bound to suffice.
+    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices, bool by_memory = true)
+        : suffices_(std::move(suffices)), by_memory_(by_memory)
+    {
+    }
 
     bool suffices(const NoiseFree& bound) const { return suffices_(bound); }
 
@@ -66,8 +70,15 @@ private:
     friend class Predictor;
     using Run = std::tuple<const void*, int, int, double, int, double>;  // predictor, GPUs, nodes, interval, spares, tokens
 
+    struct Sufficient {
+        double step_s = 0.0;
+        double memory_bytes = 0.0;
+    };
+    static constexpr std::size_t most_sufficient = 8;  // of a run, the newest ones
+
     std::function<bool(const NoiseFree&)> suffices_;
-    std::map<Run, double> shortest_s_;
+    bool by_memory_;
+    std::map<Run, std::vector<Sufficient>> sufficient_;
 };
 
 /// Predicts plans of one problem. Use one predictor per thread.
@@ -80,14 +91,24 @@ public:
     /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
     /// The same, but tries looser bounds that cost less first and stops at one that suffices: from the busiest stage of the plan
-    /// with whatever sharding, before it is known to be feasible (with `memory_bytes` zero, and only the step where that
-    /// suffices); from the noise-free step; and the one above. The last one, if none suffices, is from the longest paths of all
+    /// with whatever sharding, before it is compiled (with `compiled` false, and only the step where that suffices); from the noise-free step; and the one above. The last one, if none suffices, is from the longest paths of all
     /// stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
-    /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled. `steps`: plans of the sub-space
-    /// with every work of a stage that it has; `runs`: with every way to run a job.
-    bool excludes(std::span<const ParallelPlan> steps, std::span<const ParallelPlan> runs, Cutoff& cutoff);
+    /// Plans that stand for a sub-space.
+    struct SubSpace {
+        std::span<const ParallelPlan> steps;  // with every work of a stage that the sub-space has; or the least of those that
+        bool least_work = false;              // differ in recompute and offload
+        std::span<const ParallelPlan> runs;   // with every way to run a job
+        double memory_bytes = 0.0;            // least_memory() of the sub-space
+    };
+    /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled.
+    bool excludes(const SubSpace& sub_space, Cutoff& cutoff);
+    /// Returns a lower bound of the memory that each of these plans needs per GPU, in bytes, from the layers of its first and last
+    /// stage; zero if it is not known.
+    double least_memory(std::span<const ParallelPlan> plans);
+    /// Bytes per GPU that plans may use.
+    double capacity_bytes() const { return compilers_.front().capacity_bytes(); }
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
@@ -120,25 +141,40 @@ private:
     int most_gpus(const ParallelPlan& plan) const;
     /// Probabilities of the quantiles over fleets, of the mean step of a fleet, that have lower bounds; in runs of one phase.
     static constexpr std::array bounded_quantiles{0.95, 0.99};
-    const GroupFactor& group_of(const ExecutionGraph& graph);
     /// Returns the paths of a schedule; nothing if it is infeasible.
     const ProgramPaths* paths_of(const ScheduleShape& shape);
     /// Returns the bound of the whole run, without memory.
     std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const;
-    /// Returns the least step of each phase, of the busiest stage of a plan with whatever sharding and placement; nothing if it is
-    /// not known.
-    std::optional<std::vector<LeastStep>> busiest_stages(const ParallelPlan& plan);
+    /// Least steps of each phase, [phase], of plans with whatever sharding and placement; nothing if they are not known.
+    using LeastSteps = std::optional<std::vector<LeastStep>>;
+    /// Calls of_phase(compiler, plan in the phase).
+    template <class OfPhase>
+    LeastSteps least_steps(const ParallelPlan& plan, OfPhase&& of_phase);
+    LeastSteps busiest_stages(const ParallelPlan& plan);
+    LeastSteps constant_busiest_stages(const ParallelPlan& plan);
+    LeastSteps slowest_groups(const ParallelPlan& plan);
+    /// The least of several plans; `of_plan`: one of the above.
+    LeastSteps least_of(std::span<const ParallelPlan> plans, LeastSteps (Predictor::*of_plan)(const ParallelPlan&));
     /// Returns the bound of the run if it suffices, else nothing.
-    std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
+    std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps, double memory_bytes,
                                               Cutoff& cutoff) const;
-    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff* cutoff);
+    /// Bounds that need no program, of plans that differ in their runs only.
+    struct EarlyBounds {
+        ParallelPlan plan;  // without its run
+        LeastSteps busiest;
+        std::optional<LeastSteps> groups;    // once they were asked for
+        std::optional<double> memory_bytes;  // same
+    };
+    EarlyBounds& early_bounds(const ParallelPlan& plan);
+    /// `known`: bounds of the least steps from slowest groups, or none.
+    std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, std::vector<LeastStep> known, Cutoff* cutoff);
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
     FailureTables failure_tables_;
-    std::map<std::pair<int, double>, GroupFactor> groups_;  // by degree and segment cv
     std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;
     std::size_t cached_counts_ = 0;  // of ops, in paths_
+    std::optional<EarlyBounds> early_bounds_;
 };
 
 }  // namespace prismopt

@@ -48,7 +48,7 @@ struct CheckOrder {
     std::vector<Rejected> reasons;  // one for each different reason, in order of the constraints
 };
 
-CheckOrder make_schedule(const std::vector<Constraint>& constraints, const Constraint* further, std::size_t axes)
+CheckOrder make_schedule(std::span<const Constraint> constraints, std::span<const Constraint> further, std::size_t axes)
 {
     CheckOrder schedule;
     schedule.first.assign(axes + 2, 0);
@@ -60,7 +60,7 @@ CheckOrder make_schedule(const std::vector<Constraint>& constraints, const Const
         ++schedule.first[constraint.depth + 1];
     };
     for (const Constraint& constraint : constraints) add(constraint);
-    if (further != nullptr) add(*further);
+    for (const Constraint& constraint : further) add(constraint);
     std::stable_sort(schedule.checks.begin(), schedule.checks.end(), [](const CheckOrder::Check& a, const CheckOrder::Check& b) {
         return a.constraint->depth < b.constraint->depth;
     });
@@ -149,7 +149,7 @@ bool Space::allows_all(std::span<const int> point) const
 
 std::vector<Rejected> Space::enumerate(std::uint64_t begin, std::uint64_t end,
                                        const std::function<void(std::uint64_t, std::span<const int>)>& visit,
-                                       const Constraint* further) const
+                                       std::span<const Constraint> further) const
 {
     if (begin > end || end > size_) {
         throw std::out_of_range("range " + std::to_string(begin) + " to " + std::to_string(end) + " is not inside the " +

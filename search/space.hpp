@@ -54,10 +54,10 @@ public:
     bool allows_all(std::span<const int> point) const;
 
     /// Visits the allowed points of [begin, end) in index order; returns the rejected tuples, in order of the constraints.
-    /// `further`: a constraint for this enumeration alone, judged after all others of its depth; its rejected tuples come last.
+    /// `further`: constraints for this enumeration alone, judged after all others of their depth.
     std::vector<Rejected> enumerate(std::uint64_t begin, std::uint64_t end,
                                     const std::function<void(std::uint64_t, std::span<const int>)>& visit,
-                                    const Constraint* further = nullptr) const;
+                                    std::span<const Constraint> further = {}) const;
 
 private:
     std::vector<Axis> axes_;

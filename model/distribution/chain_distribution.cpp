@@ -210,13 +210,30 @@ double ChainDistributions::mean_compute(const ChunkPass& pass, const BarrierWidt
     pass.for_parts([&](int count, const PassCost& cost) {
         const auto [at, missing] = means_.try_emplace(std::make_tuple(&cost, widths), 0.0);
         if (missing) {
-            for (const GridDistribution& part : between_barriers(cost, widths)) {
-                at->second += part.mean;
-            }
+            at->second = mean_of_kernels(cost, widths);
         }
         mean += count * at->second;
     });
     return mean;
+}
+
+/// Costs that differ in what is beside their kernels, or in memory, have the same kernels.
+double ChainDistributions::mean_of_kernels(const PassCost& cost, const BarrierWidths& widths)
+{
+    std::vector<double> kernels;
+    for (std::size_t i = 0; i < cost.segments.size(); ++i) {
+        for (const Kernel& kernel : cost.segments[i]) {
+            kernels.insert(kernels.end(), {static_cast<double>(kernel.kind), kernel.seconds});
+        }
+        kernels.push_back(-1.0 - static_cast<double>(end_of(cost, i)));
+    }
+    const auto [at, missing] = means_of_kernels_.try_emplace(std::pair(std::move(kernels), widths), 0.0);
+    if (missing) {
+        for (const GridDistribution& part : between_barriers(cost, widths)) {
+            at->second += part.mean;
+        }
+    }
+    return at->second;
 }
 
 /// Times of one repetition of a part between its widest barriers, which are taken as a circle that starts after a barrier.

@@ -82,6 +82,7 @@ private:
 
     PartDistributions& part(const PassCost& cost, const BarrierWidths& widths);
     std::vector<GridDistribution> between_barriers(const PassCost& cost, const BarrierWidths& widths) const;
+    double mean_of_kernels(const PassCost& cost, const BarrierWidths& widths);
     bool varies_by_load(const PassCost& cost) const;
     GridDistribution segment(const Segment& kernels) const;
     GridDistribution messages(const std::vector<Exposed>& exposed) const;
@@ -100,6 +101,7 @@ private:
     std::map<std::tuple<const PassCost*, BarrierWidths>, PartDistributions> parts_;
     std::map<PassKey, ComposedPass> passes_;
     std::map<std::tuple<const PassCost*, BarrierWidths>, double> means_;  // of the compute of one repetition of a part
+    std::map<std::pair<std::vector<double>, BarrierWidths>, double> means_of_kernels_;  // the same; kernels and barriers in order
 };
 
 }  // namespace prismopt

@@ -201,6 +201,8 @@ struct ParallelPlan {
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest if nodes are known
     int local_steps = 1;            // steps between two exchanges of replicas in different buildings
 
+    bool operator==(const ParallelPlan&) const = default;
+
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
     int gpus() const { return tp * cp * pp * dp; }

@@ -9,15 +9,20 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::array without_influence{place_of(&ParallelPlan::sharding), place_of(&ParallelPlan::dp_overlap),
-                                       place_of(&ParallelPlan::node_order)};
-constexpr std::array of_runs{place_of(&ParallelPlan::checkpoint_interval), place_of(&ParallelPlan::spares)};
+using Places = std::span<const std::size_t>;
 
-template <std::size_t N>
-bool contains(const std::array<std::size_t, N>& places, std::size_t place)
-{
-    return std::find(places.begin(), places.end(), place) != places.end();
-}
+constexpr std::array of_runs{place_of(&ParallelPlan::checkpoint_interval), place_of(&ParallelPlan::spares)};
+constexpr std::array adding_work{place_of(&ParallelPlan::recompute), place_of(&ParallelPlan::recompute_modules),
+                                 place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::offload)};
+constexpr std::array not_of_stages{place_of(&ParallelPlan::sharding), place_of(&ParallelPlan::dp_overlap),
+                                   place_of(&ParallelPlan::node_order)};
+constexpr std::array not_of_memory{place_of(&ParallelPlan::sharding),       place_of(&ParallelPlan::dp_overlap),
+                                   place_of(&ParallelPlan::tp_overlap),     place_of(&ParallelPlan::context_exchange),
+                                   place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::dispatch),
+                                   place_of(&ParallelPlan::cuda_graphs),    place_of(&ParallelPlan::node_order),
+                                   place_of(&ParallelPlan::post_validation)};
+
+bool contains(Places places, std::size_t place) { return std::find(places.begin(), places.end(), place) != places.end(); }
 
 /// All choices of the axes for which `varies(position)`, with the first label on the others.
 template <class Varies>
@@ -36,30 +41,65 @@ std::vector<std::vector<int>> choices(std::span<const Axis> axes, Varies&& varie
     return all;
 }
 
+/// Whether a plan names a choice of recompute that has no effect with the others, other than the first name does.
+bool is_another_name(const ParallelPlan& plan, const ParallelPlan& first)
+{
+    return (plan.recompute != Recompute::full && plan.recomputed_layers != first.recomputed_layers) ||
+           (plan.recompute != Recompute::selective && plan.recompute_modules != first.recompute_modules);
+}
+
 }  // namespace
 
-StandIns::StandIns(const DesignMap& designs) : designs_(designs)
+StandIns::StandIns(const DesignMap& designs, std::size_t last_axis)
+    : designs_(designs), depth_(designs.axes_of_hardware() + last_axis + 1),
+      least_work_(last_axis < place_of(&ParallelPlan::recomputed_layers))
 {
     const std::vector<Axis>& axes = designs.space().axes();
     const std::size_t before = designs.axes_of_hardware();
-    depth_ = before + place_of(&ParallelPlan::recomputed_layers) + 1;
     const auto later = std::span(axes).subspan(depth_);
-    const auto place = [&](std::size_t axis) { return depth_ - before + axis; };
-    ends_of_runs_ = choices(later, [&](std::size_t axis) { return contains(of_runs, place(axis)); });
-    ends_of_steps_ = choices(later, [&](std::size_t axis) {
-        return !contains(of_runs, place(axis)) && !contains(without_influence, place(axis));
-    });
+    const auto all_but = [&](Places first, Places second) {
+        return choices(later, [&](std::size_t axis) {
+            const std::size_t place = last_axis + 1 + axis;
+            return !contains(of_runs, place) && !contains(first, place) && !contains(second, place);
+        });
+    };
+    ends_of_runs_ = choices(later, [&](std::size_t axis) { return contains(of_runs, last_axis + 1 + axis); });
+    ends_of_steps_ = all_but(not_of_stages, least_work_ ? Places(adding_work) : Places());
+    ends_of_memory_ = all_but(not_of_memory, {});
+    const std::size_t sharding = place_of(&ParallelPlan::sharding);
+    if (sharding > last_axis) {
+        Point point(axes.size(), 0);
+        const auto level = [&](int label) {
+            point[before + sharding] = label;
+            return designs_.plan(point).sharding;
+        };
+        int highest = 0;
+        for (int label = 1; label < static_cast<int>(axes[before + sharding].labels.size()); ++label) {
+            highest = level(label) > level(highest) ? label : highest;
+        }
+        for (Labels& end : ends_of_memory_) {
+            end[sharding - last_axis - 1] = highest;
+        }
+    }
 }
 
 bool StandIns::few() const
 {
     constexpr std::size_t most = 64;  // an assumption: some 30 us, as many as one plan with a program
-    return ends_of_steps_.size() + ends_of_runs_.size() <= most;
+    return ends_of_steps_.size() + ends_of_memory_.size() + ends_of_runs_.size() <= most;
 }
 
 void StandIns::set(std::span<const int> leading)
 {
     complete(leading, ends_of_steps_, steps_);
+    if (least_work_) {
+        for (ParallelPlan& plan : steps_) {
+            plan.recompute = Recompute::none;
+            plan.offload = Offload::none;
+        }
+    }
+    complete(leading, ends_of_memory_, memory_);
+    std::erase_if(memory_, [first = memory_.front()](const ParallelPlan& plan) { return is_another_name(plan, first); });
     complete(leading, ends_of_runs_, runs_);
 }
 

@@ -3,11 +3,7 @@
 #include "io/scenario/hardware_variants.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
-#include "optimizer/space/design_text.hpp"
-#include "optimizer/space/stand_ins.hpp"
-#include "search/archive.hpp"
-#include "search/components/kept_bounds.hpp"
-#include "search/near_bounds.hpp"
+#include "optimizer/study/range_sweep.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,100 +20,7 @@ namespace {
 constexpr int item_fleets = block_fleets;
 constexpr std::size_t items_of_a_rank = 4;
 
-/// Raw tuples between two pauses where none is feasible: some tenths of a second.
-constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
-
-Problem problem_of(const Scenario& s, NoiseTables tables)
-{
-    const double deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
-    return {s.workload,
-            s.phases,
-            s.cluster,
-            s.reliability,
-            s.memory_headroom,
-            std::move(tables),
-            nullptr,
-            s.power,
-            s.deadline,
-            deviation,
-            local_updates_of(s, s.workload, tokens_to_the_loss(s))};
-}
-
-void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)
-{
-    const std::string reason = why.category();
-    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
-    if (found == rejected.end()) {
-        rejected.push_back({reason, 0, std::numeric_limits<double>::infinity(), {}});
-        found = rejected.end() - 1;
-    }
-    ++found->count;
-    if (why.miss < found->miss) {
-        found->miss = why.miss;
-        found->nearest = why.detail + " (" + design_text(plan) + ")";
-    }
-}
-
 }  // namespace
-
-NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
-
-NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
-{
-    std::vector<int> groups;
-    for (const Phase& phase : scenario.phases) {
-        const ParallelPlan here = plan_in_phase(plan, phase);
-        groups.push_back(here.tp * here.cp);
-    }
-    return build_noise_tables(scenario.variability, groups);
-}
-
-StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
-    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
-{
-    for (const std::string& objective : of.objectives) {
-        const Objective* found = find_objective(objective);
-        objectives.push_back(found);
-        bounded.push_back(found->bound != nullptr &&
-                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
-        if (!near_objective && bounded.back() && follows_step(found->units)) {
-            near_objective = objectives.size() - 1;
-        }
-    }
-    skewness = largest_skewness(of.variability);
-}
-
-std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double simultaneous) const
-{
-    const bool too_few = fleets < clusters_for_mean_limits(skewness, simultaneous);
-    std::vector<Estimate> values;
-    for (const Objective* objective : objectives) {
-        Estimate value = objective->value(prediction);
-        if (objective->of_mean && too_few) {
-            value.simultaneous_low = -std::numeric_limits<double>::infinity();
-            value.simultaneous_high = std::numeric_limits<double>::infinity();
-        }
-        values.push_back(value);
-    }
-    return values;
-}
-
-/// A seed of its own makes a round independent of all others: the generator is keyed by it.
-std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
-{
-    std::vector<double> result;
-    for (std::size_t k = 0; k < objectives.size(); ++k) {
-        result.push_back(bounded[k] ? objectives[k]->bound(bound) : -std::numeric_limits<double>::infinity());
-    }
-    return result;
-}
-
-SamplerOptions StudyModel::sampler(const DrawSource& source) const
-{
-    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
-    return {scenario.seed + golden * static_cast<std::uint64_t>(source.round), source.purpose,
-            scenario.search.replicas_simulated};
-}
 
 Message Worker::operator()(const Message& bytes)
 {
@@ -134,81 +37,7 @@ Message Worker::operator()(const Message& bytes)
     return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
 }
 
-Sweep Worker::sweep(const SweepRange& range)
-{
-    Sweep result;
-    KeptBounds kept(range);
-    std::vector<Rejected> by_model;
-    NearBounds near(range.near.objective, range.near.best);
-    std::uint64_t region = 0;
-    const auto may_be_near = [&](const std::vector<double>& objectives) {
-        return !range.near.best.empty() && near.admits(region, objectives[range.near.objective]);
-    };
-    const auto checked = [](const NoiseFree& bound) { return bound.memory_bytes > 0.0; };
-    int checked_bounds = 0;  // of the plan
-    Cutoff excluded([&](const NoiseFree& bound) {
-        checked_bounds += checked(bound) ? 1 : 0;
-        const std::vector<double> objectives = model_.bounds_of(bound);
-        return excludes(range.limits, objectives) && (checked(bound) || !may_be_near(objectives));
-    });
-    const auto by = [&result](BoundKind bound) -> std::uint64_t& { return result.excluded_by[static_cast<std::size_t>(bound)]; };
-    const auto judge = [&](std::uint64_t index, std::span<const int> point) {
-        pause_();
-        const ParallelPlan plan = model_.designs.plan(point);
-        region = StudyModel::region(plan);
-        checked_bounds = 0;
-        Predictor& predictor = bench_.of(model_.designs.hardware(point));
-        const auto bound = range.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded);
-        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            count(by_model, *refusal, plan);
-            return;
-        }
-        const auto& found = std::get<NoiseFree>(bound);
-        if (!checked(found)) {
-            ++by(BoundKind::busiest_stage);
-        } else {
-            const std::vector<double> objectives = model_.bounds_of(found);
-            if (excludes(range.limits, objectives)) {
-                ++by(checked_bounds == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
-                if (may_be_near(objectives)) {
-                    near.add({region, {index, objectives}});
-                }
-            }
-            kept.add({index, objectives});
-        }
-    };
-    StandIns stand_ins(model_.designs);
-    const Constraint not_excluded{
-        "excluded by a lower bound of all plans that differ in later axes only", stand_ins.depth(),
-        [&](std::span<const int> leading) {
-            pause_();
-            stand_ins.set(leading);
-            region = StudyModel::region(stand_ins.steps().front());
-            return !bench_.of(model_.designs.hardware(leading)).excludes(stand_ins.steps(), stand_ins.runs(), excluded);
-        }};
-    const bool by_sub_spaces = !range.limits.empty() && stand_ins.few();
-    std::uint64_t begin = range.begin;
-    do {
-        pause_();
-        const std::uint64_t end = begin + std::min(tuples_at_once, range.end - begin);
-        std::vector<Rejected> rejected =
-            model_.designs.space().enumerate(begin, end, judge, by_sub_spaces ? &not_excluded : nullptr);
-        if (by_sub_spaces) {
-            by(BoundKind::sub_space) += rejected.back().count;
-            rejected.pop_back();
-        }
-        add(rejected, result.rejected);
-        begin = end;
-    } while (begin < range.end);
-    kept.move_to(result);
-    result.near = near.best();
-    result.unchecked = by(BoundKind::sub_space) + by(BoundKind::busiest_stage);
-    result.rejected.insert(result.rejected.end(), by_model.begin(), by_model.end());
-    if (range.end - range.begin == 1) {  // one of many: keep its answer short
-        std::erase_if(result.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
-    }
-    return result;
-}
+Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, bench_, pause_, range); }
 
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs)
 {

@@ -129,7 +129,7 @@ TEST(Space, EnumeratesUnderAFurtherConstraint)
 {
     const Constraint own = scattered("own", 2, 1, 11);
     const Constraint further = scattered("further", 2, 2, 9);
-    const auto found = [&](const Space& space, const Constraint* also) {
+    const auto found = [&](const Space& space, std::span<const Constraint> also) {
         Found all;
         for (const Rejected& entry : space.enumerate(
                  7, 300, [&](std::uint64_t index, std::span<const int>) { all.visited.push_back(index); }, also)) {
@@ -138,8 +138,8 @@ TEST(Space, EnumeratesUnderAFurtherConstraint)
         return all;
     };
     const std::vector<int> sizes{5, 6, 3, 4};
-    const Found expected = found(Space(axes_of(sizes), {own, further}), nullptr);
-    const Found actual = found(Space(axes_of(sizes), {own}), &further);
+    const Found expected = found(Space(axes_of(sizes), {own, further}), {});
+    const Found actual = found(Space(axes_of(sizes), {own}), std::span(&further, 1));
     EXPECT_EQ(actual.visited, expected.visited);
     EXPECT_EQ(actual.rejected, expected.rejected);
     EXPECT_GT(actual.rejected.at("further"), 0U);

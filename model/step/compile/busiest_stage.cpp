@@ -33,6 +33,46 @@ double least_of_pairs(const ScheduleShape& shape, const ChunkSeconds& first, con
     return microbatches_of(shape, 0).count * of_chunk(first, second) + microbatches_of(shape, 1).count * of_chunk(second, first);
 }
 
+/// Work of a stage on one microbatch.
+struct StageWork {
+    double until_last_gradient = 0.0;  // forward passes and gradients of inputs
+    double weights = 0.0;              // gradients of weights that come later
+    double forward = 0.0;              // over its first chunk
+    double gradient = 0.0;             // of the input of its first chunk
+};
+
+/// `seconds`: of passes, as in busiest_stage().
+StageWork work_of(const ScheduleShape& shape, std::span<const double> seconds, int stage)
+{
+    const auto passes = static_cast<std::size_t>(passes_of(shape.schedule));
+    const bool splits = splits_backward(shape.schedule);
+    StageWork work;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+        const ChunkSeconds own(seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
+        const double gradient = own.of(splits ? Pass::input_gradient : Pass::backward);
+        work.until_last_gradient += own.of(Pass::forward) + gradient;
+        work.weights += splits ? own.of(Pass::weight_gradient) : 0.0;
+        if (chunk == 0) {
+            work.forward = own.of(Pass::forward);
+            work.gradient = gradient;
+        }
+    }
+    return work;
+}
+
+double busiest_of_pairs(const ScheduleShape& shape, std::span<const double> seconds)
+{
+    const auto passes = static_cast<std::size_t>(passes_of(shape.schedule));
+    const auto chunk_at = [&](int stage, std::size_t chunk) {
+        return ChunkSeconds(seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
+    };
+    double longest = 0.0;
+    for (int stage = 0; stage < shape.stages; ++stage) {
+        longest = std::max(longest, least_of_pairs(shape, chunk_at(stage, 0), chunk_at(stage, 1)));
+    }
+    return longest;
+}
+
 }  // namespace
 
 int passes_of(Schedule schedule)
@@ -44,33 +84,53 @@ int passes_of(Schedule schedule)
 
 double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds)
 {
-    const auto passes = static_cast<std::size_t>(passes_of(shape.schedule));
-    const auto chunk_at = [&](int stage, int chunk) {
-        return ChunkSeconds(seconds.subspan((static_cast<std::size_t>(stage) * shape.chunks + chunk) * passes, passes));
-    };
+    if (pairs_passes(shape.schedule)) {
+        return busiest_of_pairs(shape, seconds);
+    }
     double longest = 0.0;
     double before = 0.0;  // forward passes of the first microbatch over the first chunks of earlier stages
     double after = 0.0;   // backward passes of the last microbatch over these chunks, without gradients of weights
-    const bool splits = splits_backward(shape.schedule);
     for (int stage = 0; stage < shape.stages; ++stage) {
-        if (pairs_passes(shape.schedule)) {
-            longest = std::max(longest, least_of_pairs(shape, chunk_at(stage, 0), chunk_at(stage, 1)));
-            continue;
-        }
-        double until_last_gradient = 0.0;
-        double weights = 0.0;
-        for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-            const ChunkSeconds own = chunk_at(stage, chunk);
-            until_last_gradient += own.of(Pass::forward) + own.of(splits ? Pass::input_gradient : Pass::backward);
-            weights += splits ? own.of(Pass::weight_gradient) : 0.0;
-        }
-        longest =
-            std::max(longest, before + shape.microbatches * until_last_gradient + std::max(after, shape.microbatches * weights));
-        const ChunkSeconds first = chunk_at(stage, 0);
-        before += first.of(Pass::forward);
-        after += first.of(splits ? Pass::input_gradient : Pass::backward);
+        const StageWork work = work_of(shape, seconds, stage);
+        longest = std::max(longest, before + shape.microbatches * work.until_last_gradient +
+                                        std::max(after, shape.microbatches * work.weights));
+        before += work.forward;
+        after += work.gradient;
     }
     return longest;
+}
+
+std::vector<StagePath> busy_stage_paths(const ScheduleShape& shape, std::span<const double> compute,
+                                        std::span<const double> communication, double factor)
+{
+    constexpr int most_paths = 16;  // evenly spread over the stages
+    std::vector<StagePath> paths;
+    if (pairs_passes(shape.schedule)) {
+        return paths;
+    }
+    const int every = (shape.stages + most_paths - 1) / most_paths;
+    const int m = shape.microbatches;
+    StageWork compute_around;  // as `before` and `after` above
+    StageWork communication_around;
+    for (int stage = 0; stage < shape.stages; ++stage) {
+        const StageWork in_compute = work_of(shape, compute, stage);
+        const StageWork in_communication = work_of(shape, communication, stage);
+        if (stage % every == 0) {
+            const double after = factor * compute_around.gradient + communication_around.gradient;
+            const bool ends_here = m * (factor * in_compute.weights + in_communication.weights) > after;
+            StagePath& path = paths.emplace_back();
+            path.factor = factor;
+            path.others_s = factor * (compute_around.forward + (ends_here ? 0.0 : compute_around.gradient));
+            path.compute_s = m * (in_compute.until_last_gradient + (ends_here ? in_compute.weights : 0.0));
+            path.rest_s = path.others_s + communication_around.forward + m * in_communication.until_last_gradient +
+                          (ends_here ? m * in_communication.weights : communication_around.gradient);
+        }
+        compute_around.forward += in_compute.forward;
+        compute_around.gradient += in_compute.gradient;
+        communication_around.forward += in_communication.forward;
+        communication_around.gradient += in_communication.gradient;
+    }
+    return paths;
 }
 
 }  // namespace prismopt

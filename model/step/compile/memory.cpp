@@ -3,6 +3,7 @@
 #include "model/step/compile/outer_exchange.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,24 @@ MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& pro
     }
     const Activations kept = kept_by(chunk);
     return needs.use(stage, peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved), plan, accelerator, optimizer);
+}
+
+Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
+                      const ParallelPlan& plan, const Accelerator& accelerator, const OptimizerSettings& optimizer)
+{
+    OfChunks needs;
+    double all = 0.0;
+    double smallest = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < shape.chunks; ++k) {
+        const ChunkParts chunk(chunks[part_of_network(shape, {stage, k})], costs);
+        needs.add(chunk);
+        const double saved = kept_by(chunk).saved;
+        all += saved;
+        smallest = std::min(smallest, saved);
+    }
+    // Of two copies of the network, a microbatch passes through one: one chunk of the stage.
+    const double of_microbatch = facts_of(shape.schedule).model_copies > 1 ? smallest : all;
+    return needs.use(stage, surely_held(shape, stage) * of_microbatch, plan, accelerator, optimizer).total();
 }
 
 const MemoryUse& fullest(std::span<const MemoryUse> stages)

@@ -14,6 +14,9 @@
 
 namespace prismopt {
 
+/// Kinds of pass over a chunk that take time.
+inline constexpr std::size_t most_passes = 5;
+
 /// The network's chunks where a schedule places them. Chunks are indexed by stage * v + chunk of the stage.
 class PlacedChunks {
 public:
@@ -35,9 +38,8 @@ public:
     template <class Visit>
     void with_passes(int index, int passes, Visit&& visit) const
     {
-        constexpr std::size_t most = 5;
-        boost::container::static_vector<Pass, most> kinds;
-        boost::container::static_vector<ChunkPass, most> costs;
+        boost::container::static_vector<Pass, most_passes> kinds;
+        boost::container::static_vector<ChunkPass, most_passes> costs;
         for (const Pass kind : {Pass::forward, Pass::backward, Pass::input_gradient, Pass::weight_gradient}) {
             if (static_cast<int>(kind) < passes) {
                 kinds.push_back(kind);

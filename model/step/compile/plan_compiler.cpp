@@ -28,6 +28,9 @@ CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& set
     return setting.orders ? program_of(shape, *setting.orders) : compiled_program(shape);
 }
 
+/// Of the durations in a graph, relative.
+constexpr double single_precision = 1e-6;
+
 Bytes capacity_of(const Setting& setting) { return setting.cluster.accelerator.memory * (1.0 - setting.memory_headroom); }
 
 std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting)
@@ -110,52 +113,179 @@ std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape)
     return found == nullptr ? nullptr : *found;
 }
 
-std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
+template <class Bound>
+template <class Make>
+const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(Known<Bound> plan, Make&& make)
+{
+    const auto same = [&](const Known<Bound>& known) {
+        return known.schedule == plan.schedule && known.layer == plan.layer && known.split == plan.split &&
+               known.replicas == plan.replicas;
+    };
+    auto found = std::find_if(known_.begin(), known_.end(), same);
+    if (found == known_.end()) {
+        found = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+        oldest_ = (oldest_ + 1) % known_.size();
+        plan.bound = make();
+        *found = std::move(plan);
+    }
+    return found->bound;
+}
+
+std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& plan) const
 {
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    ParallelPlan plain = plan;
-    plain.sharding = Sharding::none;
-    const ScheduleShape shape = schedule_shape(plan, setting_.phase.global_batch);
-    const LayerShape layer = layer_shape(plain, setting_.phase.sequence, setting_.phase.global_batch);
-    const auto same = [&](const LeastStep& known) {
-        return known.schedule == shape && known.layer == layer && known.split == plan.split;
-    };
-    auto found = std::find_if(least_steps_.begin(), least_steps_.end(), same);
-    if (found == least_steps_.end()) {
-        found = least_steps_.begin() + static_cast<std::ptrdiff_t>(oldest_);
-        oldest_ = (oldest_ + 1) % least_steps_.size();
-        *found = {shape, layer, plan.split, busiest_stage_of(plain, shape, layer)};
-    }
-    return found->seconds;
+    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}};
+    plain.plan.sharding = Sharding::none;
+    plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
+    return plain;
 }
 
-/// Of a plan without sharding. Nothing if its schedule is not defined, or if its layers do not fill the chunks.
-std::optional<double> PlanCompiler::busiest_stage_of(const ParallelPlan& plan, const ScheduleShape& shape,
-                                                     const LayerShape& layer)
+std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
 {
-    const auto layers = layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
-    if (undefined(shape) || std::holds_alternative<Infeasible>(layers)) {
+    const auto plain = this->plain(plan);
+    if (!plain) {
         return std::nullopt;
     }
-    const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
-    const PlacedChunks chunks(shape, of_chunks, costs(layer));
-    const double factor = least_factor(plan.tp * plan.cp);
-    const BarrierWidths widths = inside_replica(barrier_widths(plan));
-    const int passes = passes_of(shape.schedule);
-    std::vector<double> seconds(static_cast<std::size_t>(chunks.count()) * passes);
-    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
-        chunks.with_passes(chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
-            for (std::size_t i = 0; i < kinds.size(); ++i) {
-                seconds[static_cast<std::size_t>(chunk) * passes + static_cast<std::size_t>(kinds[i])] =
-                    factor * chains_.mean_compute(costs_of[i], widths) + costs_of[i].communication_s();
-            }
-        });
-    }
-    constexpr double single_precision = 1e-6;  // of the durations in a graph
-    return busiest_stage(shape, seconds) * (1.0 - single_precision);
+    return least_steps_.of({plain->shape, plain->layer, plan.split, 0, {}}, [&] {
+        const double factor = least_factor(plan.tp * plan.cp);
+        const BarrierWidths widths = inside_replica(barrier_widths(plain->plan));
+        return busiest_stage_of(*plain, [&](const ChunkPass& pass) { return factor * chains_.mean_compute(pass, widths); });
+    });
 }
+
+std::optional<double> PlanCompiler::least_constant_step(const ParallelPlan& plan)
+{
+    const auto plain = this->plain(plan);
+    if (!plain) {
+        return std::nullopt;
+    }
+    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0, {}}, [&] {
+        return busiest_stage_of(*plain, [](const ChunkPass& pass) { return pass.compute_s(); });
+    });
+}
+
+std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& plan, std::span<const double> probabilities)
+{
+    const auto plain = this->plain(plan);
+    if (!plain) {
+        return std::nullopt;
+    }
+    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp, {}},
+                                     [&] { return slowest_groups_of(*plain, probabilities); });
+}
+
+template <class Compute, class Visit>
+bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit&& visit)
+{
+    const auto layers = layout(static_cast<int>(network_.layers.size()), plain.plan, setting_.workload.layouts);
+    if (undefined(plain.shape) || std::holds_alternative<Infeasible>(layers)) {
+        return false;
+    }
+    const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
+    const PlacedChunks chunks(plain.shape, of_chunks, costs(plain.layer));
+    const int passes = passes_of(plain.shape.schedule);
+    struct Seconds {
+        std::size_t pass;
+        double compute;
+        double communication;
+    };
+    boost::container::static_vector<Seconds, most_passes> seconds;
+    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
+        const bool paired = passes > static_cast<int>(Pass::paired_backward);  // with those of another chunk
+        if (chunk == 0 || paired || chunks.made_of(chunk).parts != chunks.made_of(chunk - 1).parts) {
+            seconds.clear();
+            chunks.with_passes(chunk, passes, [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+                for (std::size_t i = 0; i < kinds.size(); ++i) {
+                    seconds.push_back(
+                        {static_cast<std::size_t>(kinds[i]), compute_s(costs_of[i]), costs_of[i].communication_s()});
+                }
+            });
+        }
+        for (const Seconds& of : seconds) {
+            visit(static_cast<std::size_t>(chunk) * passes + of.pass, of.compute, of.communication);
+        }
+    }
+    return true;
+}
+
+/// Nothing if the schedule is not defined, or if the layers do not fill the chunks.
+template <class Compute>
+std::optional<double> PlanCompiler::busiest_stage_of(const PlainPlan& plain, Compute&& compute_s)
+{
+    const ScheduleShape& shape = plain.shape;
+    std::vector<double> seconds(static_cast<std::size_t>(shape.stages) * shape.chunks * passes_of(shape.schedule));
+    const bool known = for_passes(plain, compute_s, [&](std::size_t place, double in_compute, double in_communication) {
+        seconds[place] = in_compute + in_communication;
+    });
+    return known ? std::optional(busiest_stage(shape, seconds) * (1.0 - single_precision)) : std::nullopt;
+}
+
+/// Sharding and its overlap do not change the kernels of layers, so groups have this factor with every sharding.
+std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities)
+{
+    const ScheduleShape& shape = plain.shape;
+    const BarrierWidths widths = barrier_widths(plain.plan);
+    const GroupFactor& group =
+        group_of(plain.plan.tp * plain.plan.cp, segment_cv(costs(plain.layer).typical(), setting_.noise.residual, widths));
+    if (group.constant()) {
+        return std::nullopt;
+    }
+    std::vector<double> compute(static_cast<std::size_t>(shape.stages) * shape.chunks * passes_of(shape.schedule));
+    std::vector<double> communication(compute.size());
+    const bool known = for_passes(
+        plain, [&](const ChunkPass& pass) { return chains_.mean_compute(pass, inside_replica(widths)); },
+        [&](std::size_t place, double in_compute, double in_communication) {
+            compute[place] = in_compute;
+            communication[place] = in_communication;
+        });
+    const auto paths = known ? busy_stage_paths(shape, compute, communication, group.mean()) : std::vector<StagePath>{};
+    if (paths.empty()) {
+        return std::nullopt;
+    }
+    LeastStep least = slowest_group_bounds(group, paths, plain.plan.dp, probabilities);
+    least.mean_s *= 1.0 - single_precision;
+    for (double& quantile_s : least.quantiles_s) {
+        quantile_s *= 1.0 - single_precision;
+    }
+    return least;
+}
+
+const GroupFactor& PlanCompiler::group_of(int degree, double segment_cv)
+{
+    constexpr std::size_t most_groups = 4096;  // of 16 kB
+    const std::pair key(degree, segment_cv);
+    auto found = groups_.find(key);
+    if (found == groups_.end()) {
+        if (groups_.size() == most_groups) {
+            groups_.clear();
+        }
+        found = groups_.emplace(key, GroupFactor(setting_.noise.group_factor(degree, segment_cv))).first;
+    }
+    return found->second;
+}
+
+std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
+{
+    if (plan.split == LayerSplit::balanced || setting_.orders) {
+        return std::nullopt;
+    }
+    const ScheduleShape shape = schedule_shape(plan, setting_.phase.global_batch);
+    const auto layers = layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    const auto* of_chunks = std::get_if<std::vector<Chunk>>(&layers);
+    if (of_chunks == nullptr) {
+        return std::nullopt;
+    }
+    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch));
+    const ParallelPlan building = plan_of_building(plan, setting_.cluster);
+    const auto of_stage = [&](int stage) {
+        return least_memory_of(stage, shape, *of_chunks, layer, building, setting_.cluster.accelerator, network_.optimizer);
+    };
+    return std::max(of_stage(0), of_stage(shape.stages - 1)).si;
+}
+
+double PlanCompiler::capacity_bytes() const { return capacity_of(setting_).si; }
 
 /// The least mean factor of a group of so many GPUs, whatever its work between two barriers.
 double PlanCompiler::least_factor(int degree)

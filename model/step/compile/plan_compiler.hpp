@@ -14,12 +14,15 @@
 #include "model/schedule/program.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/execution_graph.hpp"
+#include "model/step/graph/slowest_group.hpp"
 
 #include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -75,6 +78,27 @@ public:
     /// defined. The plan need not fit into memory.
     std::optional<double> least_step(const ParallelPlan& plan);
 
+    /// Returns the same from durations that do not vary. Without recompute and offload, it is also a lower bound for this plan with
+    /// them: they add to the duration of each pass. (They may take from the waits for the host, which are part of its compute, so
+    /// this does not hold for least_step(), which scales compute.)
+    std::optional<double> least_constant_step(const ParallelPlan& plan);
+
+    /// Returns lower bounds of the mean step of a fleet, from the slowest of the groups of the busiest stages: of its mean and its
+    /// quantiles over fleets. For whatever sharding and so on, as least_step(). Nothing where that has nothing, if groups do not
+    /// vary, or if passes run in pairs. `probabilities`: the same in each call.
+    std::optional<LeastStep> least_step_of_groups(const ParallelPlan& plan, std::span<const double> probabilities);
+
+    /// Returns the persistent factor of groups of this degree.
+    const GroupFactor& group_of(int degree, double segment_cv);
+
+    /// Returns a lower bound of the memory of the fullest GPU, in bytes: that of the first or the last stage, with as many
+    /// microbatches as the schedule surely holds. It does not depend on how anything overlaps. Nothing if it is not known: with
+    /// balanced splits or given orders, and where layers do not fill the chunks.
+    std::optional<double> least_memory(const ParallelPlan& plan);
+
+    /// Bytes per GPU that plans may use.
+    double capacity_bytes() const;
+
     const Setting& setting() const { return setting_; }
 
 private:
@@ -86,17 +110,46 @@ private:
     ChainDistributions chains_;
     ActivationPeaks peaks_;
 
-    struct LeastStep {
+    /// A bound of the last plans: those that differ in nothing else follow each other in a space.
+    template <class Bound>
+    struct Known {
         ScheduleShape schedule;
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
-        std::optional<double> seconds;
+        int replicas = 0;
+        std::optional<Bound> bound;
     };
-    std::array<LeastStep, 4> least_steps_;  // the last ones: plans that differ in nothing else follow each other in a space
-    std::size_t oldest_ = 0;
-    std::map<int, double> least_factors_;  // of tensor-parallel groups, by degree
+    template <class Bound>
+    class LastBounds {
+    public:
+        template <class Make>
+        const std::optional<Bound>& of(Known<Bound> plan, Make&& make);
+
+    private:
+        std::array<Known<Bound>, 4> known_;
+        std::size_t oldest_ = 0;
+    };
+    LastBounds<double> least_steps_;
+    LastBounds<double> least_constant_steps_;
+    LastBounds<LeastStep> least_steps_of_groups_;
+    std::map<std::pair<int, double>, GroupFactor> groups_;  // by degree and segment cv
+    std::map<int, double> least_factors_;                   // of tensor-parallel groups, by degree
     double least_factor(int degree);
-    std::optional<double> busiest_stage_of(const ParallelPlan& plan, const ScheduleShape& shape, const LayerShape& layer);
+    /// A plan without sharding, and its shapes.
+    struct PlainPlan {
+        ParallelPlan plan;
+        ScheduleShape shape;
+        LayerShape layer;
+    };
+    /// Nothing if the busiest stage of the plan is not known.
+    std::optional<PlainPlan> plain(const ParallelPlan& plan) const;
+    std::optional<LeastStep> slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities);
+    /// Calls visit(place, compute, communication) for each pass of the plan's chunks, in seconds, with the compute of a pass
+    /// compute_s(pass). False where its schedule is not defined, or its layers do not fill the chunks.
+    template <class Compute, class Visit>
+    bool for_passes(const PlainPlan& plain, Compute&& compute_s, Visit&& visit);
+    template <class Compute>
+    std::optional<double> busiest_stage_of(const PlainPlan& plain, Compute&& compute_s);
 };
 
 }  // namespace prismopt

@@ -140,6 +140,26 @@ private:
     double most_others_s_ = 0.0;  // compute that has other factors
 };
 
+LeastStep bounds_of(const LongestOfReplicas& longest, std::span<const double> probabilities)
+{
+    LeastStep least{0.0, std::vector<double>(probabilities.size(), 0.0)};
+    for (std::size_t i = 0; i < probabilities.size(); ++i) {
+        least.quantiles_s[i] = longest.step_given(longest.quantile(std::log(probabilities[i])));
+    }
+    constexpr double ignored = 1e-4;  // of the mean, at most: fleets whose longest path is shorter than `from`
+    constexpr int steps = 24;
+    const double from = longest.quantile(std::log(ignored));
+    const double to = longest.quantile(std::log1p(-ignored));
+    double before = 0.0;
+    for (int i = 0; i <= steps; ++i) {
+        const double length = from + i * (to - from) / steps;
+        const double step = longest.step_given(length);
+        least.mean_s += std::max(0.0, step - before) * -std::expm1(longest.log_below(length));
+        before = std::max(before, step);
+    }
+    return least;
+}
+
 }  // namespace
 
 std::vector<StagePath> stage_paths(const ExecutionGraph& graph, std::span<const ProgramPath> paths)
@@ -239,27 +259,18 @@ double GroupFactor::mean_below(double x) const
 LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
                                std::span<const double> probabilities)
 {
-    LeastStep least{0.0, std::vector<double>(probabilities.size(), 0.0)};
     if (!graph.node.empty() || group.constant()) {
-        return least;
+        return {0.0, std::vector<double>(probabilities.size(), 0.0)};
     }
-    const LongestOfReplicas longest(paths, group, graph.placement.replicas, optimizer_time(graph),
-                                    static_cast<double>(graph.outer_s));
-    for (std::size_t i = 0; i < probabilities.size(); ++i) {
-        least.quantiles_s[i] = longest.step_given(longest.quantile(std::log(probabilities[i])));
-    }
-    constexpr double ignored = 1e-4;  // of the mean, at most: fleets whose longest path is shorter than `from`
-    constexpr int steps = 24;
-    const double from = longest.quantile(std::log(ignored));
-    const double to = longest.quantile(std::log1p(-ignored));
-    double before = 0.0;
-    for (int i = 0; i <= steps; ++i) {
-        const double length = from + i * (to - from) / steps;
-        const double step = longest.step_given(length);
-        least.mean_s += std::max(0.0, step - before) * -std::expm1(longest.log_below(length));
-        before = std::max(before, step);
-    }
-    return least;
+    return bounds_of(LongestOfReplicas(paths, group, graph.placement.replicas, optimizer_time(graph),
+                                       static_cast<double>(graph.outer_s)),
+                     probabilities);
+}
+
+LeastStep slowest_group_bounds(const GroupFactor& group, std::span<const StagePath> paths, int replicas,
+                               std::span<const double> probabilities)
+{
+    return bounds_of(LongestOfReplicas(paths, group, replicas, 0.0, 0.0), probabilities);
 }
 
 }  // namespace prismopt

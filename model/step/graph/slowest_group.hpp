@@ -62,4 +62,8 @@ struct LeastStep {
 LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& group, std::span<const StagePath> paths,
                                std::span<const double> probabilities);
 
+/// The same without a graph, and without what follows all paths, for groups that vary.
+LeastStep slowest_group_bounds(const GroupFactor& group, std::span<const StagePath> paths, int replicas,
+                               std::span<const double> probabilities);
+
 }  // namespace prismopt

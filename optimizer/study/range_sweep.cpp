@@ -1,0 +1,186 @@
+#include "optimizer/study/range_sweep.hpp"
+
+#include "model/plan/plan_axes.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/space/stand_ins.hpp"
+#include "search/archive.hpp"
+#include "search/components/kept_bounds.hpp"
+#include "search/near_bounds.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+/// Raw tuples between two pauses where none is feasible: some tenths of a second.
+constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
+
+/// Last axes of the sub-spaces that are judged: before recompute is chosen, then with it.
+constexpr std::array last_axes{place_of(&ParallelPlan::split), place_of(&ParallelPlan::recomputed_layers)};
+
+const std::string excluded_by_bound = "excluded by a lower bound of all plans that differ in later axes only";
+
+/// Counts of infeasible plans, by reason, with the closest to feasibility.
+void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)
+{
+    const std::string reason = why.category();
+    auto found = std::find_if(rejected.begin(), rejected.end(), [&](const Rejected& r) { return r.reason == reason; });
+    if (found == rejected.end()) {
+        rejected.push_back({reason, 0, std::numeric_limits<double>::infinity(), {}});
+        found = rejected.end() - 1;
+    }
+    ++found->count;
+    if (why.miss < found->miss) {
+        found->miss = why.miss;
+        found->nearest = why.detail + " (" + design_text(plan) + ")";
+    }
+}
+
+class RangeSweep {
+public:
+    RangeSweep(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
+        : model_(model), bench_(bench), pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.best),
+          excluded_([this](const NoiseFree& bound) { return suffices(bound); }, needs_memory(model))
+    {
+        if (range.limits.empty()) {
+            return;
+        }
+        for (const std::size_t last_axis : last_axes) {
+            StandIns& stand_ins = levels_.emplace_back(model.designs, last_axis);
+            if (!stand_ins.few()) {
+                levels_.pop_back();
+                continue;
+            }
+            of_sub_spaces_.push_back({category(Reason::out_of_memory, 1), stand_ins.depth(),
+                                      [&](std::span<const int> leading) { return fits(stand_ins, leading); }});
+            of_sub_spaces_.push_back({excluded_by_bound, stand_ins.depth(),
+                                      [&](std::span<const int> leading) { return not_excluded(stand_ins, leading); }});
+        }
+    }
+
+    Sweep operator()()
+    {
+        std::uint64_t begin = range_.begin;
+        do {
+            pause_();
+            const std::uint64_t end = begin + std::min(tuples_at_once, range_.end - begin);
+            add(model_.designs.space().enumerate(
+                    begin, end, [this](std::uint64_t index, std::span<const int> point) { judge(index, point); }, of_sub_spaces_),
+                result_.rejected);
+            begin = end;
+        } while (begin < range_.end);
+        kept_.move_to(result_);
+        result_.near = near_.best();
+        const auto whole = std::find_if(result_.rejected.begin(), result_.rejected.end(),
+                                        [](const Rejected& reason) { return reason.reason == excluded_by_bound; });
+        if (whole != result_.rejected.end()) {
+            by(BoundKind::sub_space) = whole->count;
+            result_.rejected.erase(whole);
+        }
+        result_.unchecked = by(BoundKind::sub_space) + by(BoundKind::busiest_stage);
+        add(by_model_, result_.rejected);
+        if (range_.end - range_.begin == 1) {  // one of many: keep its answer short
+            std::erase_if(result_.rejected, [](const Rejected& rejected) { return rejected.count == 0; });
+        }
+        return std::move(result_);
+    }
+
+private:
+    static bool needs_memory(const StudyModel& model)
+    {
+        const auto rises = [](const Objective* objective) {
+            return objective->bound != nullptr &&
+                   objective->bound({.memory_bytes = 1.0}) != objective->bound({.memory_bytes = 2.0});
+        };
+        return std::any_of(model.objectives.begin(), model.objectives.end(), rises);
+    }
+
+    std::uint64_t& by(BoundKind bound) { return result_.excluded_by[static_cast<std::size_t>(bound)]; }
+
+    /// Whether the plan in hand, or a plan of the sub-space, may be among those that are returned although limits exclude them.
+    bool may_be_near(const std::vector<double>& objectives) const
+    {
+        return !range_.near.best.empty() && near_.admits(region_, objectives[range_.near.objective]);
+    }
+
+    bool suffices(const NoiseFree& bound)
+    {
+        checked_bounds_ += bound.compiled ? 1 : 0;
+        const std::vector<double> objectives = model_.bounds_of(bound);
+        return excludes(range_.limits, objectives) && (bound.compiled || !may_be_near(objectives));
+    }
+
+    bool fits(StandIns& stand_ins, std::span<const int> leading)
+    {
+        pause_();
+        stand_ins.set(leading);
+        Predictor& predictor = bench_.of(model_.designs.hardware(leading));
+        memory_bytes_ = predictor.least_memory(stand_ins.memory());
+        return memory_bytes_ <= predictor.capacity_bytes();
+    }
+
+    /// After fits().
+    bool not_excluded(const StandIns& stand_ins, std::span<const int> leading)
+    {
+        region_ = StudyModel::region(stand_ins.steps().front());
+        return !bench_.of(model_.designs.hardware(leading))
+                    .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
+    }
+
+    void judge(std::uint64_t index, std::span<const int> point)
+    {
+        pause_();
+        const ParallelPlan plan = model_.designs.plan(point);
+        region_ = StudyModel::region(plan);
+        checked_bounds_ = 0;
+        Predictor& predictor = bench_.of(model_.designs.hardware(point));
+        const auto bound = range_.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
+        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
+            count(by_model_, *refusal, plan);
+            return;
+        }
+        const auto& found = std::get<NoiseFree>(bound);
+        if (!found.compiled) {
+            ++by(BoundKind::busiest_stage);
+            return;
+        }
+        const std::vector<double> objectives = model_.bounds_of(found);
+        if (excludes(range_.limits, objectives)) {
+            ++by(checked_bounds_ == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
+            if (may_be_near(objectives)) {
+                near_.add({region_, {index, objectives}});
+            }
+        }
+        kept_.add({index, objectives});
+    }
+
+    const StudyModel& model_;
+    HardwareBench& bench_;
+    const Pause& pause_;
+    const SweepRange& range_;
+    Sweep result_;
+    KeptBounds kept_;
+    NearBounds near_;
+    std::vector<Rejected> by_model_;
+    Cutoff excluded_;
+    std::deque<StandIns> levels_;
+    std::vector<Constraint> of_sub_spaces_;
+    // Of the plan or sub-space in hand:
+    std::uint64_t region_ = 0;
+    int checked_bounds_ = 0;
+    double memory_bytes_ = 0.0;  // at least
+};
+
+}  // namespace
+
+Sweep sweep_range(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
+{
+    return RangeSweep(model, bench, pause, range)();
+}
+
+}  // namespace prismopt

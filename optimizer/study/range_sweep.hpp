@@ -1,0 +1,17 @@
+#pragma once
+
+/// Sweep of a range of a study's space: lower bounds of its feasible plans.
+
+#include "optimizer/parallel/stop.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
+#include "search/strategy.hpp"
+
+namespace prismopt {
+
+/// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible. With limits, sub-spaces are
+/// judged first, then plans; plans of a sub-space that the limits exclude or that fits no GPU are not looked at.
+/// Calls `pause` often; its exceptions pass through.
+Sweep sweep_range(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range);
+
+}  // namespace prismopt

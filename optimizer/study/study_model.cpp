@@ -1,0 +1,89 @@
+#include "optimizer/study/study_model.hpp"
+
+#include "model/plan/phase.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+Problem problem_of(const Scenario& s, NoiseTables tables)
+{
+    const double deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
+    return {s.workload,
+            s.phases,
+            s.cluster,
+            s.reliability,
+            s.memory_headroom,
+            std::move(tables),
+            nullptr,
+            s.power,
+            s.deadline,
+            deviation,
+            local_updates_of(s, s.workload, tokens_to_the_loss(s))};
+}
+
+}  // namespace
+
+NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
+
+NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
+{
+    std::vector<int> groups;
+    for (const Phase& phase : scenario.phases) {
+        const ParallelPlan here = plan_in_phase(plan, phase);
+        groups.push_back(here.tp * here.cp);
+    }
+    return build_noise_tables(scenario.variability, groups);
+}
+
+StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
+    : scenario(of), problem(problem_of(of, std::move(tables))), designs(of)
+{
+    for (const std::string& objective : of.objectives) {
+        const Objective* found = find_objective(objective);
+        objectives.push_back(found);
+        bounded.push_back(found->bound != nullptr &&
+                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+        if (!near_objective && bounded.back() && follows_step(found->units)) {
+            near_objective = objectives.size() - 1;
+        }
+    }
+    skewness = largest_skewness(of.variability);
+}
+
+std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double simultaneous) const
+{
+    const bool too_few = fleets < clusters_for_mean_limits(skewness, simultaneous);
+    std::vector<Estimate> values;
+    for (const Objective* objective : objectives) {
+        Estimate value = objective->value(prediction);
+        if (objective->of_mean && too_few) {
+            value.simultaneous_low = -std::numeric_limits<double>::infinity();
+            value.simultaneous_high = std::numeric_limits<double>::infinity();
+        }
+        values.push_back(value);
+    }
+    return values;
+}
+
+std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
+{
+    std::vector<double> result;
+    for (std::size_t k = 0; k < objectives.size(); ++k) {
+        result.push_back(bounded[k] ? objectives[k]->bound(bound) : -std::numeric_limits<double>::infinity());
+    }
+    return result;
+}
+
+/// A seed of its own makes a round independent of all others: the generator is keyed by it.
+SamplerOptions StudyModel::sampler(const DrawSource& source) const
+{
+    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: seeds of rounds stay apart
+    return {scenario.seed + golden * static_cast<std::uint64_t>(source.round), source.purpose,
+            scenario.search.replicas_simulated};
+}
+
+}  // namespace prismopt
