@@ -91,8 +91,9 @@ public:
     /// infeasible, checked for every phase.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan);
     /// The same, but tries looser bounds that cost less first and stops at one that suffices: from the busiest stage of the plan
-    /// with whatever sharding, before it is compiled (with `compiled` false, and only the step where that suffices); from the noise-free step; and the one above. The last one, if none suffices, is from the longest paths of all
-    /// stages.
+    /// with whatever sharding, at the means and with its slowest groups, before it is compiled (with `compiled` false, and only
+    /// the step where that suffices); from the noise-free step; and the one above. The last one, if none suffices, is from the
+    /// longest paths of all stages.
     std::variant<NoiseFree, Infeasible> bound(const ParallelPlan& plan, Cutoff& cutoff);
 
     /// Plans that stand for a sub-space.
