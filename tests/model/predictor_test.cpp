@@ -439,7 +439,10 @@ TEST(Predictor, EarlyBoundsAreBelowTheBound)
                         for (int repeat = 0; repeat < 2; ++repeat) {  // the second time from memory
                             EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan, any)).step_s, early[0].step_s);
                         }
-                        EXPECT_EQ(std::get<NoiseFree>(predictor.bound(plan)).training_p99_s, early[3].training_p99_s);
+                        const double without_cutoff = std::get<NoiseFree>(predictor.bound(plan)).training_p99_s;
+                        EXPECT_LE(without_cutoff, early[3].training_p99_s * (1.0 + 1e-12))
+                            << "early paths of the busiest stages may be longer";
+                        EXPECT_GE(without_cutoff, 0.999 * early[3].training_p99_s);
                     }
                 }
             }
