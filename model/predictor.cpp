@@ -7,15 +7,10 @@
 #include "model/plan/placement.hpp"
 #include "model/productive_times.hpp"
 #include "model/run_outlook.hpp"
-#include "model/step/graph/mean_step.hpp"
-#include "model/step/graph/slowest_group.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 namespace prismopt {
@@ -23,20 +18,6 @@ namespace prismopt {
 using namespace literals;
 
 namespace {
-
-/// What the sampler's single precision may lose over a step of a million ops; a bound must stay below it.
-constexpr double single_precision = 1e-5;
-
-/// Tokens that a phase needs over those of synchronous training.
-double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase)
-{
-    if (plan.local_steps == 1) {
-        return 1.0;
-    }
-    return problem.local.tokens_factor(plan.local_steps, buildings_of(plan_in_phase(plan, phase), problem.cluster));
-}
-
-constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
 /// A time is not negative, whatever its error: a lower limit is at least zero, and zero where the draws support none.
 Estimate of_time(Estimate e)
@@ -65,33 +46,6 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
     return d;
 }
 
-/// The larger of both bounds; a quantile is not below the mean.
-LeastStep at_least(double mean_s, const LeastStep& other)
-{
-    LeastStep step{std::max(mean_s, other.mean_s), other.quantiles_s};
-    step.quantiles_s.resize(2, 0.0);
-    for (double& quantile_s : step.quantiles_s) {
-        quantile_s = std::max(quantile_s, step.mean_s);
-    }
-    return step;
-}
-
-/// The smaller of both bounds.
-LeastStep lower(const LeastStep& a, const LeastStep& b)
-{
-    LeastStep step{std::min(a.mean_s, b.mean_s), a.quantiles_s};
-    std::transform(b.quantiles_s.begin(), b.quantiles_s.end(), step.quantiles_s.begin(), step.quantiles_s.begin(),
-                   [](double x, double y) { return std::min(x, y); });
-    return step;
-}
-
-/// Whether quantiles are those of a step that does not vary.
-bool from_mean(const LeastStep& step)
-{
-    return std::all_of(step.quantiles_s.begin(), step.quantiles_s.end(),
-                       [&](double quantile_s) { return quantile_s == step.mean_s; });
-}
-
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
@@ -105,6 +59,14 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
 }
 
 }  // namespace
+
+double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase)
+{
+    if (plan.local_steps == 1) {
+        return 1.0;
+    }
+    return problem.local.tokens_factor(plan.local_steps, buildings_of(plan_in_phase(plan, phase), problem.cluster));
+}
 
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan)
 {
@@ -172,302 +134,6 @@ int Predictor::most_gpus(const ParallelPlan& plan) const
         most = std::max(most, plan_in_phase(plan, phase).gpus());
     }
     return most;
-}
-
-const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
-{
-    constexpr std::size_t most_counts = 4U << 20;  // of 12 bytes
-    auto found = paths_.find(shape);
-    if (found == paths_.end()) {
-        if (cached_counts_ > most_counts) {
-            paths_.clear();
-            cached_counts_ = 0;
-        }
-        found = paths_.emplace(shape, std::nullopt).first;
-        if (const auto program = compilers_.front().program(shape)) {
-            found->second = program_paths(*program);
-            for (const ProgramPath& path : found->second->paths) {
-                cached_counts_ += path.own.size() + path.others.size();
-            }
-        }
-    }
-    return found->second ? &*found->second : nullptr;
-}
-
-std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const
-{
-    NoiseFree bound;
-    double productive_s = 0.0;
-    double productive_p95_s = 0.0;
-    double productive_p99_s = 0.0;
-    std::vector<double> phase_s;
-    bound.step_s = steps.front().mean_s * (1.0 - single_precision);
-    for (std::size_t phase = 0; phase < steps.size(); ++phase) {
-        const Phase& own = problem_.phases[phase];
-        const double count = own.steps() * tokens_factor(problem_, plan, own) * (1.0 - single_precision);
-        phase_s.push_back(count * steps[phase].mean_s);
-        productive_s += phase_s.back();
-        productive_p95_s += count * steps[phase].quantiles_s[0];
-        productive_p99_s += count * steps[phase].quantiles_s[1];
-    }
-    for (double& share : phase_s) {
-        share /= productive_s;
-    }
-    const std::vector<RunSegment> run = parts(plan, {productive_s}, phase_s);
-    for (const RunSegment& part : run) {
-        if (auto refusal = run_problem(part.model, productive_s)) {
-            return *refusal;
-        }
-        const double own_s = part.productive_s.front();
-        bound.training_s += least_mean_training_time(own_s, part.model);
-        bound.training_p95_s += least_training_time_quantile(own_s * (productive_p95_s / productive_s), part.model, 0.95);
-        bound.training_p99_s += least_training_time_quantile(own_s * (productive_p99_s / productive_s), part.model, 0.99);
-    }
-    bound.gpus = most_gpus(plan);
-    bound.deviation = problem_.deviation;
-    if (!(bound.training_s < longest_run_s)) {
-        return Infeasible{Reason::never_ends, "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
-    }
-    const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
-    bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
-    bound.cost_p99_usd = held * problem_.cluster.gpu_price.si * bound.training_p99_s;
-    double trained_gpu_s = 0.0;
-    for (const RunSegment& part : run) {
-        trained_gpu_s += part.gpus * part.productive_s.front();
-    }
-    const double held_gpu_s = held * bound.training_s;
-    bound.energy_j = energy(problem_, held_gpu_s, std::max(0.0, held_gpu_s - trained_gpu_s));
-    bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
-    return bound;
-}
-
-template <class OfPhase>
-Predictor::LeastSteps Predictor::least_steps(const ParallelPlan& plan, OfPhase&& of_phase)
-{
-    if (plan.post_validation == PostValidation::on) {  // stages begin before the first one does
-        return std::nullopt;
-    }
-    std::vector<LeastStep> steps;
-    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        const auto least = of_phase(compilers_[phase], plan_in_phase(plan, problem_.phases[phase]));
-        if (!least) {
-            return std::nullopt;
-        }
-        if constexpr (std::is_same_v<decltype(*least), const double&>) {
-            steps.push_back(at_least(*least, {}));
-        } else {
-            // No sum of quantiles: several phases count with their means.
-            steps.push_back(at_least(least->mean_s, compilers_.size() > 1 ? LeastStep{} : *least));
-        }
-    }
-    return steps;
-}
-
-Predictor::LeastSteps Predictor::busiest_stages(const ParallelPlan& plan)
-{
-    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) { return compiler.least_step(here); });
-}
-
-Predictor::LeastSteps Predictor::constant_busiest_stages(const ParallelPlan& plan)
-{
-    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) { return compiler.least_constant_step(here); });
-}
-
-Predictor::LeastSteps Predictor::slowest_groups(const ParallelPlan& plan)
-{
-    return least_steps(plan, [](PlanCompiler& compiler, const ParallelPlan& here) {
-        return compiler.least_step_of_groups(here, bounded_quantiles);
-    });
-}
-
-Predictor::LeastSteps Predictor::least_of(std::span<const ParallelPlan> plans,
-                                          LeastSteps (Predictor::*of_plan)(const ParallelPlan&))
-{
-    LeastSteps least;
-    for (const ParallelPlan& plan : plans) {
-        const LeastSteps own = (this->*of_plan)(plan);
-        if (!own) {
-            return std::nullopt;
-        }
-        if (!least) {
-            least = own;
-        }
-        for (std::size_t phase = 0; phase < own->size(); ++phase) {
-            (*least)[phase] = lower((*least)[phase], (*own)[phase]);
-        }
-    }
-    return least;
-}
-
-std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
-                                                     double memory_bytes, Cutoff& cutoff) const
-{
-    std::vector<Cutoff::Sufficient>* known = nullptr;
-    if (steps.size() == 1) {
-        const Cutoff::Run run(this, plan.gpus(), nodes_used(plan, problem_.cluster), plan.checkpoint_interval.si, plan.spares,
-                              tokens_factor(problem_, plan, problem_.phases.front()));
-        known = &cutoff.sufficient_[run];
-        if (std::any_of(known->begin(), known->end(), [&](const Cutoff::Sufficient& one) {
-                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes;
-            })) {
-            return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
-        }
-    }
-    auto bound = bound_of_run(plan, steps);
-    auto* found = std::get_if<NoiseFree>(&bound);
-    if (found == nullptr) {
-        return std::nullopt;
-    }
-    found->memory_bytes = memory_bytes;
-    if (!cutoff.suffices(*found)) {
-        return std::nullopt;
-    }
-    if (known != nullptr && from_mean(steps.front())) {
-        std::erase_if(*known, [&](const Cutoff::Sufficient& one) {
-            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes;
-        });
-        if (known->size() == Cutoff::most_sufficient) {
-            known->erase(known->begin());
-        }
-        known->push_back({steps.front().mean_s, memory_bytes});
-    }
-    return *found;
-}
-
-bool Predictor::excludes(const SubSpace& sub_space, Cutoff& cutoff)
-{
-    const auto suffice = [&](const LeastSteps& steps) {
-        return steps && std::all_of(sub_space.runs.begin(), sub_space.runs.end(), [&](const ParallelPlan& plan) {
-                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, cutoff).has_value();
-               });
-    };
-    if (sub_space.least_work) {
-        return suffice(least_of(sub_space.steps, &Predictor::constant_busiest_stages));
-    }
-    return suffice(least_of(sub_space.steps, &Predictor::busiest_stages)) ||
-           suffice(least_of(sub_space.steps, &Predictor::slowest_groups));
-}
-
-double Predictor::least_memory(std::span<const ParallelPlan> plans)
-{
-    double least = std::numeric_limits<double>::infinity();
-    for (const ParallelPlan& plan : plans) {
-        double of_plan = 0.0;
-        for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-            const auto of_phase = compilers_[phase].least_memory(plan_in_phase(plan, problem_.phases[phase]));
-            of_plan = std::max(of_plan, of_phase.value_or(0.0));
-        }
-        least = std::min(least, of_plan);
-    }
-    constexpr double rounding = 1e-12;  // sums in another order
-    return plans.empty() ? 0.0 : least * (1.0 - rounding);
-}
-
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan)
-{
-    return bound(plan, std::vector<LeastStep>(compilers_.size()), nullptr);
-}
-
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, Cutoff& cutoff)
-{
-    EarlyBounds& early = early_bounds(plan);
-    std::vector<LeastStep> known(compilers_.size());
-    if (early.busiest) {
-        if (cutoff.by_memory_ && !early.memory_bytes) {
-            early.memory_bytes = least_memory(std::span(&plan, 1));
-        }
-        const double memory_bytes = cutoff.by_memory_ ? *early.memory_bytes : 0.0;
-        if (const auto first = sufficient_bound(plan, *early.busiest, memory_bytes, cutoff)) {
-            return *first;
-        }
-        if (!early.groups) {
-            early.groups = slowest_groups(plan);
-        }
-        if (*early.groups) {
-            known = **early.groups;
-            if (const auto second = sufficient_bound(plan, known, memory_bytes, cutoff)) {
-                return *second;
-            }
-        }
-    }
-    return bound(plan, std::move(known), &cutoff);
-}
-
-Predictor::EarlyBounds& Predictor::early_bounds(const ParallelPlan& plan)
-{
-    ParallelPlan without_run = plan;
-    without_run.checkpoint_interval = {};
-    without_run.spares = as_configured;
-    if (!early_bounds_ || without_run != early_bounds_->plan) {
-        early_bounds_ = EarlyBounds{without_run, busiest_stages(plan), {}, {}};
-    }
-    return *early_bounds_;
-}
-
-std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, std::vector<LeastStep> known, Cutoff* cutoff)
-{
-    std::vector<ExecutionGraph> graphs;
-    double memory_bytes = 0.0;
-    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::bounds);
-        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            refusal->phase = static_cast<int>(phase) + 1;
-            return *refusal;
-        }
-        auto& result = std::get<CompiledPlan>(compiled);
-        memory_bytes = std::max(memory_bytes, result.memory.total().si);
-        graphs.push_back(std::move(result.graph));
-    }
-    std::vector<double> noise_free_s;
-    std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
-                   [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
-    std::vector<LeastStep> from_groups = std::move(known);
-    const auto of_run = [&] {
-        std::vector<LeastStep> steps;
-        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            steps.push_back(at_least(noise_free_s[phase], from_groups[phase]));
-        }
-        auto bound = bound_of_run(plan, steps);
-        if (auto* found = std::get_if<NoiseFree>(&bound)) {
-            found->memory_bytes = memory_bytes;
-            found->compiled = true;
-        }
-        return bound;
-    };
-    const auto enough = [cutoff](const std::variant<NoiseFree, Infeasible>& bound) {
-        const auto* found = std::get_if<NoiseFree>(&bound);
-        return cutoff != nullptr && (found == nullptr || cutoff->suffices(*found));
-    };
-    const auto group_of = [&](std::size_t phase) -> const GroupFactor& {
-        return compilers_[phase].group_of(graphs[phase].placement.tp, graphs[phase].segment_cv);
-    };
-    const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
-        const LeastStep found = slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
-        LeastStep& known = from_groups[phase];
-        known.mean_s = std::max(known.mean_s, found.mean_s);
-        known.quantiles_s.resize(
-            graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
-        std::transform(known.quantiles_s.begin(), known.quantiles_s.end(), found.quantiles_s.begin(), known.quantiles_s.begin(),
-                       [](double a, double b) { return std::max(a, b); });
-    };
-    if (cutoff != nullptr) {
-        auto without_groups = of_run();
-        if (enough(without_groups)) {
-            return without_groups;
-        }
-    }
-    for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-        const ProgramPaths& of_program = *paths_of(graphs[phase].program->shape);
-        take_groups(phase, stage_paths(graphs[phase], of_program.paths));
-    }
-    auto bound = of_run();
-    if (cutoff != nullptr && !enough(bound)) {
-        for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
-            take_groups(phase, own_stage_paths(graphs[phase]));
-        }
-        bound = of_run();
-    }
-    return bound;
 }
 
 std::vector<PhaseDraws> Predictor::sample(std::span<const ParallelPlan> plans, const DrawRange& range,

@@ -43,6 +43,8 @@ struct Problem {
     LocalUpdates local{};    // price of training apart
 };
 
+/// Returns the tokens that a phase needs with this plan, relative to those of synchronous training.
+double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase);
 /// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges, in whole steps.
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan);
 
@@ -98,15 +100,15 @@ public:
 
     /// Plans that stand for a sub-space.
     struct SubSpace {
-        std::span<const ParallelPlan> steps;  // with every work of a stage that the sub-space has; or the least of those that
-        bool least_work = false;              // differ in recompute and offload
-        std::span<const ParallelPlan> runs;   // with every way to run a job
+        std::span<const ParallelPlan> steps;  // one for each work of a stage
+        bool least_work = false;              // `steps` are without recompute and offload, whatever the sub-space has
+        std::span<const ParallelPlan> runs;   // one for each way to run a job
         double memory_bytes = 0.0;            // least_memory() of the sub-space
     };
     /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled.
     bool excludes(const SubSpace& sub_space, Cutoff& cutoff);
-    /// Returns a lower bound of the memory that each of these plans needs per GPU, in bytes, from the layers of its first and last
-    /// stage; zero if it is not known.
+    /// Returns the least memory per GPU of these plans, in bytes: a lower bound from the layers of the first and the last stage.
+    /// Zero if it is not known.
     double least_memory(std::span<const ParallelPlan> plans);
     /// Bytes per GPU that plans may use.
     double capacity_bytes() const { return compilers_.front().capacity_bytes(); }

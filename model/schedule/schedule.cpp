@@ -131,7 +131,7 @@ int most_held(const ScheduleShape& shape, int stage)
     return std::min(rule(shape.schedule).most_held(shape, stage), all);
 }
 
-int surely_held(const ScheduleShape& shape, int stage)
+int least_held(const ScheduleShape& shape, int stage)
 {
     const bool exact = shape.schedule == Schedule::gpipe || shape.schedule == Schedule::one_f_one_b;
     return exact ? most_held(shape, stage) : 1;

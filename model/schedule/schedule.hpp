@@ -102,8 +102,9 @@ std::optional<double> known_bubble(const ScheduleShape& shape, const StageTimes&
 /// Returns the largest number of (chunk, microbatch) that a stage holds between forward pass and weight gradient, as stated by
 /// the schedule's paper.
 int most_held(const ScheduleShape& shape, int stage);
-/// Returns a number of microbatches whose tensors of all chunks of a stage are there at one time, at least: exact for GPipe and
-/// 1F1B. The first microbatch is one in every schedule, once it has passed through the last part of the network on the stage.
-int surely_held(const ScheduleShape& shape, int stage);
+/// Returns a lower bound of the number of microbatches that a stage holds in all of its chunks at one time: exact for GPipe and
+/// 1F1B. It is one at least: before its first backward pass, a stage holds the first microbatch in each of its chunks (in one of
+/// them if a pipeline has two copies of the network).
+int least_held(const ScheduleShape& shape, int stage);
 
 }  // namespace prismopt

@@ -41,7 +41,7 @@ std::vector<std::vector<int>> choices(std::span<const Axis> axes, Varies&& varie
     return all;
 }
 
-/// Whether a plan names a choice of recompute that has no effect with the others, other than the first name does.
+/// Whether a plan differs from the first one in an option of recompute that has no effect on it.
 bool is_another_name(const ParallelPlan& plan, const ParallelPlan& first)
 {
     return (plan.recompute != Recompute::full && plan.recomputed_layers != first.recomputed_layers) ||

@@ -8,9 +8,13 @@
 #include "search/near_bounds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace prismopt {
@@ -23,7 +27,7 @@ constexpr std::uint64_t tuples_at_once = std::uint64_t{1} << 20;
 /// Last axes of the sub-spaces that are judged: before recompute is chosen, then with it.
 constexpr std::array last_axes{place_of(&ParallelPlan::split), place_of(&ParallelPlan::recomputed_layers)};
 
-const std::string excluded_by_bound = "excluded by a lower bound of all plans that differ in later axes only";
+constexpr const char* excluded_by_bound = "excluded by a lower bound of all plans that differ in later axes only";
 
 /// Counts of infeasible plans, by reason, with the closest to feasibility.
 void count(std::vector<Rejected>& rejected, const Infeasible& why, const ParallelPlan& plan)
@@ -57,9 +61,10 @@ public:
                 continue;
             }
             of_sub_spaces_.push_back({category(Reason::out_of_memory, 1), stand_ins.depth(),
-                                      [&](std::span<const int> leading) { return fits(stand_ins, leading); }});
-            of_sub_spaces_.push_back({excluded_by_bound, stand_ins.depth(),
-                                      [&](std::span<const int> leading) { return not_excluded(stand_ins, leading); }});
+                                      [this, &stand_ins](std::span<const int> leading) { return fits(stand_ins, leading); }});
+            of_sub_spaces_.push_back({excluded_by_bound, stand_ins.depth(), [this, &stand_ins](std::span<const int> leading) {
+                                          return not_excluded(stand_ins, leading);
+                                      }});
         }
     }
 

@@ -255,7 +255,7 @@ Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chu
     }
     // Of two copies of the network, a microbatch passes through one: one chunk of the stage.
     const double of_microbatch = facts_of(shape.schedule).model_copies > 1 ? smallest : all;
-    return needs.use(stage, surely_held(shape, stage) * of_microbatch, plan, accelerator, optimizer).total();
+    return needs.use(stage, least_held(shape, stage) * of_microbatch, plan, accelerator, optimizer).total();
 }
 
 const MemoryUse& fullest(std::span<const MemoryUse> stages)

@@ -85,7 +85,7 @@ inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<
 /// Returns the memory of a stage whose chunks are all equal to this one.
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
                           const Accelerator& accelerator, const OptimizerSettings& optimizer);
-/// Returns a lower bound of the memory of a stage that needs no program, with as many microbatches as its schedule surely holds.
+/// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that its schedule holds.
 /// `chunks`: in network order.
 Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
                       const ParallelPlan& plan, const Accelerator& accelerator, const OptimizerSettings& optimizer);

@@ -6,6 +6,8 @@
 #include "model/step/compile/placed_chunks.hpp"
 #include "model/step/compile/placed_plan.hpp"
 
+#include <boost/container/static_vector.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -115,18 +117,13 @@ std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape)
 
 template <class Bound>
 template <class Make>
-const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(Known<Bound> plan, Make&& make)
+const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(const WorkKey& key, Make&& make)
 {
-    const auto same = [&](const Known<Bound>& known) {
-        return known.schedule == plan.schedule && known.layer == plan.layer && known.split == plan.split &&
-               known.replicas == plan.replicas;
-    };
-    auto found = std::find_if(known_.begin(), known_.end(), same);
+    auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) { return known.key == key; });
     if (found == known_.end()) {
         found = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
         oldest_ = (oldest_ + 1) % known_.size();
-        plan.bound = make();
-        *found = std::move(plan);
+        *found = {key, make()};
     }
     return found->bound;
 }
@@ -148,7 +145,7 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_.of({plain->shape, plain->layer, plan.split, 0, {}}, [&] {
+    return least_steps_.of({plain->shape, plain->layer, plan.split, 0}, [&] {
         const double factor = least_factor(plan.tp * plan.cp);
         const BarrierWidths widths = inside_replica(barrier_widths(plain->plan));
         return busiest_stage_of(*plain, [&](const ChunkPass& pass) { return factor * chains_.mean_compute(pass, widths); });
@@ -161,7 +158,7 @@ std::optional<double> PlanCompiler::least_constant_step(const ParallelPlan& plan
     if (!plain) {
         return std::nullopt;
     }
-    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0, {}}, [&] {
+    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0}, [&] {
         return busiest_stage_of(*plain, [](const ChunkPass& pass) { return pass.compute_s(); });
     });
 }
@@ -172,7 +169,7 @@ std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& 
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp, {}},
+    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp},
                                      [&] { return slowest_groups_of(*plain, probabilities); });
 }
 

@@ -88,11 +88,11 @@ public:
     /// vary, or if passes run in pairs. `probabilities`: the same in each call.
     std::optional<LeastStep> least_step_of_groups(const ParallelPlan& plan, std::span<const double> probabilities);
 
-    /// Returns the persistent factor of groups of this degree.
+    /// Returns the persistent factor of groups of this degree. Valid until the next call.
     const GroupFactor& group_of(int degree, double segment_cv);
 
-    /// Returns a lower bound of the memory of the fullest GPU, in bytes: that of the first or the last stage, with as many
-    /// microbatches as the schedule surely holds. It does not depend on how anything overlaps. Nothing if it is not known: with
+    /// Returns a lower bound of the memory of the fullest GPU, in bytes: that of the first or the last stage, with the
+    /// fewest microbatches that its schedule holds. It does not depend on how anything overlaps. Nothing if it is not known: with
     /// balanced splits or given orders, and where layers do not fill the chunks.
     std::optional<double> least_memory(const ParallelPlan& plan);
 
@@ -110,23 +110,28 @@ private:
     ChainDistributions chains_;
     ActivationPeaks peaks_;
 
-    /// A bound of the last plans: those that differ in nothing else follow each other in a space.
-    template <class Bound>
-    struct Known {
+    /// What the bound of a busiest stage depends on.
+    struct WorkKey {
         ScheduleShape schedule;
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
-        int replicas = 0;
-        std::optional<Bound> bound;
+        int replicas = 0;  // zero if it does not depend on them
+
+        bool operator==(const WorkKey&) const = default;
     };
+    /// Bounds of the last plans: those that differ in nothing else follow each other in a space.
     template <class Bound>
     class LastBounds {
     public:
         template <class Make>
-        const std::optional<Bound>& of(Known<Bound> plan, Make&& make);
+        const std::optional<Bound>& of(const WorkKey& key, Make&& make);
 
     private:
-        std::array<Known<Bound>, 4> known_;
+        struct Known {
+            WorkKey key;
+            std::optional<Bound> bound;
+        };
+        std::array<Known, 4> known_;
         std::size_t oldest_ = 0;
     };
     LastBounds<double> least_steps_;

@@ -216,6 +216,10 @@ TEST(Schedules, HoldNoMoreThanTheyPromise)
         for (int s = 0; exact && s < shape.stages; ++s) {
             EXPECT_EQ(most_in_flight(orders[s]), most_held(shape, s)) << text(shape) << " stage " << s;
         }
+        for (int s = 0; s < shape.stages; ++s) {
+            const int of_microbatch = shape.chunks / facts_of(shape.schedule).model_copies;
+            EXPECT_GE(most_in_flight(orders[s]), least_held(shape, s) * of_microbatch) << text(shape) << " stage " << s;
+        }
         if (shape.schedule == Schedule::interleaved && shape.group == 0 && shape.microbatches > shape.stages) {
             const double stages_worth = most_in_flight(orders[0]) / static_cast<double>(shape.chunks);
             const double p = shape.stages;

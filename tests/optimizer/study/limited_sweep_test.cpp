@@ -65,7 +65,8 @@ spares = [1, 2]
 }
 
 /// A plan is returned if and only if no limit excludes its tightest bound, with that bound; each raw tuple counts once.
-void expect_the_same_as_without_limits(const Scenario& scenario)
+/// `unchecked_share`: at least so many combinations per feasible plan are excluded before their plans are looked at.
+void expect_the_same_as_without_limits(const Scenario& scenario, double unchecked_share = 0.5)
 {
     const StudyModel model(scenario);
     Worker worker(model);
@@ -100,7 +101,8 @@ void expect_the_same_as_without_limits(const Scenario& scenario)
         excluded += sweep.excluded;
     }
     EXPECT_GT(excluded, 0U);
-    EXPECT_GT(unchecked, whole.size() / 3) << "sub-spaces are excluded as a whole";
+    EXPECT_GT(static_cast<double>(unchecked), unchecked_share * static_cast<double>(whole.size()))
+        << "sub-spaces are excluded as a whole";
 }
 
 TEST(LimitedSweep, LosesNothingInOnePhase)
@@ -110,7 +112,8 @@ TEST(LimitedSweep, LosesNothingInOnePhase)
 
 TEST(LimitedSweep, LosesNothingWhereMemoryCounts)
 {
-    expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "memory"}));
+    // Few plans are worse than another in both.
+    expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "memory"}), 0.25);
 }
 
 TEST(LimitedSweep, LosesNothingInTwoPhases) { expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"})); }

@@ -49,6 +49,34 @@ TEST(BusiestStage, IsNeverLongerThanTheStep)
     }
 }
 
+/// The paths are those of the busiest stage, with compute and communication apart; of 16 stages at most.
+TEST(BusiestStage, IsTheLongestOfItsPaths)
+{
+    constexpr double factor = 1.25;
+    constexpr double compute_share = 0.75;
+    std::mt19937_64 random(12);
+    for (const ScheduleShape& shape : shapes()) {
+        const std::vector<double> compute = seconds_of(random_graph(shape, DataParallelOverlap::on, random));
+        std::vector<double> communication;
+        std::vector<double> together;
+        for (const double seconds : compute) {
+            communication.push_back((1.0 - compute_share) * seconds);
+            together.push_back(factor * seconds + communication.back());
+        }
+        const auto paths = busy_stage_paths(shape, compute, communication, factor);
+        const double longest = busiest_stage(shape, together);
+        if (shape.schedule == Schedule::dualpipe || shape.schedule == Schedule::dualpipe_v) {
+            EXPECT_TRUE(paths.empty());
+        } else if (shape.stages <= 16) {
+            EXPECT_EQ(paths.size(), static_cast<std::size_t>(shape.stages));
+            EXPECT_NEAR(longest_path(paths), longest, 1e-12 * longest) << name(shape.schedule);
+        } else {
+            EXPECT_LE(paths.size(), 16U);
+            EXPECT_LE(longest_path(paths), longest * (1.0 + 1e-12)) << name(shape.schedule);
+        }
+    }
+}
+
 /// A step of p - 1 + m v passes of each kind, where nothing else takes time.
 TEST(BusiestStage, IsTheStepWhereStagesAreAlike)
 {

@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 namespace prismopt {
 namespace {
@@ -245,6 +247,88 @@ TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
     undefined.schedule = Schedule::dualpipe_v;
     undefined.chunks = 1;
     EXPECT_EQ(compiler.least_step(undefined), std::nullopt);
+}
+
+/// Plans with every schedule, sharding, recompute and offload; visit(compiler, plan), also where the host launches slowly.
+template <class Visit>
+void for_plans(Visit&& visit)
+{
+    for (const double host_s : {0.0, 20e-6}) {
+        Problem own = problem();
+        own.cluster.stack.host = Seconds{host_s};
+        own.cluster.accelerator.host_link = BytesPerSecond{25e9};
+        PlanCompiler compiler({own.workload, own.phases.front(), own.cluster, own.noise, no_memory_limit});
+        for (const ScheduleFacts& facts : schedule_facts) {
+            for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+                for (const Offload offload : {Offload::none, Offload::activations, Offload::optimizer}) {
+                    for (const Sharding sharding : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+                        ParallelPlan plan = plan_of(4, 4, 2);
+                        plan.schedule = facts.schedule;
+                        plan.chunks = facts.chunks == 0 ? 2 : facts.chunks;
+                        plan.recompute = recompute;
+                        plan.offload = offload;
+                        plan.sharding = sharding;
+                        visit(compiler, plan);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Recompute and offload only add to passes, so the least step without them is a bound of plans with them.
+TEST(PlanCompiler, ConstantLeastStepsHoldForEveryRecomputeAndOffload)
+{
+    int plans = 0;
+    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
+        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+        if (std::holds_alternative<Infeasible>(compiled)) {
+            return;
+        }
+        ++plans;
+        ParallelPlan least = plan;
+        least.recompute = Recompute::none;
+        least.offload = Offload::none;
+        const double bound = compiler.least_constant_step(least).value();
+        EXPECT_LE(bound, compiler.least_constant_step(plan).value()) << name(plan.schedule) << ' ' << name(plan.recompute);
+        EXPECT_LE(bound, noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s) << name(plan.schedule);
+    });
+    EXPECT_GT(plans, 300);
+}
+
+/// The factor of groups is then the same with every sharding and offload.
+TEST(PlanCompiler, ShardingDoesNotChangeTheKernelsOfLayers)
+{
+    std::map<std::tuple<double, Schedule, Recompute, Offload>, double> segment_cv;
+    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
+        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+        if (const auto* found = std::get_if<CompiledPlan>(&compiled)) {
+            const double own = found->graph.segment_cv;
+            const auto key = std::tuple(compiler.setting().cluster.stack.host.si, plan.schedule, plan.recompute, plan.offload);
+            EXPECT_GT(own, 0.0);
+            EXPECT_EQ(segment_cv.try_emplace(key, own).first->second, own) << name(plan.sharding);
+        }
+    });
+}
+
+TEST(PlanCompiler, LeastMemoryIsBelowTheMemoryAndLeastWithTheHighestSharding)
+{
+    int plans = 0;
+    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
+        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+        if (std::holds_alternative<Infeasible>(compiled)) {
+            return;
+        }
+        ++plans;
+        constexpr double rounding = 1.0 + 1e-12;  // sums in another order
+        const double least = compiler.least_memory(plan).value();
+        EXPECT_LE(least, std::get<CompiledPlan>(compiled).memory.total().si * rounding)
+            << name(plan.schedule) << ' ' << name(plan.sharding);
+        ParallelPlan highest = plan;
+        highest.sharding = Sharding::zero3;
+        EXPECT_LE(compiler.least_memory(highest).value(), least * rounding) << name(plan.sharding);
+    });
+    EXPECT_GT(plans, 300);
 }
 
 TEST(PlanCompiler, NeedsTablesForEachWidth) { EXPECT_THROW(compile(plan_of(16, 1, 1)), std::out_of_range); }
