@@ -71,6 +71,7 @@ GridDistribution sum_of(const std::vector<Term>& terms)
         core += own * own;
     }
     std::vector<GridDistribution> distributions;
+    distributions.reserve(terms.size());
     for (const Term& term : terms) {
         distributions.push_back(kernel_duration(*term.distribution, term.seconds, std::sqrt(core)));
     }

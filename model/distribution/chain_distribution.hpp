@@ -91,7 +91,7 @@ private:
     /// Adds a random surplus to compute, with a share `correlation` of the variance of the expert imbalance.
     GridDistribution with_surplus(const GridDistribution& compute, const SurplusTime& surplus, double correlation,
                                   int members) const;
-    ComposedDuration composed(const GridDistribution& distribution);
+    ComposedDuration composed(const GridDistribution& sum);
 
     const ResidualDistributions& residual_;
     KernelDistribution operation_;

@@ -53,6 +53,7 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
 {
     if (program.shape.chunks == 1) {
         std::vector<double> peak;
+        peak.reserve(program.shape.stages);
         for (int stage = 0; stage < program.shape.stages; ++stage) {
             peak.push_back(peak_of_alike(program, stage, kept[stage]));
         }
@@ -197,7 +198,7 @@ ChunkPass ChunkParts::layers(PassCost PartCost::*pass) const
 const std::vector<double>& ActivationPeaks::of(const Program& program, std::vector<Activations> kept)
 {
     const auto same = [&](const Known& known) { return known.shape == program.shape && known.kept == kept; };
-    auto found = std::find_if(known_.begin(), known_.end(), same);
+    auto* found = std::find_if(known_.begin(), known_.end(), same);
     if (found == known_.end()) {
         found = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
         oldest_ = (oldest_ + 1) % known_.size();
@@ -222,6 +223,7 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
     }
     const std::vector<double>& activations = known.of(program, std::move(kept));
     std::vector<MemoryUse> uses;
+    uses.reserve(plan.pp);
     for (int stage = 0; stage < plan.pp; ++stage) {
         uses.push_back(
             needs[stage].use(stage, activations[stage] + kept_beside(plan, largest[stage]), plan, accelerator, optimizer));

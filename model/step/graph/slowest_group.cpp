@@ -12,7 +12,7 @@ namespace {
 /// Compute of the path's ops with the factors of their stages.
 double compute_of(const ExecutionGraph& graph, std::span<const ProgramPath::Count> counts, std::span<const double> factor)
 {
-    const auto distributions_of_stage = static_cast<std::size_t>(graph.chunks() * graph.passes());
+    const auto distributions_of_stage = static_cast<std::size_t>(graph.chunks()) * graph.passes();
     double sum = 0.0;
     for (const ProgramPath::Count& count : counts) {
         sum += count.ops * static_cast<double>(graph.distribution[count.distribution].compute_s) *
@@ -183,7 +183,7 @@ std::vector<StagePath> own_stage_paths(const ExecutionGraph& graph)
 {
     constexpr double slowness = 1.1;  // about a rare slow GPU's factor
     const std::vector<double> factor = mean_factors(graph);
-    const auto of_stage = static_cast<std::size_t>(graph.chunks() * graph.passes());
+    const auto of_stage = static_cast<std::size_t>(graph.chunks()) * graph.passes();
     PathTimes times;
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
         const OpDistribution& distribution = graph.distribution[i];
