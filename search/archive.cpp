@@ -51,6 +51,21 @@ double volume(const Points& points, std::span<const double> reference, std::size
     return sum;
 }
 
+/// Indices of the non-dominated points, ascending.
+std::vector<std::uint64_t> front_of(const std::map<std::uint64_t, Evaluation>& evaluations)
+{
+    std::vector<std::uint64_t> indices;
+    Points values;
+    for (const auto& [index, evaluation] : evaluations) {
+        indices.push_back(index);
+        std::vector<double>& value = values.emplace_back();
+        for (const Estimate& objective : evaluation.objectives) value.push_back(objective.value);
+    }
+    std::vector<std::uint64_t> front;
+    for (const std::size_t position : non_dominated(values)) front.push_back(indices[position]);
+    return front;
+}
+
 }  // namespace
 
 bool dominates(std::span<const double> a, std::span<const double> b)
@@ -82,6 +97,15 @@ std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> poin
     }
     std::sort(kept.begin(), kept.end());
     return kept;
+}
+
+std::vector<double> ideal_point(std::span<const std::vector<double>> points)
+{
+    std::vector<double> ideal = points.front();
+    for (const std::vector<double>& point : points) {
+        for (std::size_t k = 0; k < ideal.size(); ++k) ideal[k] = std::min(ideal[k], point[k]);
+    }
+    return ideal;
 }
 
 double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference)
@@ -141,6 +165,7 @@ void Archive::add(const Sweep& sweep)
             return;
         }
     }
+    if (sweep.range.again && sweep.feasible.empty()) return;
     const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
     bounds_.insert(bounds_.end(), sweep.feasible.begin(), sweep.feasible.end());
     if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {
@@ -170,6 +195,7 @@ std::vector<Bound> Archive::bounds_and_near() const
 
 void Archive::add(const Evaluation& evaluation)
 {
+    if (evaluation.source.purpose == Purpose::limits) incumbents_[evaluation.index] = evaluation;
     if (evaluation.source.purpose != Purpose::search) return;
     Evaluation& kept = evaluations_[evaluation.index];
     if (evaluation.rung < kept.rung) return;
@@ -177,18 +203,13 @@ void Archive::add(const Evaluation& evaluation)
     kept = evaluation;
 }
 
-std::vector<std::uint64_t> Archive::front() const
+std::vector<std::uint64_t> Archive::front() const { return front_of(evaluations_); }
+
+std::vector<std::uint64_t> Archive::provisional_front() const
 {
-    std::vector<std::uint64_t> indices;
-    Points values;
-    for (const auto& entry : evaluations_) {
-        indices.push_back(entry.first);
-        std::vector<double>& value = values.emplace_back();
-        for (const Estimate& objective : entry.second.objectives) value.push_back(objective.value);
-    }
-    std::vector<std::uint64_t> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(indices[position]);
-    return front;
+    std::map<std::uint64_t, Evaluation> all = evaluations_;
+    all.insert(incumbents_.begin(), incumbents_.end());
+    return front_of(all);
 }
 
 }  // namespace prismopt

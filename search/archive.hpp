@@ -23,6 +23,9 @@ bool excludes(std::span<const std::vector<double>> limits, std::span<const doubl
 /// Positions of the non-dominated points, ascending; keeps all copies of equal points.
 std::vector<std::size_t> non_dominated(std::span<const std::vector<double>> points);
 
+/// Ideal point: the least value of each objective. There must be a point.
+std::vector<double> ideal_point(std::span<const std::vector<double>> points);
+
 /// Hypervolume: volume dominated by the points and bounded by `reference`. Points that are not below it in every objective add
 /// nothing.
 double hypervolume(std::span<const std::vector<double>> points, std::span<const double> reference);
@@ -53,8 +56,8 @@ private:
 
 class Archive {
 public:
-    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again. Evaluations of other
-    /// purposes than the search are left out.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again. Draws for limits count for
+    /// the provisional front only, those of scouts for nothing.
     void add(std::span<const Answer> answers);
 
     /// Evaluated points by index, each at the highest rung that it reached.
@@ -70,12 +73,15 @@ public:
     std::uint64_t draws() const { return draws_; }
     /// Indices of the non-dominated evaluated points, ascending.
     std::vector<std::uint64_t> front() const;
+    /// The same of all points with draws, of those that are not evaluated by their draws for limits.
+    std::vector<std::uint64_t> provisional_front() const;
 
 private:
     void add(const Sweep& sweep);
     void add(const Evaluation& evaluation);
 
     std::map<std::uint64_t, Evaluation> evaluations_;
+    std::map<std::uint64_t, Evaluation> incumbents_;  // drawn for limits
     std::vector<Bound> bounds_;
     std::optional<NearBounds> near_;
     std::uint64_t feasible_ = 0;

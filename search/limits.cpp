@@ -35,6 +35,12 @@ std::vector<std::size_t> Limits::owners() const
     return owners;
 }
 
+std::size_t Limits::owner_of_least(std::size_t objective) const
+{
+    const auto by_limit = [objective](const Limit& a, const Limit& b) { return a.high[objective] < b.high[objective]; };
+    return std::min_element(limits_.begin(), limits_.end(), by_limit)->owner;
+}
+
 std::vector<std::vector<double>> Limits::sorted() const
 {
     std::vector<std::vector<double>> sorted;

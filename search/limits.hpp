@@ -23,6 +23,8 @@ public:
 
     /// Owners of the limits, ascending.
     std::vector<std::size_t> owners() const;
+    /// Owner of the least limit of an objective; there must be a limit.
+    std::size_t owner_of_least(std::size_t objective) const;
     /// In lexicographic order.
     std::vector<std::vector<double>> sorted() const;
 

@@ -99,6 +99,20 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
+/// What a search sweeps for, in this order.
+enum class SweepPurpose {
+    exploration,  // single points, for good bounds
+    better,       // the whole space, for points that are better in some objective than all incumbents
+    front,        // the whole space, for what no limit excludes
+    tighter,      // single points, for tighter bounds
+    left_out,     // parts of ranges that returned only some of their points
+};
+struct SweepProgress {
+    SweepPurpose purpose = SweepPurpose::front;
+    std::uint64_t done = 0;   // ranges
+    std::uint64_t total = 0;  // ranges
+};
+
 /// What is known of the least value of an objective over all feasible points, with the confidence of the search.
 struct Gap {
     double limit = 0.0;  // some point's value is at most this
@@ -118,9 +132,9 @@ struct Outcome {
     std::uint64_t open = 0;       // neither
     // Raw tuples that a lower bound excluded before it was known whether they are feasible.
     std::uint64_t unchecked = 0;
-    CountByBound excluded_by = {};  // while the space was swept with limits; part of `pruned` and `unchecked`
-    std::uint64_t unrequested = 0;  // ranges of a sweep that are not requested yet
-    std::vector<Gap> gaps;          // by objective; empty as long as they are not known
+    CountByBound excluded_by = {};            // while the space was swept with limits; part of `pruned` and `unchecked`
+    std::optional<SweepProgress> sweep = {};  // the one in progress
+    std::vector<Gap> gaps;                    // by objective; empty as long as they are not known
 };
 
 /// Parameters of a study for a strategy.

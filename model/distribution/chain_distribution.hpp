@@ -71,6 +71,14 @@ public:
     /// Returns the mean of the composed compute. Costs a fraction of the above if it varies by its kernels alone: means add up.
     double mean_compute(const ChunkPass& pass, const BarrierWidths& widths);
 
+    /// Forgets what is known of the passes so far, whose costs need not live any longer.
+    void forget_passes()
+    {
+        parts_.clear();
+        passes_.clear();
+        means_.clear();
+    }
+
 private:
     /// Distributions of a part repeated 1, 2, 4, ... times.
     struct PartDistributions {

@@ -26,6 +26,19 @@ std::vector<double> values_of(const Evaluation& evaluation)
     return values;
 }
 
+std::string sweep_text(const SweepProgress& sweep)
+{
+    const std::string parts = fmt::format("{} of {}", sweep.done, sweep.total);
+    switch (sweep.purpose) {
+        case SweepPurpose::exploration: return "looking for good ones";
+        case SweepPurpose::better: return parts + " parts of the space checked for better ones";
+        case SweepPurpose::front: return parts + " parts of the space checked";
+        case SweepPurpose::tighter: return parts + " plans bounded again";
+        case SweepPurpose::left_out: return parts + " parts checked again";
+    }
+    return parts;
+}
+
 }  // namespace
 
 std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Objective*>& objectives)
@@ -85,37 +98,37 @@ void Progress::show(const Archive& archive, const State& state)
 {
     const double now = elapsed();
     shown_s_ = now;
-    const bool sweeping = state.sweeping;
-    const std::uint64_t waiting = state.asked - state.answered;
-    // Single plans are looked at before the whole space is.
-    const bool exploring = archive.feasible() == 0 && !archive.bounds().empty();
-    const Stage stage = exploring ? Stage::exploring : sweeping ? Stage::sweeping : Stage::comparing;
-    if (stage != stage_) {
-        stage_ = stage;
+    const auto purpose = state.sweep ? std::optional(state.sweep->purpose) : std::nullopt;
+    if (purpose != swept_) {
+        swept_ = purpose;
         time_left_ = {};
     }
-    const double draws_per_s = static_cast<double>(state.draws) / now;
-    std::string text = fmt::format("{} feasible plans found, ", exploring ? archive.bounds().size() : archive.feasible());
-    if (exploring) {
-        text += sweeping ? "looking for good ones" : fmt::format("drawing the best, {:.3g} draws/s", draws_per_s);
-    } else if (sweeping) {
-        text += fmt::format("{} of {} parts of the space checked", state.answered, state.asked);
+    // Single plans are looked at before the whole space is.
+    const bool whole = archive.feasible() > 0 || archive.bounds().empty() || purpose == SweepPurpose::front;
+    std::string text = fmt::format("{} feasible plans found, ", whole ? archive.feasible() : archive.bounds().size());
+    if (state.sweep) {
+        text += sweep_text(*state.sweep);
+    } else if (!whole) {
+        text += fmt::format("drawing the best, {:.3g} draws/s", static_cast<double>(state.draws) / now);
     } else {
         text +=
             fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
                         state.pruned, state.evaluated, state.open, archive.front().size(),
-                        curve_.empty() ? 0.0 : curve_.back().hypervolume, draws_per_s);
+                        curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
     }
-    if (!state.gaps.empty() && state.open > 0) {
+    if (!state.gaps.empty() && (state.open > 0 || !whole)) {
         text += ", gap: " + state.gaps;
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
-    if (!exploring) {
-        text += ", ETA " + time_left_.text(now, sweeping ? waiting : state.open);
+    const std::uint64_t left = state.sweep ? state.sweep->total - state.sweep->done : state.open;
+    const std::uint64_t total = state.sweep ? state.sweep->total : archive.feasible();
+    const bool known_end = state.sweep ? purpose != SweepPurpose::exploration : whole;
+    if (known_end) {
+        text += ", ETA " + time_left_.text(now, left);
     }
     if (terminal_) {
-        const auto whole = static_cast<double>(std::max<std::uint64_t>(1, sweeping ? state.asked : archive.feasible()));
-        const double done = 1.0 - std::min(1.0, static_cast<double>(sweeping ? waiting : state.open) / whole);
+        const double done =
+            known_end && total > 0 ? 1.0 - static_cast<double>(std::min(left, total)) / static_cast<double>(total) : 0.0;
         const auto filled = static_cast<std::size_t>(20.0 * done);
         const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
         std::fputs(fmt::format("\r\033[K[{}] {:.0f} s  {}", bar, now, text).c_str(), stderr);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,9 @@ public:
         std::uint64_t evaluated = 0;
         std::uint64_t pruned = 0;
         std::uint64_t open = 0;
-        std::uint64_t answered = 0;  // requests
-        std::uint64_t asked = 0;     // requests, with those of a sweep that are still to come
-        double idle_share = 0.0;     // of the ranks
-        bool sweeping = false;       // the next answer is of a sweep
-        std::string gaps = {};       // gaps_text()
+        std::optional<SweepProgress> sweep = {};  // in progress
+        double idle_share = 0.0;                  // of the ranks
+        std::string gaps = {};                    // gaps_text()
     };
 
     /// Adds a point to the curve, after a batch of answers.
@@ -50,8 +49,7 @@ private:
 
     std::chrono::steady_clock::time_point start_;
     double shown_s_ = -1e9;
-    enum class Stage { exploring, sweeping, comparing };
-    Stage stage_ = Stage::exploring;
+    std::optional<SweepPurpose> swept_;  // the last time; nothing: plans were compared
     TimeLeft time_left_;
     bool terminal_;
     std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations

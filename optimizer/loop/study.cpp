@@ -180,7 +180,7 @@ public:
     void fill_provisional_front(Results& results) const
     {
         results.provisional = true;
-        for (const std::uint64_t index : archive_.front()) {
+        for (const std::uint64_t index : archive_.provisional_front()) {
             results.front.push_back(drawn_.at(index));
         }
         add_model_intervals(model_, results.front);
@@ -239,18 +239,18 @@ private:
         asked_.pop_front();
         if (journal_.knows(answered_)) {
             KnownAnswer known = journal_.take_answer(answered_, request);
-            if (known.drawn) drawn_.insert_or_assign(known.drawn->index, std::move(*known.drawn));
+            if (known.drawn) remember(std::get<Evaluation>(known.answer), std::move(*known.drawn));
             return known.answer;
         }
         auto answer = evaluator_.next();
         if (answer) {
             const auto* evaluation = std::get_if<Evaluation>(&*answer);
-            if (evaluation == nullptr || evaluation->source.purpose != Purpose::search) {
+            if (evaluation == nullptr || evaluation->source.purpose == Purpose::scout) {
                 keep([&] { journal_.append(answered_, *answer); });
             } else {
-                FrontPoint& drawn = drawn_[evaluation->index];
-                drawn = front_point(model_, evaluation->index, evaluator_.prediction());
+                FrontPoint drawn = front_point(model_, evaluation->index, evaluator_.prediction());
                 keep([&] { journal_.append(answered_, *answer, drawn); });
+                remember(*evaluation, std::move(drawn));
             }
             if (evaluation != nullptr) {
                 draws_.answered(evaluation->index, evaluation->source);
@@ -259,17 +259,27 @@ private:
         return answer;
     }
 
+    /// Keeps a prediction for the provisional front. Draws for limits count until the point is evaluated.
+    void remember(const Evaluation& evaluation, FrontPoint drawn)
+    {
+        if (evaluation.source.purpose == Purpose::search || !archive_.evaluations().contains(evaluation.index)) {
+            drawn_.insert_or_assign(evaluation.index, std::move(drawn));
+        }
+    }
+
     void show_progress()
     {
         const Outcome outcome = strategy_->outcome();
+        std::optional<SweepProgress> sweep = outcome.sweep;
+        if (!sweep && !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())) {
+            sweep = SweepProgress{.done = answered_, .total = asked_count_};
+        }
         progress_.show(archive_, {.draws = evaluator_.draws_made(),
                                   .evaluated = outcome.evaluated,
                                   .pruned = outcome.pruned,
                                   .open = outcome.open,
-                                  .answered = answered_,
-                                  .asked = asked_count_ + outcome.unrequested,
+                                  .sweep = sweep,
                                   .idle_share = scheduler_.idle_share(),
-                                  .sweeping = !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front()),
                                   .gaps = gaps_text(outcome.gaps, model_.objectives)});
     }
 
@@ -282,7 +292,7 @@ private:
     std::unique_ptr<Strategy> strategy_;
     Evaluator evaluator_;
     Archive archive_;
-    std::map<std::uint64_t, FrontPoint> drawn_;  // each evaluated point, by index
+    std::map<std::uint64_t, FrontPoint> drawn_;  // newest predictions, by index
     Progress progress_;
     StudyJournal& journal_;
     DrawStore draws_;

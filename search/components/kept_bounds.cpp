@@ -12,15 +12,6 @@ namespace {
 /// Members of a floor; beyond these, one point below all of them says enough.
 constexpr std::size_t most_floor = 256;
 
-std::vector<double> ideal_of(const std::vector<std::vector<double>>& points)
-{
-    std::vector<double> ideal = points.front();
-    for (const std::vector<double>& point : points) {
-        for (std::size_t k = 0; k < ideal.size(); ++k) ideal[k] = std::min(ideal[k], point[k]);
-    }
-    return ideal;
-}
-
 }  // namespace
 
 void KeptBounds::add(Bound bound)
@@ -60,7 +51,7 @@ void KeptBounds::cut()
     for (const std::size_t position : non_dominated(floor_)) lowest.push_back(std::move(floor_[position]));
     std::sort(lowest.begin(), lowest.end());
     lowest.erase(std::unique(lowest.begin(), lowest.end()), lowest.end());
-    if (lowest.size() > most_floor) lowest = {ideal_of(lowest)};
+    if (lowest.size() > most_floor) lowest = {ideal_point(lowest)};
     floor_ = std::move(lowest);
 }
 

@@ -60,16 +60,16 @@ Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(opt
 std::optional<std::vector<Request>> Exact::ask()
 {
     std::vector<Request> requests;
-    if (told_ == asked_.size() && swept_ == ranges_.size()) {
+    if (told_ == asked_.size() && !sweep_.running()) {
         choose_requests();
-        if (asked_.empty() && swept_ == ranges_.size()) return std::nullopt;
+        if (asked_.empty() && !sweep_.running()) return std::nullopt;
         requests.assign(asked_.begin(), asked_.end());
     }
-    const std::size_t end = std::min(swept_ + options_.ranges_at_once, ranges_.size());
-    for (; requested_ < end; ++requested_) {
-        auto& range = std::get<SweepRange>(requests.emplace_back(ranges_[requested_]));
-        range.limits = limits_of_ranges_;
-        range.near = near_of_ranges_;
+    const std::size_t end = std::min(sweep_.answered + options_.ranges_at_once, sweep_.ranges.size());
+    for (; sweep_.requested < end; ++sweep_.requested) {
+        auto& range = std::get<SweepRange>(requests.emplace_back(sweep_.ranges[sweep_.requested]));
+        range.limits = sweep_.limits;
+        range.near = sweep_.near;
     }
     return requests;
 }
@@ -133,6 +133,8 @@ void Exact::take_limits(const Evaluation& evaluation)
     std::vector<double> high;
     for (const Estimate& estimate : evaluation.objectives) high.push_back(estimate.simultaneous_high);
     note_violation(place, high);
+    std::vector<double>& low = low_.try_emplace(evaluation.index, options_.objectives, -infinity).first->second;
+    for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = std::max(low[k], evaluation.objectives[k].simultaneous_low);
     if (std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); })) {
         std::erase(incumbents_, place);
         limits_.add(place, high);
@@ -222,11 +224,24 @@ std::vector<std::size_t> Exact::first_looks()
     return chosen;
 }
 
-/// The best points by their bounds, drawn once to choose the first incumbents: so many, or the front of an exploration.
+/// Asks for scouts; then opens the round of those that no other dominates by value.
+void Exact::compare_scouts()
+{
+    if (!scouted_) return ask_scouts();
+    std::vector<std::vector<double>> values;
+    for (const Scout& scout : scouts_) values.push_back(scout.value);
+    std::vector<std::size_t> places;
+    for (const std::size_t position : non_dominated(values)) places.push_back(scouts_[position].place);
+    scouts_.clear();
+    std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
+    open_round(places);
+}
+
+/// The best points by their bounds, drawn once to choose the next incumbents: so many, or the front of an exploration.
 void Exact::ask_scouts()
 {
     scouted_ = true;
-    std::uint64_t most = first_range_ ? options_.scouts : options_.most_scouts;
+    std::uint64_t most = swept_whole_ ? options_.scouts : options_.most_scouts;
     if (options_.max_evaluations > 0) most = std::min(most, options_.max_evaluations);
     BoundLayers layers = feasible_;
     std::vector<std::size_t> places = layers.take(feasible_.size(), {});
@@ -250,7 +265,7 @@ void Exact::ask_scouts()
 /// with four times the draws for those with the lowest limits.
 void Exact::open_further_round()
 {
-    while (asked_.empty() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
+    while (!busy() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
         ++further_rounds_;
         const std::size_t left = feasible_.exclude(limits_);
         if (left <= options_.scouts) return;
@@ -258,37 +273,37 @@ void Exact::open_further_round()
             BoundLayers layers = feasible_;
             std::vector<std::size_t> places = layers.take(options_.most_scouts, {});
             std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
-            if (places.empty()) continue;
             open_round(places);
         } else {
             const std::vector<std::size_t> owners = limits_.owners();
             if (left < worth_closer_limits * owners.size()) return;
-            open_round(owners);
-            closer_ = 1;
+            open_round(owners, 1);
         }
-        ask_limits();
     }
 }
 
-/// Fixes the incumbents of the next round of limits, before its draws are made.
-void Exact::open_round(const std::vector<std::size_t>& places)
+/// Fixes the incumbents of the next round of limits, if there are any, and asks for their draws: at `closer` rungs above the last.
+void Exact::open_round(const std::vector<std::size_t>& places, int closer)
 {
+    if (places.empty()) return;
     ++round_;
     look_ = 0;
-    closer_ = 0;
+    closer_ = closer;
     of_round_ = places.size();
     incumbents_ = places;
     with_limits_.insert(places.begin(), places.end());
     next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
+    ask_limits();
 }
 
-/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that upper limits have: over all rounds
-/// and looks these sum to one.
+/// Look k of round j may fail with a share 36 / (pi^4 j^2 k^2) of the half of the error that rounds have: over all rounds and looks
+/// these sum to one. Each objective has an upper and a lower limit.
 void Exact::ask_limits()
 {
+    if (incumbents_.empty() || look_ == most_looks) return;
     ++look_;
     const double looks = square(static_cast<double>(look_) * round_) * pow4(std::numbers::pi) / 36.0;
-    const double miss = 0.5 * (1.0 - options_.confidence) / looks / static_cast<double>(of_round_ * options_.objectives);
+    const double miss = 0.5 * (1.0 - options_.confidence) / looks / static_cast<double>(2 * of_round_ * options_.objectives);
     for (const std::size_t place : incumbents_) {
         asked_.push_back({.index = feasible_.index(place),
                           .rung = options_.top_rung - 1 + look_ + closer_,
@@ -307,7 +322,7 @@ void Exact::open_challenge()
     const std::size_t known = std::max<std::size_t>(1, feasible_.exclude(limits_));
     drop_excluded_ranges();
     std::uint64_t withheld = 0;
-    for (const Sweep& sweep : withheld_) withheld += sweep.left_out;
+    for (const LeftOut& part : withheld_) withheld += part.count;
     const auto limits_of_each = static_cast<double>(static_cast<std::size_t>(options_.top_rung) * options_.objectives);
     const double half = 0.5 * (1.0 - options_.confidence) / limits_of_each;
     miss_ = (withheld > 0 ? 0.5 : 1.0) * half / static_cast<double>(known);
@@ -325,15 +340,6 @@ std::vector<std::size_t> Exact::leaders_without_limits() const
     return places;
 }
 
-/// Opens a round for new leaders, if there are any.
-void Exact::ask_new_limits()
-{
-    const std::vector<std::size_t> places = leaders_without_limits();
-    if (places.empty()) return;
-    open_round(places);
-    ask_limits();
-}
-
 void Exact::ask(const std::vector<std::size_t>& candidates)
 {
     for (const std::size_t c : candidates) {
@@ -343,36 +349,37 @@ void Exact::ask(const std::vector<std::size_t>& candidates)
     }
 }
 
-/// Scouts; limits of the best of them; then the best candidates so far, because their limits exclude the most; then new points;
-/// then the remaining candidates.
+/// Takes the first step that asks for something: incumbents and their limits, before the sweep if the space was explored; then the
+/// best candidates so far, because their limits exclude the most; then new points; then the remaining candidates.
 void Exact::choose_requests()
 {
     told_ = 0;
     asked_.clear();
     whom_.clear();
     if (explorer_) explore();
-    if (!explorer_ && feasible_.size() == 0 && !first_range_) sweep();
-    if (swept_ < ranges_.size()) return;
-    if (!scouted_) {
-        ask_scouts();
-    } else if (round_ == 0) {
-        std::vector<std::vector<double>> values;
-        for (const Scout& scout : scouts_) values.push_back(scout.value);
-        std::vector<std::size_t> places;
-        for (const std::size_t position : non_dominated(values)) places.push_back(scouts_[position].place);
-        open_round(places);
-    }
-    if (asked_.empty() && look_ < most_looks) ask_limits();
-    if (asked_.empty() && !first_range_) return sweep();
-    if (asked_.empty() && !challenged_ && tighten()) return;
-    if (asked_.empty() && !challenged_) open_further_round();
-    if (asked_.empty() && !challenged_) open_challenge();
-    if (asked_.empty()) ask(unsettled_leaders());
-    if (asked_.empty() && candidates_.size() >= next_round_at_) ask_new_limits();
-    if (asked_.empty()) ask(first_looks());
-    if (asked_.empty() && candidates_.size() - settled_ >= worth_a_round) ask_new_limits();
-    if (asked_.empty()) ask(rivals());
-    if (asked_.empty()) look_again();
+    if (!busy() && feasible_.size() == 0 && !swept_whole_) sweep_whole();
+    if (!busy()) ask_limits();
+    if (!busy() && !swept_whole_) seek_better();
+    if (!busy()) compare_scouts();
+    if (!busy() && !swept_whole_) sweep_whole();
+    if (!busy() && !challenged_) tighten();
+    if (!busy() && !challenged_) open_further_round();
+    if (!busy() && !challenged_) open_challenge();
+    if (!busy()) ask(unsettled_leaders());
+    if (!busy() && candidates_.size() >= next_round_at_) open_round(leaders_without_limits());
+    if (!busy()) ask(first_looks());
+    if (!busy() && candidates_.size() - settled_ >= worth_a_round) open_round(leaders_without_limits());
+    if (!busy()) ask(rivals());
+    if (!busy()) look_again();
+}
+
+/// The larger of its bound and its lower limits as an incumbent.
+std::vector<double> Exact::least_of(const Bound& point) const
+{
+    std::vector<double> least = point.objectives;
+    const auto low = low_.find(point.index);
+    for (std::size_t k = 0; low != low_.end() && k < least.size(); ++k) least[k] = std::max(least[k], low->second[k]);
+    return least;
 }
 
 /// Of what limits and bounds say together; without the points that the limits exclude, which are no better in any objective.
@@ -380,25 +387,37 @@ std::vector<Gap> Exact::gaps() const
 {
     std::vector<Gap> gaps;
     const std::vector<std::vector<double>> limits = limits_.sorted();
-    if (!swept_whole() || limits.empty()) return gaps;
-    std::vector<double> least = limits.front();
-    for (const std::vector<double>& limit : limits) {
-        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], limit[k]);
-    }
-    for (const double limit : least) gaps.push_back({limit, limit});
-    feasible_.lower_to_least(least);
-    const auto lower_to = [&](std::span<const double> low) {
+    if (limits.empty()) return gaps;
+    const std::vector<double> best = ideal_point(limits);
+    for (const double limit : best) gaps.push_back({limit, -infinity});
+    const auto raise = [&](const std::vector<double>& least) {
+        for (std::size_t k = 0; k < least.size(); ++k) gaps[k].bound = std::max(gaps[k].bound, least[k]);
+    };
+    const auto lower = [&](std::vector<double>& least, std::span<const double> low) {
+        if (excludes(limits, low)) return;
         for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
     };
-    for (const Candidate& candidate : candidates_) {
-        const std::span<const double> low =
-            candidate.low.empty() ? feasible_.bound(candidate.place) : std::span<const double>(candidate.low);
-        if (!excludes(limits, low)) lower_to(low);
+    if (better_.swept) {
+        std::vector<double> least = best;
+        lower(least, better_.than);
+        for (const Bound& point : better_.points) lower(least, least_of(point));
+        for (const LeftOut& part : better_.left_out) {
+            for (const std::vector<double>& low : part.floor) lower(least, low);
+        }
+        raise(least);
     }
-    for (const Sweep& sweep : withheld_) {
-        for (const std::vector<double>& low : sweep.floor) lower_to(low);
+    if (swept_whole_) {
+        std::vector<double> least = best;
+        feasible_.lower_to_least(least);
+        for (const Candidate& candidate : candidates_) {
+            lower(least, candidate.low.empty() ? feasible_.bound(candidate.place) : std::span<const double>(candidate.low));
+        }
+        for (const LeftOut& part : withheld_) {
+            for (const std::vector<double>& low : part.floor) lower(least, low);
+        }
+        raise(least);
     }
-    for (std::size_t k = 0; k < least.size(); ++k) gaps[k].bound = least[k];
+    if (std::isinf(gaps.front().bound)) gaps.clear();
     return gaps;
 }
 
@@ -406,7 +425,7 @@ Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
     // After the sweep, explored points that it did not return are looked at once more, and may be counted then.
-    const std::uint64_t counted_later = swept_whole() ? std::min(excluded_in_sweep_, known_not_returned_) : 0;
+    const std::uint64_t counted_later = swept_whole_ ? std::min(excluded_in_sweep_, known_not_returned_) : 0;
     const std::uint64_t not_returned = open_ranges() ? excluded_in_sweep_ - counted_later : not_kept();
     const std::uint64_t excluded = feasible_.excluded() - counted_again_ + not_returned;
     Outcome outcome{.confidence = options_.confidence,
@@ -416,8 +435,9 @@ Outcome Exact::outcome() const
                     .open = feasible - std::min(feasible, excluded + settled_),
                     .unchecked = unchecked_,
                     .excluded_by = excluded_by_,
-                    .unrequested = ranges_.size() - requested_,
+                    .sweep = {},
                     .gaps = gaps()};
+    if (sweep_.running()) outcome.sweep = {sweep_.purpose, sweep_.answered, sweep_.ranges.size()};
     const bool complete = !open_ranges() && outcome.open == 0;
     outcome.proved = complete && !violation_;
 
@@ -427,11 +447,15 @@ Outcome Exact::outcome() const
     } else {
         if (!complete) {
             text << "incomplete: ";
-            if (!swept_whole()) {
-                text << grouped(first_range_ ? swept_ - *first_range_ : 0) << " of " << grouped(options_.ranges.size())
-                     << " parts of the space checked, ";
-            } else if (swept_ < ranges_.size()) {
-                text << grouped(ranges_.size() - swept_) << " parts to check again, ";
+            if (sweep_.running() && sweep_.purpose == SweepPurpose::better) {
+                text << grouped(sweep_.answered) << " of " << grouped(sweep_.ranges.size())
+                     << " parts of the space checked for better plans than those drawn, ";
+            }
+            if (!swept_whole_) {
+                text << grouped(sweep_.purpose == SweepPurpose::front ? sweep_.answered : 0) << " of "
+                     << grouped(options_.ranges.size()) << " parts of the space checked, ";
+            } else if (sweep_.running() && sweep_.purpose == SweepPurpose::left_out) {
+                text << grouped(sweep_.ranges.size() - sweep_.answered) << " parts to check again, ";
             }
         } else {
             text << (violation_ ? "complete but not proved: " : "proved complete: ");

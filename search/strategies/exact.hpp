@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,9 +30,13 @@ struct ExactOptions {
     std::uint64_t kept_again = most_kept_bounds;  // maximum number of bounds returned by one repeated sweep
     std::size_t batch = 64;                       // maximum number of points requested at once, with few candidates
     std::size_t batch_of_many = 1024;             // with many, because plans of one program share their draws
-    std::size_t fewest = 8;             // minimum number of new points requested at once, from further layers if one has fewer
-    std::size_t scouts = 32;            // minimum number of points among which the first incumbents are chosen
-    std::size_t most_scouts = 256;      // of an explored front; also the most incumbents of the first further round
+    std::size_t fewest = 8;               // minimum number of new points requested at once, from further layers if one has fewer
+    std::size_t scouts = 32;              // minimum number of points among which the first incumbents are chosen
+    std::size_t most_scouts = 256;        // of an explored front; also the most incumbents of the first further round
+    double gap_sought = 0.01;             // of each objective, before an explored space is swept for the front
+    std::uint64_t kept_better = 1 << 14;  // maximum number of bounds returned by the sweep for this gap
+    std::size_t gap_rounds = 2;           // of limits, with more draws each, while a gap is larger
+    std::size_t most_better = 32;         // incumbents of the round before and of each round after it
     std::size_t further_rounds = 2;     // of limits, at most, between the sweep and the first point that is drawn to be compared
     const Space* explored = nullptr;    // explore this space for incumbents before it is swept; empty: sweep it first
     std::uint64_t seed = 1;             // of the exploration
@@ -54,7 +59,8 @@ struct ExactOptions {
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
 ///
 /// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while
-/// the space is swept. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with
+/// the space is swept: once for points that are clearly better in some objective than all incumbents, which says early how good
+/// the best values can be at most, and once for all points that no limit excludes. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with
 /// limits has tighter bounds where it needs them; then further incumbents are chosen among the best of them by
 /// their bounds, and limits are taken from more draws if many points remain.
 ///
@@ -73,7 +79,10 @@ public:
     std::vector<std::uint64_t> front() const override;
 
 private:
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+
     std::vector<Gap> gaps() const;
+    std::vector<double> least_of(const Bound& point) const;
     struct Candidate {
         std::size_t place = 0;      // in feasible_
         int rung = 0;               // 0: requested, not answered yet
@@ -90,31 +99,69 @@ private:
         double relative = 0.0;
     };
 
+    /// Ranges that are swept for one purpose.
+    struct CurrentSweep {
+        SweepPurpose purpose = SweepPurpose::exploration;
+        std::vector<SweepRange> ranges = {};  // in order; without their limits
+        std::vector<std::vector<double>> limits = {};
+        NearRequest near = {};
+        std::size_t requested = 0;  // ranges
+        std::size_t answered = 0;   // ranges
+
+        bool running() const { return answered < ranges.size(); }
+    };
+    /// What a sweep left out: `count` points, each dominated by or equal to a member of the floor.
+    struct LeftOut {
+        SweepRange range;
+        std::uint64_t count = 0;
+        std::vector<std::vector<double>> floor;
+    };
+    /// Results of a sweep for points that are better than all incumbents.
+    struct BetterPoints {
+        std::vector<double> than;   // a point that is not returned or left out is no better than this in any objective
+        std::vector<Bound> points;  // returned
+        std::vector<LeftOut> left_out;
+        bool swept = false;
+        std::size_t rounds = 0;  // for the gaps
+        bool done = false;
+    };
+
     void take(const Sweep& sweep);
     void take_explored(const Sweep& sweep);
+    void take_better(const Sweep& sweep);
+    void take_bounds(const Sweep& sweep);
     void take_tightened(const Sweep& sweep);
-    void check_bounds(const Bound& feasible) const;
+    void end_sweep();
+    std::vector<double> checked_bounds(const Bound& feasible) const;
     std::vector<std::vector<double>> drop_excluded_ranges();
     void look_again();
     /// Number of feasible points whose bounds were not returned.
     std::uint64_t not_kept() const { return feasible_count_ + counted_again_ - feasible_.size(); }
-    bool swept_whole() const { return first_range_ && swept_ >= *first_range_ + options_.ranges.size(); }
-    bool open_ranges() const { return !withheld_.empty() || !swept_whole() || swept_ < ranges_.size(); }
+    bool open_ranges() const { return !withheld_.empty() || !swept_whole_ || sweep_.running(); }
     void take(const Evaluation& evaluation);
     void take_limits(const Evaluation& evaluation);
     void note_violation(std::size_t place, std::span<const double> high);
     void note_leader(std::size_t candidate);
 
+    /// Whether something is asked for.
+    bool busy() const { return !asked_.empty() || sweep_.running(); }
     void choose_requests();
     void explore();
-    void sweep();
-    bool tighten();
+    void begin_sweep(CurrentSweep sweep);
+    void seek_better();
+    void sweep_for_better();
+    std::vector<std::size_t> best_of_each_objective() const;
+    std::vector<std::size_t> best_of_better();
+    std::vector<std::size_t> places_at_gaps();
+    std::vector<std::size_t> places_of(std::span<const Bound> points);
+    void sweep_whole();
+    void tighten();
+    void compare_scouts();
     void ask_scouts();
     void open_further_round();
-    void open_round(const std::vector<std::size_t>& places);
+    void open_round(const std::vector<std::size_t>& places, int closer = 0);
     void ask_limits();
     void open_challenge();
-    void ask_new_limits();
     std::vector<std::size_t> leaders_without_limits() const;
     void ask(const std::vector<std::size_t>& candidates);
     bool settled(std::size_t candidate);
@@ -124,14 +171,11 @@ private:
 
     ExactOptions options_;
     std::optional<Explorer> explorer_;
-    std::vector<SweepRange> ranges_;                     // to sweep, in order; without their limits
-    std::vector<std::vector<double>> limits_of_ranges_;  // of those that are not yet swept
-    NearRequest near_of_ranges_;
-    std::size_t requested_ = 0;               // ranges
-    std::optional<std::size_t> first_range_;  // of the sweep of the whole space; before it: single points of the exploration
-    std::size_t swept_ = 0;                   // ranges answered
-    std::vector<Sweep> withheld_;    // sweeps with points left out that no limit excludes so far; without the returned points
-    std::set<std::uint64_t> tight_;  // points whose bounds are those of a sweep with limits
+    CurrentSweep sweep_;
+    bool swept_whole_ = false;
+    BetterPoints better_;
+    std::vector<LeftOut> withheld_;          // of ranges with points left out that no limit excludes so far
+    std::set<std::uint64_t> tight_;          // points whose bounds are those of a sweep with limits
     std::vector<std::uint64_t> to_tighten_;  // ascending, while they are swept again
     std::vector<Bound> tightened_;
     std::map<std::uint64_t, double> best_of_region_;  // bounds of explored points
@@ -155,6 +199,7 @@ private:
 
     BoundLayers feasible_;
     Limits limits_;
+    std::map<std::uint64_t, std::vector<double>> low_;  // lower limits of incumbents, by index; they serve the gaps only
 
     struct Scout {
         std::size_t place = 0;

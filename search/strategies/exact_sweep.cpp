@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace prismopt {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Incomplete ranges that are swept again together, and the number of parts of each.
 constexpr std::size_t ranges_again = 64;
@@ -23,59 +24,49 @@ constexpr std::uint64_t parts_again = 8;
 
 void Exact::take(const Sweep& sweep)
 {
-    if (swept_ == ranges_.size() || sweep.range.begin != ranges_[swept_].begin || sweep.range.end != ranges_[swept_].end) {
+    const SweepRange* range = sweep_.running() ? &sweep_.ranges[sweep_.answered] : nullptr;
+    if (range == nullptr || sweep.range.begin != range->begin || sweep.range.end != range->end) {
         refuse_answer("it is of tuples " + std::to_string(sweep.range.begin) + " to " + std::to_string(sweep.range.end));
     }
-    if (!first_range_) {
-        take_explored(sweep);
-        return;
+    switch (sweep_.purpose) {
+        case SweepPurpose::exploration: take_explored(sweep); break;
+        case SweepPurpose::better: take_better(sweep); break;
+        case SweepPurpose::front:
+        case SweepPurpose::left_out: take_bounds(sweep); break;
+        case SweepPurpose::tighter: take_tightened(sweep); break;
     }
-    if (!to_tighten_.empty()) {
-        take_tightened(sweep);
-        return;
-    }
-    std::uint64_t known_returned = 0;
-    for (const Bound& feasible : sweep.feasible) {
-        if (!limits_of_ranges_.empty()) tight_.insert(feasible.index);
-        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) {
-            ++known_returned;
-            continue;
-        }
-        check_objectives(feasible.index, feasible.objectives.size(), options_.objectives);
-        std::vector<double> least = feasible.objectives;
-        for (std::size_t k = 0; k < options_.objectives; ++k) {
-            if (!options_.bounded[k]) least[k] = -infinity;
-            if (std::isnan(least[k])) refuse_nan(feasible.index, k);
-        }
-        feasible_.add(feasible.index, least);
-    }
-    if (!ranges_[swept_].again) {
-        feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
-        excluded_in_sweep_ += sweep.excluded;
-        known_not_returned_ -= known_returned;
-        unchecked_ += sweep.unchecked;
-        std::transform(excluded_by_.begin(), excluded_by_.end(), sweep.excluded_by.begin(), excluded_by_.begin(), std::plus<>());
-    }
-    if (sweep.left_out > 0) {
-        withheld_.push_back({.range = {.begin = sweep.range.begin, .end = sweep.range.end},
-                             .feasible = {},
-                             .rejected = {},
-                             .left_out = sweep.left_out,
-                             .floor = sweep.floor});
-        for (std::vector<double>& low : withheld_.back().floor) {
-            for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = options_.bounded[k] ? low[k] : -infinity;
-        }
-    }
-    if (++swept_ == ranges_.size()) {
-        feasible_.put_in_order();
-        known_.clear();
+    ++sweep_.answered;
+    if (!sweep_.running()) end_sweep();
+}
+
+void Exact::begin_sweep(CurrentSweep sweep)
+{
+    sweep_ = std::move(sweep);
+    if (!sweep_.running()) end_sweep();
+}
+
+void Exact::end_sweep()
+{
+    switch (sweep_.purpose) {
+        case SweepPurpose::exploration: break;
+        case SweepPurpose::better: better_.swept = true; break;
+        case SweepPurpose::front: swept_whole_ = true; [[fallthrough]];
+        case SweepPurpose::left_out:
+            feasible_.put_in_order();
+            known_.clear();
+            break;
+        case SweepPurpose::tighter:
+            feasible_.tighten(to_tighten_, tightened_);
+            to_tighten_.clear();
+            tightened_.clear();
+            break;
     }
 }
 
 void Exact::take_explored(const Sweep& sweep)
 {
     for (const Bound& feasible : sweep.feasible) {
-        check_bounds(feasible);
+        checked_bounds(feasible);
         if (options_.region) {
             const double bound = feasible.objectives[options_.near_objective];
             double& best = best_of_region_.try_emplace(options_.region(feasible.index), bound).first->second;
@@ -83,71 +74,202 @@ void Exact::take_explored(const Sweep& sweep)
         }
     }
     explorer_->tell(sweep.feasible);
-    ++swept_;
+}
+
+void Exact::take_better(const Sweep& sweep)
+{
+    for (const Bound& feasible : sweep.feasible) better_.points.push_back({feasible.index, checked_bounds(feasible)});
+    if (sweep.left_out > 0) better_.left_out.push_back({sweep.range, sweep.left_out, sweep.floor});
+}
+
+void Exact::take_bounds(const Sweep& sweep)
+{
+    std::uint64_t known_returned = 0;
+    for (const Bound& feasible : sweep.feasible) {
+        if (!sweep_.limits.empty()) tight_.insert(feasible.index);
+        if (std::binary_search(known_.begin(), known_.end(), feasible.index)) {
+            ++known_returned;
+            continue;
+        }
+        feasible_.add(feasible.index, checked_bounds(feasible));
+    }
+    if (sweep_.purpose == SweepPurpose::front) {
+        feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+        excluded_in_sweep_ += sweep.excluded;
+        known_not_returned_ -= known_returned;
+        unchecked_ += sweep.unchecked;
+        std::transform(excluded_by_.begin(), excluded_by_.end(), sweep.excluded_by.begin(), excluded_by_.begin(), std::plus<>());
+    }
+    if (sweep.left_out > 0) {
+        LeftOut& part = withheld_.emplace_back(LeftOut{sweep.range, sweep.left_out, sweep.floor});
+        for (std::vector<double>& low : part.floor) {
+            for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = options_.bounded[k] ? low[k] : -infinity;
+        }
+    }
 }
 
 void Exact::take_tightened(const Sweep& sweep)
 {
     for (const Bound& feasible : sweep.feasible) {
-        check_bounds(feasible);
-        tightened_.push_back(feasible);
+        tightened_.push_back({feasible.index, checked_bounds(feasible)});
         tight_.insert(feasible.index);
-    }
-    if (++swept_ == ranges_.size()) {
-        feasible_.tighten(to_tighten_, tightened_);
-        to_tighten_.clear();
-        tightened_.clear();
     }
 }
 
-void Exact::check_bounds(const Bound& feasible) const
+/// The bounds of the objectives that have valid ones; minus infinity for others.
+std::vector<double> Exact::checked_bounds(const Bound& feasible) const
 {
     check_objectives(feasible.index, feasible.objectives.size(), options_.objectives);
+    std::vector<double> least = feasible.objectives;
     for (std::size_t k = 0; k < options_.objectives; ++k) {
-        if (std::isnan(feasible.objectives[k])) refuse_nan(feasible.index, k);
+        if (!options_.bounded[k]) least[k] = -infinity;
+        if (std::isnan(least[k])) refuse_nan(feasible.index, k);
     }
+    return least;
 }
 
 /// Asks for the next generation of the exploration. Its front, in the end, is among the points that the sweep would return.
 void Exact::explore()
 {
-    for (const std::uint64_t index : explorer_->ask()) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
-    if (swept_ < ranges_.size()) return;
+    CurrentSweep generation{.purpose = SweepPurpose::exploration};
+    for (const std::uint64_t index : explorer_->ask()) {
+        generation.ranges.push_back({.begin = index, .end = index + 1, .again = true});
+    }
+    if (!generation.ranges.empty()) return begin_sweep(std::move(generation));
     for (const Bound& bound : explorer_->front()) feasible_.add(bound.index, bound.objectives);
     feasible_.put_in_order();
     explorer_.reset();
 }
 
-/// Asks for the whole space, but for what the limits exclude.
-void Exact::sweep()
+/// In an explored space: limits of the points with the best bounds; a sweep for better points; limits of the best of these; then,
+/// from more draws, of those that keep a gap open.
+void Exact::seek_better()
 {
-    first_range_ = ranges_.size();
+    if (better_.done || options_.max_evaluations > 0) return;
+    if (round_ == 0) return open_round(best_of_each_objective());
+    if (!better_.swept) return sweep_for_better();
+    if (better_.rounds == 0) open_round(best_of_better());
+    while (!busy() && better_.rounds < options_.gap_rounds) open_round(places_at_gaps(), static_cast<int>(++better_.rounds));
+    better_.done = !busy();
+}
+
+std::vector<std::size_t> Exact::best_of_each_objective() const
+{
+    std::vector<std::size_t> order(feasible_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const std::size_t most = std::min(order.size(), std::max<std::size_t>(1, options_.most_better / options_.objectives));
+    std::set<std::size_t> best;
+    for (std::size_t k = 0; k < options_.objectives; ++k) {
+        const auto by_bound = [&](std::size_t place) { return std::pair(feasible_.bound(place)[k], place); };
+        std::ranges::sort(order, {}, by_bound);
+        best.insert(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most));
+    }
+    return {best.begin(), best.end()};
+}
+
+/// Asks for the points that are better, by the gap sought, than the best limit of some objective.
+void Exact::sweep_for_better()
+{
+    const std::vector<std::vector<double>> limits = limits_.sorted();
+    better_.done = limits.empty();
+    if (better_.done) return;
+    better_.than = ideal_point(limits);
+    for (double& limit : better_.than) limit -= options_.gap_sought * std::abs(limit);
+    CurrentSweep sweep{.purpose = SweepPurpose::better, .ranges = options_.ranges, .limits = {better_.than}};
+    for (SweepRange& range : sweep.ranges) {
+        range.keep = std::max<std::uint64_t>(1, options_.kept_better / sweep.ranges.size());
+        range.again = true;
+    }
+    begin_sweep(std::move(sweep));
+}
+
+/// Of the points that the sweep for better ones returned, those of the front of their bounds that were no incumbents.
+std::vector<std::size_t> Exact::best_of_better()
+{
+    std::vector<std::vector<double>> values;
+    for (const Bound& bound : better_.points) values.push_back(bound.objectives);
+    const std::vector<std::size_t> front = non_dominated(values);
+    const std::size_t most = std::min(front.size(), options_.most_better);
+    std::vector<Bound> best;
+    for (std::size_t i = 0; i < most; ++i) best.push_back(better_.points[front[i * front.size() / most]]);  // spread
+    std::vector<std::size_t> places = places_of(best);
+    std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
+    return places;
+}
+
+/// By objective whose gap is larger than sought: the owner of the least upper limit, and the points whose least possible values keep
+/// the gap open.
+std::vector<std::size_t> Exact::places_at_gaps()
+{
+    constexpr double rounding = 1e-9;  // of a gap
+    std::set<std::size_t> places;
+    const std::vector<Gap> gaps = this->gaps();
+    const std::vector<std::vector<double>> limits = limits_.sorted();
+    const std::size_t most = std::max<std::size_t>(1, options_.most_better / options_.objectives);
+    for (std::size_t k = 0; k < gaps.size(); ++k) {
+        if (gaps[k].relative() <= options_.gap_sought * (1.0 + rounding)) continue;
+        places.insert(limits_.owner_of_least(k));
+        std::vector<std::pair<double, Bound>> open;
+        for (const Bound& point : better_.points) {
+            const std::vector<double> low = least_of(point);
+            if (low[k] < gaps[k].limit * (1.0 - options_.gap_sought) && !excludes(limits, low)) open.emplace_back(low[k], point);
+        }
+        std::ranges::sort(open, {}, [](const auto& entry) { return std::pair(entry.first, entry.second.index); });
+        std::vector<Bound> chosen;
+        for (std::size_t i = 0; i < std::min(open.size(), most); ++i) chosen.push_back(open[i].second);
+        const std::vector<std::size_t> more = places_of(chosen);
+        places.insert(more.begin(), more.end());
+    }
+    return {places.begin(), places.end()};
+}
+
+/// Places of points with tight bounds, which are added where they are new.
+std::vector<std::size_t> Exact::places_of(std::span<const Bound> points)
+{
+    std::map<std::uint64_t, std::size_t> known;
+    for (std::size_t place = 0; place < feasible_.size(); ++place) known[feasible_.index(place)] = place;
+    std::vector<std::size_t> places;
+    for (const Bound& point : points) {
+        if (const auto found = known.find(point.index); found != known.end()) {
+            places.push_back(found->second);
+        } else {
+            feasible_.add(point.index, point.objectives);
+            tight_.insert(point.index);
+        }
+    }
+    feasible_.put_in_order();
+    for (std::size_t place = known.size(); place < feasible_.size(); ++place) places.push_back(place);
+    return places;
+}
+
+/// Asks for the whole space, but for what the limits exclude.
+void Exact::sweep_whole()
+{
     feasible_.exclude(limits_);
     counted_again_ = feasible_.excluded();
-    limits_of_ranges_ = limits_.sorted();
-    near_of_ranges_.objective = options_.near_objective;
-    for (const auto& [region, bound] : best_of_region_) near_of_ranges_.best.push_back({region, bound});
-    ranges_.insert(ranges_.end(), options_.ranges.begin(), options_.ranges.end());
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
     std::sort(known_.begin(), known_.end());
     known_not_returned_ = known_.size();
+    CurrentSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = limits_.sorted()};
+    sweep.near.objective = options_.near_objective;
+    for (const auto& [region, bound] : best_of_region_) sweep.near.best.push_back({region, bound});
+    begin_sweep(std::move(sweep));
 }
 
-/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits. False:
-/// there are none.
-bool Exact::tighten()
+/// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits.
+void Exact::tighten()
 {
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    if (!bounded || limits_.newest() == 0) return false;
+    if (!bounded || limits_.newest() == 0) return;
     feasible_.exclude(limits_);
     for (const std::uint64_t index : feasible_.remaining()) {
         if (!tight_.contains(index)) to_tighten_.push_back(index);
     }
     std::sort(to_tighten_.begin(), to_tighten_.end());
-    limits_of_ranges_ = limits_.sorted();
-    near_of_ranges_ = {};
-    for (const std::uint64_t index : to_tighten_) ranges_.push_back({.begin = index, .end = index + 1, .again = true});
-    return !to_tighten_.empty();
+    if (to_tighten_.empty()) return;
+    CurrentSweep sweep{.purpose = SweepPurpose::tighter, .limits = limits_.sorted()};
+    for (const std::uint64_t index : to_tighten_) sweep.ranges.push_back({.begin = index, .end = index + 1, .again = true});
+    begin_sweep(std::move(sweep));
 }
 
 /// Drops incomplete ranges all of whose points the limits exclude; returns these limits.
@@ -155,8 +277,8 @@ std::vector<std::vector<double>> Exact::drop_excluded_ranges()
 {
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
     std::vector<std::vector<double>> limits = bounded ? limits_.sorted() : std::vector<std::vector<double>>{};
-    std::erase_if(withheld_, [&](const Sweep& sweep) {
-        return std::all_of(sweep.floor.begin(), sweep.floor.end(),
+    std::erase_if(withheld_, [&](const LeftOut& part) {
+        return std::all_of(part.floor.begin(), part.floor.end(),
                            [&](const std::vector<double>& low) { return excludes(limits, low); });
     });
     return limits;
@@ -166,25 +288,24 @@ std::vector<std::vector<double>> Exact::drop_excluded_ranges()
 void Exact::look_again()
 {
     if (options_.max_evaluations > 0 && evaluated_ >= options_.max_evaluations) return;
-    limits_of_ranges_ = drop_excluded_ranges();
-    near_of_ranges_ = {};
-    const std::size_t first = ranges_.size();
+    CurrentSweep sweep{.purpose = SweepPurpose::left_out, .limits = drop_excluded_ranges()};
     const std::size_t chosen = std::min(withheld_.size(), ranges_again);
     for (std::size_t w = 0; w < chosen; ++w) {
-        const SweepRange whole = withheld_[w].range;
+        const SweepRange& whole = withheld_[w].range;
         for (SweepRange part : split_space(whole.end - whole.begin, parts_again)) {
             part.begin += whole.begin;
             part.end += whole.begin;
             part.again = true;
-            ranges_.push_back(std::move(part));
+            sweep.ranges.push_back(std::move(part));
         }
     }
     withheld_.erase(withheld_.begin(), withheld_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    for (std::size_t r = first; r < ranges_.size(); ++r) {
-        ranges_[r].keep = std::max<std::uint64_t>(1, options_.kept_again / (ranges_.size() - first));
+    for (SweepRange& range : sweep.ranges) range.keep = std::max<std::uint64_t>(1, options_.kept_again / sweep.ranges.size());
+    if (chosen > 0) {
+        for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
+        std::sort(known_.begin(), known_.end());
     }
-    for (std::size_t place = 0; place < feasible_.size() && chosen > 0; ++place) known_.push_back(feasible_.index(place));
-    std::sort(known_.begin(), known_.end());
+    begin_sweep(std::move(sweep));
 }
 
 }  // namespace prismopt

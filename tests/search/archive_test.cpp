@@ -125,6 +125,32 @@ TEST(Hypervolume, AgreesWithCountedCells)
     }
 }
 
+TEST(IdealPoint, HasTheLeastValueOfEachObjective)
+{
+    EXPECT_THAT(ideal_point(Points{{3, 5, 1}, {2, 7, 1}, {4, 6, 9}}), ElementsAre(2, 5, 1));
+}
+
+/// Incumbents count by their draws for limits until they are evaluated; scouts do not count.
+TEST(Archive, HasAProvisionalFrontBeforePointsAreEvaluated)
+{
+    Archive archive;
+    const auto drawn = [](Evaluation evaluation, DrawSource source) {
+        evaluation.source = source;
+        return Answer{evaluation};
+    };
+    archive.add(std::vector{drawn(evaluation(7, 1, 100, {0, 0}), {Purpose::scout})});
+    EXPECT_THAT(archive.provisional_front(), testing::IsEmpty());
+    archive.add(std::vector{drawn(evaluation(3, 2, 100, {1, 5}), {Purpose::limits, 1}),
+                            drawn(evaluation(5, 2, 100, {5, 1}), {Purpose::limits, 1}),
+                            drawn(evaluation(9, 2, 100, {6, 6}), {Purpose::limits, 1})});
+    EXPECT_THAT(archive.provisional_front(), ElementsAre(3, 5));
+    EXPECT_THAT(archive.front(), testing::IsEmpty());
+    EXPECT_EQ(archive.draws(), 0U);
+    archive.add(std::vector{drawn(evaluation(3, 1, 100, {7, 7}), {})});
+    EXPECT_THAT(archive.provisional_front(), ElementsAre(5));
+    EXPECT_THAT(archive.front(), ElementsAre(3));
+}
+
 TEST(Archive, KeepsTheHighestRungOfEachPoint)
 {
     Archive archive;

@@ -56,12 +56,20 @@ double held_for_weights(const PartCost& layer)
     return layer.saved_bytes > 0.0 ? std::min(1.0, layer.held_bytes / layer.saved_bytes) : 1.0;
 }
 
+/// Layer costs held at once: some 10 KB each.
+constexpr std::size_t most_costs = 1 << 13;
+
 }  // namespace
 
+/// Valid until the costs of another shape are asked for.
 const LayerCosts& PlanCompiler::costs(const LayerShape& shape)
 {
     auto found = costs_.find(shape);
     if (found == costs_.end()) {
+        if (costs_.size() == most_costs) {
+            chains_.forget_passes();
+            costs_.clear();
+        }
         found = costs_.emplace(shape, layer_costs(network_, setting_.workload.precision, shape, setting_.cluster)).first;
     }
     return found->second;

@@ -394,8 +394,9 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
         for (const Request& request : *requests) {
             if (const auto* range = std::get_if<SweepRange>(&request)) {
                 const Sweep sweep = problem.sweep(*range);
-                EXPECT_EQ(range->again, range->end - range->begin == 1);
-                if (!range->again) {
+                const SweepPurpose purpose = exact.outcome().sweep->purpose;
+                EXPECT_EQ(range->again, purpose != SweepPurpose::front);
+                if (purpose == SweepPurpose::front) {
                     EXPECT_FALSE(range->limits.empty());
                     if (!half_swept) {
                         EXPECT_EQ(exact.outcome().open, 0U) << "nothing is known of the space before";
@@ -405,7 +406,7 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                     std::map<std::uint64_t, double> known;
                     for (const RegionBest& region : range->near.best) known[region.region] = region.bound;
                     EXPECT_EQ(known, best);
-                } else if (whole == 0) {
+                } else if (purpose == SweepPurpose::exploration) {
                     for (const Bound& bound : sweep.feasible) {
                         double& least = best.try_emplace(bound.index % 3, infinity).first->second;
                         least = std::min(least, bound.objectives[1]);
@@ -599,8 +600,8 @@ TEST(Exact, SpendsTheErrorOnceOverAllLimits)
     Problem problem = zdt1(48);
     problem.infinite_first_rung = true;
     Exact exact(options(problem, 2));
-    double upper = 0.0;
-    double lower = 0.0;
+    double of_rounds = 0.0;
+    double of_challengers = 0.0;
     int rounds = 0;
     std::set<std::uint64_t> challengers;
     while (const auto requests = exact.ask()) {
@@ -614,22 +615,22 @@ TEST(Exact, SpendsTheErrorOnceOverAllLimits)
             const double miss = 2.0 * point.miss;  // of both objectives
             EXPECT_EQ(point.miss > 0.0, point.source.purpose != Purpose::scout);
             if (point.source.purpose == Purpose::limits) {
-                upper += miss;
+                of_rounds += 2.0 * miss;  // and of its lower limit
                 EXPECT_GE(point.source.round, rounds);
                 rounds = point.source.round;
             } else if (point.source.purpose == Purpose::search && point.rung < problem.top_rung()) {
                 EXPECT_TRUE(challengers.insert(point.index).second);
-                lower += miss;
+                of_challengers += miss;
             }
             answers.emplace_back(problem.evaluate(point));
         }
         exact.tell(answers);
     }
     EXPECT_GT(rounds, 1);
-    EXPECT_GT(upper, 0.0);
-    EXPECT_LE(upper, 0.025);
-    EXPECT_GT(lower, 0.0);
-    EXPECT_LE(lower, 0.025 * (1.0 + 1e-12));
+    EXPECT_GT(of_rounds, 0.0);
+    EXPECT_LE(of_rounds, 0.025);
+    EXPECT_GT(of_challengers, 0.0);
+    EXPECT_LE(of_challengers, 0.025 * (1.0 + 1e-12));
 }
 
 /// If many points remain, incumbents are chosen among the best of these, too, before any is drawn to be compared.
@@ -697,6 +698,60 @@ TEST(Exact, GapsContainTheBestValues)
     }
     EXPECT_GT(before, 0.0);
     EXPECT_LT(before, 0.05);
+}
+
+/// After an exploration, gaps are known before the space is swept for the front: by a sweep for better points than the incumbents,
+/// whose best points become incumbents, too.
+TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
+{
+    bool some_better = false;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        const std::size_t objectives = 1 + seed % 4;
+        LabelledProblem labels = labelled(seed, objectives);
+        Problem& problem = labels.problem;
+        std::vector<double> best(objectives, infinity);
+        for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
+            if (!labels.space.allows_all(labels.space.point(index))) problem.truth[index].clear();
+            for (std::size_t k = 0; k < problem.truth[index].size(); ++k) best[k] = std::min(best[k], problem.truth[index][k]);
+        }
+        problem.half_width = {0.02, 0.004};
+        problem.bound_share = 0.999;
+        ExactOptions chosen = options(problem, objectives);
+        chosen.explored = &labels.space;
+        chosen.seed = seed;
+        chosen.kept_better = 1;  // of each range
+        Exact exact(chosen);
+        int rounds_before = 0;
+        bool swept_for_the_front = false;
+        while (const auto requests = exact.ask()) {
+            const Outcome now = exact.outcome();
+            const bool for_the_front = now.sweep && now.sweep->purpose == SweepPurpose::front;
+            if (for_the_front && !swept_for_the_front) {
+                swept_for_the_front = true;
+                ASSERT_EQ(now.gaps.size(), objectives);
+                for (const Gap& gap : now.gaps) EXPECT_LE(gap.relative(), chosen.gap_sought + 0.005);
+                some_better = some_better || rounds_before == 2;
+            }
+            for (std::size_t k = 0; k < now.gaps.size(); ++k) {
+                EXPECT_LE(now.gaps[k].bound, best[k]);
+                EXPECT_GE(now.gaps[k].limit, best[k]);
+            }
+            std::vector<Answer> answers;
+            for (const Request& request : *requests) {
+                if (const auto* range = std::get_if<SweepRange>(&request)) {
+                    answers.emplace_back(problem.sweep(*range));
+                    continue;
+                }
+                const auto& point = std::get<PointRequest>(request);
+                if (!swept_for_the_front) rounds_before = std::max(rounds_before, point.source.round);
+                answers.emplace_back(problem.evaluate(point));
+            }
+            exact.tell(answers);
+        }
+        EXPECT_TRUE(swept_for_the_front);
+        EXPECT_EQ(exact.front(), problem.front());
+    }
+    EXPECT_TRUE(some_better);
 }
 
 /// Points whose estimates are normal, with limits exactly as wide as their probability of failure asks for.
