@@ -178,6 +178,7 @@ void Archive::add(const Sweep& sweep)
     }
     feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
     if (!near_ && !sweep.near.empty()) near_.emplace(sweep.range.near.objective);
+    if (near_) near_->narrow(sweep.range.near.regions);
     for (const NearBound& point : sweep.near) near_->add(point);
 
     prismopt::add(sweep.rejected, rejected_);

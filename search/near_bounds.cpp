@@ -1,13 +1,22 @@
 #include "search/near_bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace prismopt {
 
-NearBounds::NearBounds(std::size_t objective, std::span<const RegionBest> known) : objective_(objective)
+NearBounds::NearBounds(std::size_t objective, std::span<const RegionLimit> known) : objective_(objective)
 {
-    for (const RegionBest& region : known) regions_[region.region] = {region.bound, (1.0 + near_best) * region.bound, {}};
+    narrow(known);
+}
+
+void NearBounds::narrow(std::span<const RegionLimit> limits)
+{
+    for (const RegionLimit& limit : limits) {
+        Region& region = regions_[limit.region];
+        region.most = std::min(region.most, limit.most);
+    }
 }
 
 bool NearBounds::before(const Bound& a, const Bound& b) const
@@ -25,9 +34,8 @@ void NearBounds::add(NearBound point)
 {
     const double bound = point.bound.objectives[objective_];
     if (!admits(point.region, bound)) return;
-    Region& region = regions_.try_emplace(point.region, Region{bound, (1.0 + near_best) * bound, {}}).first->second;
-    region.best = std::min(region.best, bound);
-    region.most = std::min(region.most, (1.0 + near_best) * region.best);
+    Region& region = regions_[point.region];
+    region.most = std::min(region.most, (1.0 + near_best) * bound);
     region.points.push_back(std::move(point.bound));
     if (region.points.size() == 2 * most_near) cut(region);
 }
@@ -50,6 +58,30 @@ std::vector<NearBound> NearBounds::best() const
         }
     }
     return all;
+}
+
+std::vector<RegionLimit> NearBounds::limits() const
+{
+    std::vector<RegionLimit> limits;
+    for (const auto& [number, held] : regions_) {
+        Region region = held;
+        cut(region);
+        limits.push_back({number, region.most});
+    }
+    return limits;
+}
+
+std::vector<RegionLimit> NearBounds::limits_of_sample(double share) const
+{
+    const auto rank = static_cast<std::size_t>(std::ceil(2.0 * share * static_cast<double>(most_near)));
+    std::vector<RegionLimit> limits;
+    for (const auto& [number, held] : regions_) {
+        Region region = held;
+        cut(region);
+        if (region.points.size() >= rank) region.most = std::min(region.most, region.points[rank - 1].objectives[objective_]);
+        limits.push_back({number, region.most});
+    }
+    return limits;
 }
 
 }  // namespace prismopt

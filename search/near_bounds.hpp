@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -22,19 +23,25 @@ inline constexpr std::size_t most_near = 1000;
 /// bounds alone, not on their order.
 class NearBounds {
 public:
-    explicit NearBounds(std::size_t objective, std::span<const RegionBest> known = {});
+    explicit NearBounds(std::size_t objective, std::span<const RegionLimit> known = {});
 
     /// Whether a point with at least this bound is so near the best that it could be held.
     bool admits(std::uint64_t region, double bound) const;
+    /// Holds nothing above these limits any longer.
+    void narrow(std::span<const RegionLimit> limits);
     /// Takes the point if it is near the best.
     void add(NearBound point);
     /// The points held, by region, bound and index.
     std::vector<NearBound> best() const;
+    /// Bounds above these cannot be held.
+    std::vector<RegionLimit> limits() const;
+    /// If the points so far are a sample, with this share of all points: limits within which about twice `most_near` of all are.
+    /// What is held of these is still the best of a region, but fewer than `most_near` if the sample misleads.
+    std::vector<RegionLimit> limits_of_sample(double share) const;
 
 private:
     struct Region {
-        double best = 0.0;
-        double most = 0.0;  // bounds above this are not held
+        double most = std::numeric_limits<double>::infinity();  // bounds above this are not held
         std::vector<Bound> points;
     };
     void cut(Region& region) const;

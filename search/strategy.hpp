@@ -20,16 +20,17 @@
 
 namespace prismopt {
 
-/// The best bound known in a region: points of a region are alternatives to each other, as plans on the same number of GPUs.
-struct RegionBest {
+/// Points of a region are alternatives to each other, as plans on the same number of GPUs. Bounds above `most` are not near its
+/// best.
+struct RegionLimit {
     std::uint64_t region = 0;
-    double bound = 0.0;
+    double most = 0.0;
 };
 
 /// Which of the points that limits exclude are returned all the same: those that an error of the model could make the best.
 struct NearRequest {
-    std::size_t objective = 0;          // by whose bound
-    std::vector<RegionBest> best = {};  // by region; empty: none are returned
+    std::size_t objective = 0;              // by whose bound
+    std::vector<RegionLimit> regions = {};  // empty: none are returned
 };
 
 /// Request to enumerate these raw tuples and compute noise-free lower bounds of the feasible ones (rung 0).

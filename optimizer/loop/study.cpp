@@ -240,7 +240,7 @@ private:
         if (journal_.knows(answered_)) {
             KnownAnswer known = journal_.take_answer(answered_, request);
             if (known.drawn) remember(std::get<Evaluation>(known.answer), std::move(*known.drawn));
-            return known.answer;
+            return with_request(std::move(known.answer), request);
         }
         auto answer = evaluator_.next();
         if (answer) {
@@ -256,6 +256,14 @@ private:
                 draws_.answered(evaluation->index, evaluation->source);
             }
         }
+        if (!answer) return std::nullopt;
+        return with_request(std::move(*answer), request);
+    }
+
+    /// An answer with what was left out on its way: which points its sweep counted as near the best.
+    static Answer with_request(Answer answer, const Request& request)
+    {
+        if (auto* sweep = std::get_if<Sweep>(&answer)) sweep->range.near = std::get<SweepRange>(request).near;
         return answer;
     }
 

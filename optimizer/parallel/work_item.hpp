@@ -24,7 +24,7 @@ using WorkItem = std::variant<SweepRange, DrawBlock>;
 template <Of<SweepRange> T>
 auto members(T& range)
 {
-    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.best);
+    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)

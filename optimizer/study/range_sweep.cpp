@@ -48,7 +48,7 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 class RangeSweep {
 public:
     RangeSweep(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
-        : model_(model), bench_(bench), pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.best),
+        : model_(model), bench_(bench), pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.regions),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); }, needs_memory(model))
     {
         if (range.limits.empty()) {
@@ -110,7 +110,7 @@ private:
     /// Whether the plan in hand, or a plan of the sub-space, may be among those that are returned although limits exclude them.
     bool may_be_near(const std::vector<double>& objectives) const
     {
-        return !range_.near.best.empty() && near_.admits(region_, objectives[range_.near.objective]);
+        return !range_.near.regions.empty() && near_.admits(region_, objectives[range_.near.objective]);
     }
 
     bool suffices(const NoiseFree& bound)

@@ -49,7 +49,8 @@ void check(const ExactOptions& options)
 
 }  // namespace
 
-Exact::Exact(ExactOptions options) : options_(std::move(options)), feasible_(options_.objectives)
+Exact::Exact(ExactOptions options)
+    : options_(std::move(options)), near_(options_.near_objective), feasible_(options_.objectives)
 {
     check(options_);
     if (options_.ranges.empty()) options_.ranges = split_space(options_.space_size, options_.sweep_ranges);
@@ -65,7 +66,8 @@ std::optional<std::vector<Request>> Exact::ask()
         if (asked_.empty() && !sweep_.running()) return std::nullopt;
         requests.assign(asked_.begin(), asked_.end());
     }
-    const std::size_t end = std::min(sweep_.answered + options_.ranges_at_once, sweep_.ranges.size());
+    const std::size_t known = sweep_.answered < sweep_.wave ? sweep_.wave : sweep_.ranges.size();
+    const std::size_t end = std::min(sweep_.answered + options_.ranges_at_once, known);
     for (; sweep_.requested < end; ++sweep_.requested) {
         auto& range = std::get<SweepRange>(requests.emplace_back(sweep_.ranges[sweep_.requested]));
         range.limits = sweep_.limits;

@@ -5,6 +5,7 @@
 
 #include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
+#include "search/near_bounds.hpp"
 #include "search/strategies/explorer.hpp"
 #include "search/strategy.hpp"
 
@@ -105,6 +106,7 @@ private:
         std::vector<SweepRange> ranges = {};  // in order; without their limits
         std::vector<std::vector<double>> limits = {};
         NearRequest near = {};
+        std::size_t wave = 0;       // number of the first ranges whose answers the others wait for
         std::size_t requested = 0;  // ranges
         std::size_t answered = 0;   // ranges
 
@@ -131,6 +133,7 @@ private:
     void take_better(const Sweep& sweep);
     void take_bounds(const Sweep& sweep);
     void take_tightened(const Sweep& sweep);
+    void narrow_near();
     void end_sweep();
     std::vector<double> checked_bounds(const Bound& feasible) const;
     std::vector<std::vector<double>> drop_excluded_ranges();
@@ -178,7 +181,7 @@ private:
     std::set<std::uint64_t> tight_;          // points whose bounds are those of a sweep with limits
     std::vector<std::uint64_t> to_tighten_;  // ascending, while they are swept again
     std::vector<Bound> tightened_;
-    std::map<std::uint64_t, double> best_of_region_;  // bounds of explored points
+    NearBounds near_;  // of explored points, then of the first ranges of the sweep for the front
     std::vector<std::uint64_t> known_;                // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
     std::uint64_t counted_again_ = 0;       // explored points that limits excluded before the sweep, which counts them as well

@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t ranges_again = 64;
 constexpr std::uint64_t parts_again = 8;
 
+/// Of the ranges of the sweep for the front, each so many-th is in the sample that comes first.
+constexpr std::size_t sample_stride = 8;
+
 }  // namespace
 
 void Exact::take(const Sweep& sweep)
@@ -36,6 +39,7 @@ void Exact::take(const Sweep& sweep)
         case SweepPurpose::tighter: take_tightened(sweep); break;
     }
     ++sweep_.answered;
+    if (sweep_.answered == sweep_.wave) narrow_near();
     if (!sweep_.running()) end_sweep();
 }
 
@@ -67,11 +71,7 @@ void Exact::take_explored(const Sweep& sweep)
 {
     for (const Bound& feasible : sweep.feasible) {
         checked_bounds(feasible);
-        if (options_.region) {
-            const double bound = feasible.objectives[options_.near_objective];
-            double& best = best_of_region_.try_emplace(options_.region(feasible.index), bound).first->second;
-            best = std::min(best, bound);
-        }
+        if (options_.region) near_.add({options_.region(feasible.index), feasible});
     }
     explorer_->tell(sweep.feasible);
 }
@@ -92,6 +92,9 @@ void Exact::take_bounds(const Sweep& sweep)
             continue;
         }
         feasible_.add(feasible.index, checked_bounds(feasible));
+    }
+    if (sweep_.answered < sweep_.wave) {
+        for (const NearBound& point : sweep.near) near_.add(point);
     }
     if (sweep_.purpose == SweepPurpose::front) {
         feasible_count_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
@@ -242,7 +245,8 @@ std::vector<std::size_t> Exact::places_of(std::span<const Bound> points)
     return places;
 }
 
-/// Asks for the whole space, but for what the limits exclude.
+/// Asks for the whole space, but for what the limits exclude. Points near the best of their region cost more than others: a sample
+/// of the ranges comes first, after which fewer are near.
 void Exact::sweep_whole()
 {
     feasible_.exclude(limits_);
@@ -251,9 +255,25 @@ void Exact::sweep_whole()
     std::sort(known_.begin(), known_.end());
     known_not_returned_ = known_.size();
     CurrentSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = limits_.sorted()};
-    sweep.near.objective = options_.near_objective;
-    for (const auto& [region, bound] : best_of_region_) sweep.near.best.push_back({region, bound});
+    sweep.near = {options_.near_objective, near_.limits()};
+    near_ = NearBounds(options_.near_objective, sweep.near.regions);
+    if (!sweep.near.regions.empty()) {
+        std::vector<SweepRange> others;
+        sweep.ranges.clear();
+        for (std::size_t i = 0; i < options_.ranges.size(); ++i) {
+            (i % sample_stride == 0 ? sweep.ranges : others).push_back(options_.ranges[i]);
+        }
+        sweep.wave = sweep.ranges.size();
+        sweep.ranges.insert(sweep.ranges.end(), others.begin(), others.end());
+    }
     begin_sweep(std::move(sweep));
+}
+
+/// After the first ranges: fewer points of the others are near the best of their region.
+void Exact::narrow_near()
+{
+    sweep_.near.regions = near_.limits_of_sample(static_cast<double>(sweep_.wave) / static_cast<double>(sweep_.ranges.size()));
+    near_ = NearBounds(options_.near_objective);
 }
 
 /// Asks for tighter bounds of the points that the limits do not exclude and whose bounds come from a sweep without limits.

@@ -3,6 +3,7 @@
 #include "tests/benchmarks/clock.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <variant>
 
@@ -61,13 +62,15 @@ WideSpace::WideSpace() : scenario_(wide_scenario()), model_(scenario_), worker_(
 
 double WideSpace::bounds_per_s()
 {
-    constexpr std::uint64_t parts = 16;
-    constexpr std::uint64_t share = 512;  // of a part
+    constexpr std::uint64_t parts = 512;
+    constexpr std::uint64_t share = 512;       // of a part
+    constexpr double golden = 0.618033988749;  // ranges at places that no period of the space repeats
     const std::uint64_t part = model_.designs.space().size() / parts;
     std::uint64_t bounded = 0;
     const double seconds = seconds_of([&] {
         for (std::uint64_t i = 0; i < parts; ++i) {
-            const std::uint64_t begin = i * part + part / 2;
+            const double place = std::fmod(golden * static_cast<double>(i), 1.0 - 1.0 / share);
+            const std::uint64_t begin = i * part + static_cast<std::uint64_t>(place * static_cast<double>(part));
             const Sweep sweep = worker_.sweep({.begin = begin, .end = begin + part / share, .limits = limits_});
             bounded += sweep.feasible.size() + sweep.excluded + sweep.unchecked;
         }

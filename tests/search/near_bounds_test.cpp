@@ -66,16 +66,34 @@ TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
     const std::vector<NearBound> all = points(2);
     NearBounds whole(1);
     for (std::size_t begin = 0; begin < all.size(); begin += 700) {
-        NearBounds part(1, std::vector<RegionBest>{{0, 101.0}, {2, 300.0}});
+        NearBounds part(1, std::vector<RegionLimit>{{0, 131.3}, {2, 390.0}});
         for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) part.add(all[i]);
         for (const NearBound& point : part.best()) whole.add(point);
     }
     EXPECT_EQ(indices(whole.best()), by_brute_force(all));
 }
 
+/// An eighth of the points says within which limits about twice as many points are as are held; these contain the best.
+TEST(NearBounds, LimitsOfASampleContainTheBest)
+{
+    const std::vector<NearBound> all = points(3);
+    NearBounds sample(1);
+    for (std::size_t i = 0; i < all.size(); i += 8) sample.add(all[i]);
+    const std::vector<RegionLimit> limits = sample.limits_of_sample(1.0 / 8.0);
+    EXPECT_EQ(limits.size(), 4U);
+    NearBounds near(1, limits);
+    std::map<std::uint64_t, std::size_t> admitted;
+    for (const NearBound& point : all) {
+        admitted[point.region] += near.admits(point.region, point.bound.objectives[1]) ? 1 : 0;
+        near.add(point);
+    }
+    EXPECT_EQ(indices(near.best()), by_brute_force(all));
+    for (const std::uint64_t region : {0, 1, 2}) EXPECT_LT(admitted[region], 2 * (2 * most_near) / 1.5) << region;
+}
+
 TEST(NearBounds, AdmitsWhatIsNearAKnownBest)
 {
-    NearBounds near(0, std::vector<RegionBest>{{7, 100.0}});
+    NearBounds near(0, std::vector<RegionLimit>{{7, 130.0}});
     EXPECT_TRUE(near.admits(7, 129.9));
     EXPECT_FALSE(near.admits(7, 130.1));
     EXPECT_TRUE(near.admits(8, 1e9)) << "nothing is known of this region";

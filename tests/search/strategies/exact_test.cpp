@@ -404,8 +404,8 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
                     whole += range->end - range->begin;
                     EXPECT_EQ(range->near.objective, 1U);
                     std::map<std::uint64_t, double> known;
-                    for (const RegionBest& region : range->near.best) known[region.region] = region.bound;
-                    EXPECT_EQ(known, best);
+                    for (const RegionLimit& region : range->near.regions) known[region.region] = region.most / (1.0 + near_best);
+                    for (const auto& [region, bound] : best) EXPECT_DOUBLE_EQ(known[region], bound);
                 } else if (purpose == SweepPurpose::exploration) {
                     for (const Bound& bound : sweep.feasible) {
                         double& least = best.try_emplace(bound.index % 3, infinity).first->second;
