@@ -56,8 +56,8 @@ private:
 
 class Archive {
 public:
-    /// Adds answers. Sweep ranges must not overlap earlier ones, except for ranges that are swept again. Draws for limits count for
-    /// the provisional front only, those of scouts for nothing.
+    /// Adds answers. Sweep ranges must not overlap earlier ones, except for those that are not counted (`again`). Draws for limits
+    /// count for the provisional front only, those of scouts for nothing.
     void add(std::span<const Answer> answers);
 
     /// Evaluated points by index, each at the highest rung that it reached.

@@ -6,10 +6,7 @@
 
 namespace prismopt {
 
-NearBounds::NearBounds(std::size_t objective, std::span<const RegionLimit> known) : objective_(objective)
-{
-    narrow(known);
-}
+NearBounds::NearBounds(std::size_t objective, std::span<const RegionLimit> known) : objective_(objective) { narrow(known); }
 
 void NearBounds::narrow(std::span<const RegionLimit> limits)
 {

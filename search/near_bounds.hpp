@@ -35,8 +35,8 @@ public:
     std::vector<NearBound> best() const;
     /// Bounds above these cannot be held.
     std::vector<RegionLimit> limits() const;
-    /// If the points so far are a sample, with this share of all points: limits within which about twice `most_near` of all are.
-    /// What is held of these is still the best of a region, but fewer than `most_near` if the sample misleads.
+    /// The points so far are a sample with this share of all points. Returns limits that about twice `most_near` points of a region
+    /// are expected to meet. Points that meet them are the best of the region, but fewer than `most_near` if the sample misleads.
     std::vector<RegionLimit> limits_of_sample(double share) const;
 
 private:

@@ -38,7 +38,7 @@ struct SweepRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t keep = std::numeric_limits<std::uint64_t>::max();  // maximum number of bounds returned, the best by front
-    bool again = false;                                              // swept before
+    bool again = false;                                              // not counted: another sweep counts these tuples
     std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted,
     NearRequest near = {};                                           // but for these
 };

@@ -56,7 +56,8 @@ struct ComposedPass {
 /// have atoms (a constant with a slow mode, a pool of few values) precede a barrier; mean and deviation are kept.
 class ChainDistributions {
 public:
-    /// `residual` and the costs that passes refer to must outlive this object: costs are identified by their addresses.
+    /// `residual` must outlive this object. So must the costs that passes refer to, unless it forgets the passes before: costs
+    /// are identified by their addresses.
     ChainDistributions(const ResidualDistributions& residual, const StandardDistribution::NodeProbabilities& node_probability,
                        KernelDistribution operation = {}, ExpertImbalance imbalance = {})
         : residual_(residual), operation_(std::move(operation)), imbalance_(std::move(imbalance)),

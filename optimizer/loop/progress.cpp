@@ -116,7 +116,7 @@ void Progress::show(const Archive& archive, const State& state)
                         state.pruned, state.evaluated, state.open, archive.front().size(),
                         curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
     }
-    if (!state.gaps.empty() && (state.open > 0 || !whole)) {
+    if (!state.gaps.empty() && (state.open > 0 || !whole || state.sweep)) {
         text += ", gap: " + state.gaps;
     }
     text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);

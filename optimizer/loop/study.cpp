@@ -260,7 +260,7 @@ private:
         return with_request(std::move(*answer), request);
     }
 
-    /// An answer with what was left out on its way: which points its sweep counted as near the best.
+    /// Messages and journals store an answer without the regions of its request.
     static Answer with_request(Answer answer, const Request& request)
     {
         if (auto* sweep = std::get_if<Sweep>(&answer)) sweep->range.near = std::get<SweepRange>(request).near;

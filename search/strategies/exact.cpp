@@ -49,8 +49,7 @@ void check(const ExactOptions& options)
 
 }  // namespace
 
-Exact::Exact(ExactOptions options)
-    : options_(std::move(options)), near_(options_.near_objective), feasible_(options_.objectives)
+Exact::Exact(ExactOptions options) : options_(std::move(options)), near_(options_.near_objective), feasible_(options_.objectives)
 {
     check(options_);
     if (options_.ranges.empty()) options_.ranges = split_space(options_.space_size, options_.sweep_ranges);
@@ -246,14 +245,14 @@ void Exact::ask_scouts()
     std::uint64_t most = swept_whole_ ? options_.scouts : options_.most_scouts;
     if (options_.max_evaluations > 0) most = std::min(most, options_.max_evaluations);
     BoundLayers layers = feasible_;
-    std::vector<std::size_t> places = layers.take(feasible_.size(), {});
+    std::vector<std::size_t> places = layers.take(feasible_.size(), limits_);
     const std::size_t first_layer = std::min<std::size_t>(places.size(), most);
     for (std::size_t i = 0; i < first_layer; ++i) {
         places[i] = places[i * places.size() / first_layer];  // spread over a longer one
     }
     places.resize(first_layer);
     while (places.size() < most) {
-        const std::vector<std::size_t> more = layers.take(most - places.size(), {});
+        const std::vector<std::size_t> more = layers.take(most - places.size(), limits_);
         if (more.empty()) break;
         places.insert(places.end(), more.begin(), more.end());
     }
@@ -375,58 +374,10 @@ void Exact::choose_requests()
     if (!busy()) look_again();
 }
 
-/// The larger of its bound and its lower limits as an incumbent.
-std::vector<double> Exact::least_of(const Bound& point) const
-{
-    std::vector<double> least = point.objectives;
-    const auto low = low_.find(point.index);
-    for (std::size_t k = 0; low != low_.end() && k < least.size(); ++k) least[k] = std::max(least[k], low->second[k]);
-    return least;
-}
-
-/// Of what limits and bounds say together; without the points that the limits exclude, which are no better in any objective.
-std::vector<Gap> Exact::gaps() const
-{
-    std::vector<Gap> gaps;
-    const std::vector<std::vector<double>> limits = limits_.sorted();
-    if (limits.empty()) return gaps;
-    const std::vector<double> best = ideal_point(limits);
-    for (const double limit : best) gaps.push_back({limit, -infinity});
-    const auto raise = [&](const std::vector<double>& least) {
-        for (std::size_t k = 0; k < least.size(); ++k) gaps[k].bound = std::max(gaps[k].bound, least[k]);
-    };
-    const auto lower = [&](std::vector<double>& least, std::span<const double> low) {
-        if (excludes(limits, low)) return;
-        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
-    };
-    if (better_.swept) {
-        std::vector<double> least = best;
-        lower(least, better_.than);
-        for (const Bound& point : better_.points) lower(least, least_of(point));
-        for (const LeftOut& part : better_.left_out) {
-            for (const std::vector<double>& low : part.floor) lower(least, low);
-        }
-        raise(least);
-    }
-    if (swept_whole_) {
-        std::vector<double> least = best;
-        feasible_.lower_to_least(least);
-        for (const Candidate& candidate : candidates_) {
-            lower(least, candidate.low.empty() ? feasible_.bound(candidate.place) : std::span<const double>(candidate.low));
-        }
-        for (const LeftOut& part : withheld_) {
-            for (const std::vector<double>& low : part.floor) lower(least, low);
-        }
-        raise(least);
-    }
-    if (std::isinf(gaps.front().bound)) gaps.clear();
-    return gaps;
-}
-
 Outcome Exact::outcome() const
 {
     const std::uint64_t feasible = feasible_count_;
-    // After the sweep, explored points that it did not return are looked at once more, and may be counted then.
+    // After the sweep, known points that it did not return are looked at once more, and may be counted then.
     const std::uint64_t counted_later = swept_whole_ ? std::min(excluded_in_sweep_, known_not_returned_) : 0;
     const std::uint64_t not_returned = open_ranges() ? excluded_in_sweep_ - counted_later : not_kept();
     const std::uint64_t excluded = feasible_.excluded() - counted_again_ + not_returned;

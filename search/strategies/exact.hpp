@@ -32,12 +32,12 @@ struct ExactOptions {
     std::size_t batch = 64;                       // maximum number of points requested at once, with few candidates
     std::size_t batch_of_many = 1024;             // with many, because plans of one program share their draws
     std::size_t fewest = 8;               // minimum number of new points requested at once, from further layers if one has fewer
-    std::size_t scouts = 32;              // minimum number of points among which the first incumbents are chosen
+    std::size_t scouts = 32;              // minimum number of points that are drawn to choose incumbents
     std::size_t most_scouts = 256;        // of an explored front; also the most incumbents of the first further round
     double gap_sought = 0.01;             // of each objective, before an explored space is swept for the front
     std::uint64_t kept_better = 1 << 14;  // maximum number of bounds returned by the sweep for this gap
     std::size_t gap_rounds = 2;           // of limits, with more draws each, while a gap is larger
-    std::size_t most_better = 32;         // incumbents of the round before and of each round after it
+    std::size_t most_better = 32;         // incumbents, about, of the round before and of each round after it
     std::size_t further_rounds = 2;     // of limits, at most, between the sweep and the first point that is drawn to be compared
     const Space* explored = nullptr;    // explore this space for incumbents before it is swept; empty: sweep it first
     std::uint64_t seed = 1;             // of the exploration
@@ -54,16 +54,16 @@ struct ExactOptions {
 /// bounds before it is drawn, the larger of lower bound and lower confidence limit after. Bounds never exclude each other.
 ///
 /// The error probability is spent where limits are used, so the limits do not widen with the size of the space. One half goes to
-/// the upper limits of incumbents, which are chosen before a round of their own, independent draws; the other half to the lower
+/// the limits of incumbents, which are chosen before a round of their own, independent draws; the other half to the lower
 /// limits of the points that the first incumbents do not exclude, which are drawn last. docs/methods/exact-search.md.
 ///
 /// The next requests depend only on the answers to all earlier requests, so the batching of answers has no influence.
 ///
 /// A space that is large is explored first: local moves find points with good bounds, whose limits then exclude most points while
-/// the space is swept: once for points that are clearly better in some objective than all incumbents, which says early how good
-/// the best values can be at most, and once for all points that no limit excludes. Of the points that no limit excludes, those swept without limits are looked at again, because a sweep with
-/// limits has tighter bounds where it needs them; then further incumbents are chosen among the best of them by
-/// their bounds, and limits are taken from more draws if many points remain.
+/// the space is swept. It is swept twice: first for points that are clearly better in some objective than all incumbents, which
+/// tells early how good the best values can be at most, then for all points that no limit excludes. Points swept without limits
+/// that no limit excludes are looked at again, because a sweep with limits has tighter bounds where it needs them; then further
+/// incumbents are chosen among the best of them by their bounds, and limits are taken from more draws if many points remain.
 ///
 /// A range returns only its best bounds and a floor below the others. If the limits do not exclude that floor in the end, the
 /// range is swept again in smaller parts, for the points that the limits do not exclude. Memory thus grows with the number of
@@ -114,15 +114,16 @@ private:
     };
     /// What a sweep left out: `count` points, each dominated by or equal to a member of the floor.
     struct LeftOut {
-        SweepRange range;
+        std::uint64_t begin = 0;  // raw tuples
+        std::uint64_t end = 0;
         std::uint64_t count = 0;
         std::vector<std::vector<double>> floor;
     };
     /// Results of a sweep for points that are better than all incumbents.
     struct BetterPoints {
-        std::vector<double> than;   // a point that is not returned or left out is no better than this in any objective
+        std::vector<double> than;   // no point that it excluded is better than this in any objective
+        std::vector<double> floor;  // nor one that it left out than this
         std::vector<Bound> points;  // returned
-        std::vector<LeftOut> left_out;
         bool swept = false;
         std::size_t rounds = 0;  // for the gaps
         bool done = false;
@@ -181,12 +182,12 @@ private:
     std::set<std::uint64_t> tight_;          // points whose bounds are those of a sweep with limits
     std::vector<std::uint64_t> to_tighten_;  // ascending, while they are swept again
     std::vector<Bound> tightened_;
-    NearBounds near_;  // of explored points, then of the first ranges of the sweep for the front
-    std::vector<std::uint64_t> known_;                // during a sweep: the points returned before, ascending
+    NearBounds near_;                   // of explored points, then of the first ranges of the sweep for the front
+    std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
     std::uint64_t feasible_count_ = 0;
-    std::uint64_t counted_again_ = 0;       // explored points that limits excluded before the sweep, which counts them as well
+    std::uint64_t counted_again_ = 0;       // known points that limits excluded before the sweep, which counts them as well
     std::uint64_t excluded_in_sweep_ = 0;   // by its limits; without ranges that were swept again
-    std::uint64_t known_not_returned_ = 0;  // explored points that the sweep did not return: they may be among these
+    std::uint64_t known_not_returned_ = 0;  // known points that the sweep did not return: they may be among these
     std::uint64_t unchecked_ = 0;           // raw tuples that were excluded before it was known whether they are feasible
     CountByBound excluded_by_ = {};
 

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
-#include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -76,21 +73,15 @@ void Exact::take_explored(const Sweep& sweep)
     explorer_->tell(sweep.feasible);
 }
 
-void Exact::take_better(const Sweep& sweep)
-{
-    for (const Bound& feasible : sweep.feasible) better_.points.push_back({feasible.index, checked_bounds(feasible)});
-    if (sweep.left_out > 0) better_.left_out.push_back({sweep.range, sweep.left_out, sweep.floor});
-}
-
 void Exact::take_bounds(const Sweep& sweep)
 {
     std::uint64_t known_returned = 0;
     for (const Bound& feasible : sweep.feasible) {
-        if (!sweep_.limits.empty()) tight_.insert(feasible.index);
         if (std::binary_search(known_.begin(), known_.end(), feasible.index)) {
             ++known_returned;
             continue;
         }
+        if (!sweep_.limits.empty()) tight_.insert(feasible.index);
         feasible_.add(feasible.index, checked_bounds(feasible));
     }
     if (sweep_.answered < sweep_.wave) {
@@ -104,7 +95,7 @@ void Exact::take_bounds(const Sweep& sweep)
         std::transform(excluded_by_.begin(), excluded_by_.end(), sweep.excluded_by.begin(), excluded_by_.begin(), std::plus<>());
     }
     if (sweep.left_out > 0) {
-        LeftOut& part = withheld_.emplace_back(LeftOut{sweep.range, sweep.left_out, sweep.floor});
+        LeftOut& part = withheld_.emplace_back(LeftOut{sweep.range.begin, sweep.range.end, sweep.left_out, sweep.floor});
         for (std::vector<double>& low : part.floor) {
             for (std::size_t k = 0; k < options_.objectives; ++k) low[k] = options_.bounded[k] ? low[k] : -infinity;
         }
@@ -144,107 +135,6 @@ void Exact::explore()
     explorer_.reset();
 }
 
-/// In an explored space: limits of the points with the best bounds; a sweep for better points; limits of the best of these; then,
-/// from more draws, of those that keep a gap open.
-void Exact::seek_better()
-{
-    if (better_.done || options_.max_evaluations > 0) return;
-    if (round_ == 0) return open_round(best_of_each_objective());
-    if (!better_.swept) return sweep_for_better();
-    if (better_.rounds == 0) open_round(best_of_better());
-    while (!busy() && better_.rounds < options_.gap_rounds) open_round(places_at_gaps(), static_cast<int>(++better_.rounds));
-    better_.done = !busy();
-}
-
-std::vector<std::size_t> Exact::best_of_each_objective() const
-{
-    std::vector<std::size_t> order(feasible_.size());
-    std::iota(order.begin(), order.end(), 0);
-    const std::size_t most = std::min(order.size(), std::max<std::size_t>(1, options_.most_better / options_.objectives));
-    std::set<std::size_t> best;
-    for (std::size_t k = 0; k < options_.objectives; ++k) {
-        const auto by_bound = [&](std::size_t place) { return std::pair(feasible_.bound(place)[k], place); };
-        std::ranges::sort(order, {}, by_bound);
-        best.insert(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most));
-    }
-    return {best.begin(), best.end()};
-}
-
-/// Asks for the points that are better, by the gap sought, than the best limit of some objective.
-void Exact::sweep_for_better()
-{
-    const std::vector<std::vector<double>> limits = limits_.sorted();
-    better_.done = limits.empty();
-    if (better_.done) return;
-    better_.than = ideal_point(limits);
-    for (double& limit : better_.than) limit -= options_.gap_sought * std::abs(limit);
-    CurrentSweep sweep{.purpose = SweepPurpose::better, .ranges = options_.ranges, .limits = {better_.than}};
-    for (SweepRange& range : sweep.ranges) {
-        range.keep = std::max<std::uint64_t>(1, options_.kept_better / sweep.ranges.size());
-        range.again = true;
-    }
-    begin_sweep(std::move(sweep));
-}
-
-/// Of the points that the sweep for better ones returned, those of the front of their bounds that were no incumbents.
-std::vector<std::size_t> Exact::best_of_better()
-{
-    std::vector<std::vector<double>> values;
-    for (const Bound& bound : better_.points) values.push_back(bound.objectives);
-    const std::vector<std::size_t> front = non_dominated(values);
-    const std::size_t most = std::min(front.size(), options_.most_better);
-    std::vector<Bound> best;
-    for (std::size_t i = 0; i < most; ++i) best.push_back(better_.points[front[i * front.size() / most]]);  // spread
-    std::vector<std::size_t> places = places_of(best);
-    std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
-    return places;
-}
-
-/// By objective whose gap is larger than sought: the owner of the least upper limit, and the points whose least possible values keep
-/// the gap open.
-std::vector<std::size_t> Exact::places_at_gaps()
-{
-    constexpr double rounding = 1e-9;  // of a gap
-    std::set<std::size_t> places;
-    const std::vector<Gap> gaps = this->gaps();
-    const std::vector<std::vector<double>> limits = limits_.sorted();
-    const std::size_t most = std::max<std::size_t>(1, options_.most_better / options_.objectives);
-    for (std::size_t k = 0; k < gaps.size(); ++k) {
-        if (gaps[k].relative() <= options_.gap_sought * (1.0 + rounding)) continue;
-        places.insert(limits_.owner_of_least(k));
-        std::vector<std::pair<double, Bound>> open;
-        for (const Bound& point : better_.points) {
-            const std::vector<double> low = least_of(point);
-            if (low[k] < gaps[k].limit * (1.0 - options_.gap_sought) && !excludes(limits, low)) open.emplace_back(low[k], point);
-        }
-        std::ranges::sort(open, {}, [](const auto& entry) { return std::pair(entry.first, entry.second.index); });
-        std::vector<Bound> chosen;
-        for (std::size_t i = 0; i < std::min(open.size(), most); ++i) chosen.push_back(open[i].second);
-        const std::vector<std::size_t> more = places_of(chosen);
-        places.insert(more.begin(), more.end());
-    }
-    return {places.begin(), places.end()};
-}
-
-/// Places of points with tight bounds, which are added where they are new.
-std::vector<std::size_t> Exact::places_of(std::span<const Bound> points)
-{
-    std::map<std::uint64_t, std::size_t> known;
-    for (std::size_t place = 0; place < feasible_.size(); ++place) known[feasible_.index(place)] = place;
-    std::vector<std::size_t> places;
-    for (const Bound& point : points) {
-        if (const auto found = known.find(point.index); found != known.end()) {
-            places.push_back(found->second);
-        } else {
-            feasible_.add(point.index, point.objectives);
-            tight_.insert(point.index);
-        }
-    }
-    feasible_.put_in_order();
-    for (std::size_t place = known.size(); place < feasible_.size(); ++place) places.push_back(place);
-    return places;
-}
-
 /// Asks for the whole space, but for what the limits exclude. Points near the best of their region cost more than others: a sample
 /// of the ranges comes first, after which fewer are near.
 void Exact::sweep_whole()
@@ -253,7 +143,7 @@ void Exact::sweep_whole()
     counted_again_ = feasible_.excluded();
     for (std::size_t place = 0; place < feasible_.size(); ++place) known_.push_back(feasible_.index(place));
     std::sort(known_.begin(), known_.end());
-    known_not_returned_ = known_.size();
+    known_not_returned_ = known_.size() - counted_again_;
     CurrentSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = limits_.sorted()};
     sweep.near = {options_.near_objective, near_.limits()};
     near_ = NearBounds(options_.near_objective, sweep.near.regions);
@@ -311,7 +201,7 @@ void Exact::look_again()
     CurrentSweep sweep{.purpose = SweepPurpose::left_out, .limits = drop_excluded_ranges()};
     const std::size_t chosen = std::min(withheld_.size(), ranges_again);
     for (std::size_t w = 0; w < chosen; ++w) {
-        const SweepRange& whole = withheld_[w].range;
+        const LeftOut& whole = withheld_[w];
         for (SweepRange part : split_space(whole.end - whole.begin, parts_again)) {
             part.begin += whole.begin;
             part.end += whole.begin;

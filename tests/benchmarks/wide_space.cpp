@@ -1,11 +1,11 @@
 #include "tests/benchmarks/wide_space.hpp"
 
+#include "search/strategies/explorer.hpp"
 #include "tests/benchmarks/clock.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <variant>
 
 namespace prismopt::bench {
 
@@ -30,27 +30,20 @@ Scenario wide_scenario()
     return s;
 }
 
-/// Some good plans' bounds, a percent higher.
-std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model)
+/// The bounds of an explored front, two percent higher: about the limits of a search.
+std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model, Worker& worker)
 {
+    Explorer explorer(model.designs.space(), 1, {.generations = 16});
+    for (auto points = explorer.ask(); !points.empty(); points = explorer.ask()) {
+        for (const std::uint64_t point : points) {
+            explorer.tell(worker.sweep({.begin = point, .end = point + 1}).feasible);
+        }
+    }
     std::vector<std::vector<double>> limits;
-    Predictor predictor(model.problem);
-    for (const int dp : {2, 4, 8, 16, 32, 64, 128}) {
-        ParallelPlan plan;
-        plan.tp = 8;
-        plan.pp = 16;
-        plan.dp = dp;
-        plan.chunks = 8;
-        plan.schedule = Schedule::interleaved;
-        plan.recompute = Recompute::selective;
-        plan.split = LayerSplit::slots;
-        plan.tp_overlap = TensorParallelOverlap::on;
-        const auto bound = predictor.bound(plan);
-        if (const auto* found = std::get_if<NoiseFree>(&bound)) {
-            std::vector<double>& limit = limits.emplace_back();
-            for (const Objective* objective : model.objectives) {
-                limit.push_back((objective->name == "gpus" ? 1.0 : 1.01) * objective->bound(*found));
-            }
+    for (const Bound& bound : explorer.front()) {
+        std::vector<double>& limit = limits.emplace_back(bound.objectives);
+        for (std::size_t k = 0; k < limit.size(); ++k) {
+            limit[k] *= model.objectives[k]->name == "gpus" ? 1.0 : 1.02;
         }
     }
     return limits;
@@ -58,12 +51,15 @@ std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model)
 
 }  // namespace
 
-WideSpace::WideSpace() : scenario_(wide_scenario()), model_(scenario_), worker_(model_), limits_(limits_near_the_best(model_)) {}
+WideSpace::WideSpace()
+    : scenario_(wide_scenario()), model_(scenario_), worker_(model_), limits_(limits_near_the_best(model_, worker_))
+{
+}
 
 double WideSpace::bounds_per_s()
 {
-    constexpr std::uint64_t parts = 512;
-    constexpr std::uint64_t share = 512;       // of a part
+    constexpr std::uint64_t parts = 64;
+    constexpr std::uint64_t share = 64;        // of a part
     constexpr double golden = 0.618033988749;  // ranges at places that no period of the space repeats
     const std::uint64_t part = model_.designs.space().size() / parts;
     std::uint64_t bounded = 0;

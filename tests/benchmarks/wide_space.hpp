@@ -12,7 +12,7 @@ class WideSpace {
 public:
     WideSpace();
 
-    /// Plans bounded a second, in 16 parts of the space; one thread.
+    /// Plans bounded a second, in 64 parts of the space, 1/64 of each; one thread.
     double bounds_per_s();
 
 private:
