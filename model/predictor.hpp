@@ -107,7 +107,7 @@ public:
     };
     /// Returns whether the cutoff excludes all plans of a sub-space before any of them is compiled.
     bool excludes(const SubSpace& sub_space, Cutoff& cutoff);
-    /// Returns the least memory per GPU of these plans, in bytes: a lower bound from the layers of the first and the last stage.
+    /// Returns a lower bound of the memory per GPU of these plans, in bytes, from the layers of the first and the last stage.
     /// Zero if it is not known.
     double least_memory(std::span<const ParallelPlan> plans);
     /// Bytes per GPU that plans may use.

@@ -57,18 +57,7 @@ std::vector<NearBound> NearBounds::best() const
     return all;
 }
 
-std::vector<RegionLimit> NearBounds::limits() const
-{
-    std::vector<RegionLimit> limits;
-    for (const auto& [number, held] : regions_) {
-        Region region = held;
-        cut(region);
-        limits.push_back({number, region.most});
-    }
-    return limits;
-}
-
-std::vector<RegionLimit> NearBounds::limits_of_sample(double share) const
+std::vector<RegionLimit> NearBounds::limits(double share) const
 {
     const auto rank = static_cast<std::size_t>(std::ceil(2.0 * share * static_cast<double>(most_near)));
     std::vector<RegionLimit> limits;

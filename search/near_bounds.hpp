@@ -33,11 +33,10 @@ public:
     void add(NearBound point);
     /// The points held, by region, bound and index.
     std::vector<NearBound> best() const;
-    /// Bounds above these cannot be held.
-    std::vector<RegionLimit> limits() const;
-    /// The points so far are a sample with this share of all points. Returns limits that about twice `most_near` points of a region
-    /// are expected to meet. Points that meet them are the best of the region, but fewer than `most_near` if the sample misleads.
-    std::vector<RegionLimit> limits_of_sample(double share) const;
+    /// Limits by region: bounds above these cannot be held. If the points so far are a sample, with this share of all points, about
+    /// twice `most_near` points of a region are expected to meet its limit: these are the best of the region, but fewer than
+    /// `most_near` if the sample misleads.
+    std::vector<RegionLimit> limits(double share = 1.0) const;
 
 private:
     struct Region {

@@ -65,8 +65,8 @@ std::optional<std::vector<Request>> Exact::ask()
         if (asked_.empty() && !sweep_.running()) return std::nullopt;
         requests.assign(asked_.begin(), asked_.end());
     }
-    const std::size_t known = sweep_.answered < sweep_.wave ? sweep_.wave : sweep_.ranges.size();
-    const std::size_t end = std::min(sweep_.answered + options_.ranges_at_once, known);
+    const std::size_t ready = sweep_.answered < sweep_.wave ? sweep_.wave : sweep_.ranges.size();
+    const std::size_t end = std::min(sweep_.answered + options_.ranges_at_once, ready);
     for (; sweep_.requested < end; ++sweep_.requested) {
         auto& range = std::get<SweepRange>(requests.emplace_back(sweep_.ranges[sweep_.requested]));
         range.limits = sweep_.limits;

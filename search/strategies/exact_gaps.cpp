@@ -57,8 +57,8 @@ std::vector<Gap> Exact::gaps() const
     return gaps;
 }
 
-/// In an explored space: limits of the points with the best bounds; a sweep for better points; limits of the best of these; then,
-/// from more draws, of those that keep a gap open.
+/// Takes the next step that narrows the gaps of an explored space. Limits of the points with the best bounds come first; then a
+/// sweep for better points; then limits of the best of these; then more draws for the points that keep a gap open.
 void Exact::seek_better()
 {
     if (better_.done || options_.max_evaluations > 0) return;
@@ -139,7 +139,7 @@ std::vector<std::size_t> Exact::places_at_gaps()
     return {places.begin(), places.end()};
 }
 
-/// Places of points with tight bounds, which are added where they are new.
+/// Returns the places of points, and adds those that are new. Their bounds are tight.
 std::vector<std::size_t> Exact::places_of(std::span<const Bound> points)
 {
     std::map<std::uint64_t, std::size_t> known;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t ranges_again = 64;
 constexpr std::uint64_t parts_again = 8;
 
-/// Of the ranges of the sweep for the front, each so many-th is in the sample that comes first.
+/// Every eighth range of the sweep for the front belongs to the sample that comes first.
 constexpr std::size_t sample_stride = 8;
 
 }  // namespace
@@ -162,7 +162,7 @@ void Exact::sweep_whole()
 /// After the first ranges: fewer points of the others are near the best of their region.
 void Exact::narrow_near()
 {
-    sweep_.near.regions = near_.limits_of_sample(static_cast<double>(sweep_.wave) / static_cast<double>(sweep_.ranges.size()));
+    sweep_.near.regions = near_.limits(static_cast<double>(sweep_.wave) / static_cast<double>(sweep_.ranges.size()));
     near_ = NearBounds(options_.near_objective);
 }
 

@@ -79,7 +79,7 @@ TEST(NearBounds, LimitsOfASampleContainTheBest)
     const std::vector<NearBound> all = points(3);
     NearBounds sample(1);
     for (std::size_t i = 0; i < all.size(); i += 8) sample.add(all[i]);
-    const std::vector<RegionLimit> limits = sample.limits_of_sample(1.0 / 8.0);
+    const std::vector<RegionLimit> limits = sample.limits(1.0 / 8.0);
     EXPECT_EQ(limits.size(), 4U);
     NearBounds near(1, limits);
     std::map<std::uint64_t, std::size_t> admitted;

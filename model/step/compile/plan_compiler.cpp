@@ -56,7 +56,7 @@ double held_for_weights(const PartCost& layer)
     return layer.saved_bytes > 0.0 ? std::min(1.0, layer.held_bytes / layer.saved_bytes) : 1.0;
 }
 
-/// Layer costs held at once: some 10 KB each.
+/// Layer costs held at once: the search of a large space asks for more than fit into memory.
 constexpr std::size_t most_costs = 1 << 13;
 
 }  // namespace

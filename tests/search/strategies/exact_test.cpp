@@ -87,6 +87,19 @@ struct Problem {
         return sweep;
     }
 
+    Answer answer(const Request& request) const
+    {
+        if (const auto* range = std::get_if<SweepRange>(&request)) return sweep(*range);
+        return evaluate(std::get<PointRequest>(request));
+    }
+
+    std::vector<Answer> answers(const std::vector<Request>& requests) const
+    {
+        std::vector<Answer> all;
+        for (const Request& request : requests) all.push_back(answer(request));
+        return all;
+    }
+
     std::uint64_t feasible() const { return sweep({0, truth.size()}).feasible.size(); }
 
     /// Points that no exact search can do without: their bound is not dominated by any upper limit of the top rung.
@@ -334,7 +347,11 @@ LabelledProblem labelled(unsigned seed, std::size_t objectives)
         for (int label = 1; label <= labels; ++label) axis.labels.push_back(std::to_string(label));
     }
     const auto allowed = [seed](std::span<const int> point) { return (point[0] + point[1] + seed) % 5 != 0; };
-    return {Space(axes, {{"rule", 2, allowed}}), lattice(seed, 360, objectives)};
+    LabelledProblem labels{Space(axes, {{"rule", 2, allowed}}), lattice(seed, 360, objectives)};
+    for (std::uint64_t index = 0; index < labels.problem.truth.size(); ++index) {
+        if (!labels.space.allows_all(labels.space.point(index))) labels.problem.truth[index].clear();
+    }
+    return labels;
 }
 
 /// Brute force: the front of all points, whether the space is swept before or after incumbents have limits.
@@ -345,9 +362,6 @@ TEST(Exact, ProvesTheSameFrontIfItExploresFirst)
         const std::size_t objectives = 1 + seed % 4;
         LabelledProblem labels = labelled(seed, objectives);
         Problem& problem = labels.problem;
-        for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
-            if (!labels.space.allows_all(labels.space.point(index))) problem.truth[index].clear();
-        }
         problem.half_width = {0.05, 0.01};
         problem.bound_share = 0.97;
         ExactOptions chosen = options(problem, objectives);
@@ -611,26 +625,21 @@ TEST_P(ErrorOfExact, IsSpentOnceOverAllLimits)
     int rounds = 0;
     std::set<std::uint64_t> challengers;
     while (const auto requests = exact.ask()) {
-        std::vector<Answer> answers;
         for (const Request& request : *requests) {
-            if (const auto* range = std::get_if<SweepRange>(&request)) {
-                answers.emplace_back(problem.sweep(*range));
-                continue;
-            }
-            const auto& point = std::get<PointRequest>(request);
-            const double miss = 2.0 * point.miss;  // of both objectives
-            EXPECT_EQ(point.miss > 0.0, point.source.purpose != Purpose::scout);
-            if (point.source.purpose == Purpose::limits) {
+            const auto* point = std::get_if<PointRequest>(&request);
+            if (point == nullptr) continue;
+            const double miss = 2.0 * point->miss;  // of both objectives
+            EXPECT_EQ(point->miss > 0.0, point->source.purpose != Purpose::scout);
+            if (point->source.purpose == Purpose::limits) {
                 of_rounds += 2.0 * miss;  // and of its lower limit
-                EXPECT_GE(point.source.round, rounds);
-                rounds = point.source.round;
-            } else if (point.source.purpose == Purpose::search && point.rung < problem.top_rung()) {
-                EXPECT_TRUE(challengers.insert(point.index).second);
+                EXPECT_GE(point->source.round, rounds);
+                rounds = point->source.round;
+            } else if (point->source.purpose == Purpose::search && point->rung < problem.top_rung()) {
+                EXPECT_TRUE(challengers.insert(point->index).second);
                 of_challengers += miss;
             }
-            answers.emplace_back(problem.evaluate(point));
         }
-        exact.tell(answers);
+        exact.tell(problem.answers(*requests));
     }
     EXPECT_GT(rounds, 1);
     EXPECT_GT(of_rounds, 0.0);
@@ -653,21 +662,16 @@ TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
         int limits_before = 0;
         bool compared = false;
         while (const auto requests = exact.ask()) {
-            std::vector<Answer> answers;
             for (const Request& request : *requests) {
-                if (const auto* range = std::get_if<SweepRange>(&request)) {
-                    answers.emplace_back(problem.sweep(*range));
-                    continue;
+                const auto* point = std::get_if<PointRequest>(&request);
+                if (point == nullptr) continue;
+                if (point->source.purpose == Purpose::limits && !compared) {
+                    limits_before = point->source.round;
+                    EXPECT_EQ(point->rung, problem.top_rung() + (limits_before == 3 ? 1 : 0));
                 }
-                const auto& point = std::get<PointRequest>(request);
-                if (point.source.purpose == Purpose::limits && !compared) {
-                    limits_before = point.source.round;
-                    EXPECT_EQ(point.rung, problem.top_rung() + (limits_before == 3 ? 1 : 0));
-                }
-                compared = compared || point.source.purpose == Purpose::search;
-                answers.emplace_back(problem.evaluate(point));
+                compared = compared || point->source.purpose == Purpose::search;
             }
-            exact.tell(answers);
+            exact.tell(problem.answers(*requests));
         }
         EXPECT_EQ(limits_before, static_cast<int>(1 + rounds));
         EXPECT_EQ(exact.front(), problem.front());
@@ -686,15 +690,7 @@ TEST(Exact, GapsContainTheBestValues)
     for (const std::vector<double>& truth : problem.truth) best = std::min(best, truth[1]);
     double before = 1.0;
     while (const auto requests = exact.ask()) {
-        std::vector<Answer> answers;
-        for (const Request& request : *requests) {
-            if (const auto* range = std::get_if<SweepRange>(&request)) {
-                answers.emplace_back(problem.sweep(*range));
-            } else {
-                answers.emplace_back(problem.evaluate(std::get<PointRequest>(request)));
-            }
-        }
-        exact.tell(answers);
+        exact.tell(problem.answers(*requests));
         const std::vector<Gap> gaps = exact.outcome().gaps;
         if (gaps.empty()) continue;
         EXPECT_LE(gaps[1].bound, best);
@@ -716,9 +712,8 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
         LabelledProblem labels = labelled(seed, objectives);
         Problem& problem = labels.problem;
         std::vector<double> best(objectives, infinity);
-        for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
-            if (!labels.space.allows_all(labels.space.point(index))) problem.truth[index].clear();
-            for (std::size_t k = 0; k < problem.truth[index].size(); ++k) best[k] = std::min(best[k], problem.truth[index][k]);
+        for (const std::vector<double>& truth : problem.truth) {
+            for (std::size_t k = 0; k < truth.size(); ++k) best[k] = std::min(best[k], truth[k]);
         }
         problem.half_width = {0.02, 0.004};
         problem.bound_share = 0.999;
@@ -745,18 +740,13 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
                 EXPECT_LE(now.gaps[k].bound, best[k]);
                 EXPECT_GE(now.gaps[k].limit, best[k]);
             }
-            std::vector<Answer> answers;
             for (const Request& request : *requests) {
-                if (const auto* range = std::get_if<SweepRange>(&request)) {
-                    answers.emplace_back(problem.sweep(*range));
-                    continue;
-                }
-                const auto& point = std::get<PointRequest>(request);
-                scouted = scouted || point.source.purpose == Purpose::scout;
-                some_better = some_better || (swept_for_better && !scouted && point.source.purpose == Purpose::limits);
-                answers.emplace_back(problem.evaluate(point));
+                const auto* point = std::get_if<PointRequest>(&request);
+                if (point == nullptr) continue;
+                scouted = scouted || point->source.purpose == Purpose::scout;
+                some_better = some_better || (swept_for_better && !scouted && point->source.purpose == Purpose::limits);
             }
-            exact.tell(answers);
+            exact.tell(problem.answers(*requests));
         }
         EXPECT_TRUE(swept_for_the_front);
         EXPECT_EQ(exact.front(), problem.front());
@@ -769,9 +759,6 @@ TEST(Exact, ProvesTheFrontOfAnExploredSpaceWithoutLimits)
 {
     LabelledProblem labels = labelled(3, 2);
     Problem& problem = labels.problem;
-    for (std::uint64_t index = 0; index < problem.truth.size(); ++index) {
-        if (!labels.space.allows_all(labels.space.point(index))) problem.truth[index].clear();
-    }
     problem.half_width = {0.02};
     problem.infinite_first_rung = true;
     ExactOptions chosen = options(problem, 2);
@@ -806,17 +793,12 @@ TEST(Exact, DrawsMoreWhileAGapIsLargerThanSought)
                 gap = now.gaps.at(0).relative();
                 break;
             }
-            std::vector<Answer> answers;
             for (const Request& request : *requests) {
-                if (const auto* range = std::get_if<SweepRange>(&request)) {
-                    answers.emplace_back(problem.sweep(*range));
-                    continue;
-                }
-                const auto& point = std::get<PointRequest>(request);
-                if (point.source.purpose == Purpose::limits) rungs.insert(point.rung);
-                answers.emplace_back(problem.evaluate(point));
+                const auto* point = std::get_if<PointRequest>(&request);
+                if (point == nullptr) continue;
+                if (point->source.purpose == Purpose::limits) rungs.insert(point->rung);
             }
-            exact.tell(answers);
+            exact.tell(problem.answers(*requests));
         }
         EXPECT_THAT(rungs, rounds == 0 ? std::set<int>{2} : std::set<int>({2, 3, 4}));
         EXPECT_EQ(gap <= chosen.gap_sought, rounds == 2) << gap;
