@@ -249,10 +249,12 @@ TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
     EXPECT_EQ(compiler.least_step(undefined), std::nullopt);
 }
 
-/// Plans with every schedule, sharding, recompute and offload; visit(compiler, plan), also where the host launches slowly.
+/// Plans with every schedule, sharding, recompute and offload, also where the host launches slowly: visit(compiler, plan, compiled)
+/// for the feasible ones. Returns their number.
 template <class Visit>
-void for_plans(Visit&& visit)
+int for_plans(Visit&& visit)
 {
+    int plans = 0;
     for (const double host_s : {0.0, 20e-6}) {
         Problem own = problem();
         own.cluster.stack.host = Seconds{host_s};
@@ -268,30 +270,29 @@ void for_plans(Visit&& visit)
                         plan.recompute = recompute;
                         plan.offload = offload;
                         plan.sharding = sharding;
-                        visit(compiler, plan);
+                        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+                        if (const auto* found = std::get_if<CompiledPlan>(&compiled)) {
+                            ++plans;
+                            visit(compiler, plan, *found);
+                        }
                     }
                 }
             }
         }
     }
+    return plans;
 }
 
 /// Recompute and offload only add to passes, so the least step without them is a bound of plans with them.
 TEST(PlanCompiler, ConstantLeastStepsHoldForEveryRecomputeAndOffload)
 {
-    int plans = 0;
-    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
-        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-        if (std::holds_alternative<Infeasible>(compiled)) {
-            return;
-        }
-        ++plans;
+    const int plans = for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
         ParallelPlan least = plan;
         least.recompute = Recompute::none;
         least.offload = Offload::none;
         const double bound = compiler.least_constant_step(least).value();
         EXPECT_LE(bound, compiler.least_constant_step(plan).value()) << name(plan.schedule) << ' ' << name(plan.recompute);
-        EXPECT_LE(bound, noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s) << name(plan.schedule);
+        EXPECT_LE(bound, noise_free_step(compiled.graph).step_s) << name(plan.schedule);
     });
     EXPECT_GT(plans, 300);
 }
@@ -300,30 +301,20 @@ TEST(PlanCompiler, ConstantLeastStepsHoldForEveryRecomputeAndOffload)
 TEST(PlanCompiler, ShardingDoesNotChangeTheKernelsOfLayers)
 {
     std::map<std::tuple<double, Schedule, Recompute, Offload>, double> segment_cv;
-    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
-        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-        if (const auto* found = std::get_if<CompiledPlan>(&compiled)) {
-            const double own = found->graph.segment_cv;
-            const auto key = std::tuple(compiler.setting().cluster.stack.host.si, plan.schedule, plan.recompute, plan.offload);
-            EXPECT_GT(own, 0.0);
-            EXPECT_EQ(segment_cv.try_emplace(key, own).first->second, own) << name(plan.sharding);
-        }
+    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
+        const double own = compiled.graph.segment_cv;
+        const auto key = std::tuple(compiler.setting().cluster.stack.host.si, plan.schedule, plan.recompute, plan.offload);
+        EXPECT_GT(own, 0.0);
+        EXPECT_EQ(segment_cv.try_emplace(key, own).first->second, own) << name(plan.sharding);
     });
 }
 
 TEST(PlanCompiler, LeastMemoryIsBelowTheMemoryAndLeastWithTheHighestSharding)
 {
-    int plans = 0;
-    for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan) {
-        const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-        if (std::holds_alternative<Infeasible>(compiled)) {
-            return;
-        }
-        ++plans;
+    const int plans = for_plans([&](PlanCompiler& compiler, const ParallelPlan& plan, const CompiledPlan& compiled) {
         constexpr double rounding = 1.0 + 1e-12;  // sums in another order
         const double least = compiler.least_memory(plan).value();
-        EXPECT_LE(least, std::get<CompiledPlan>(compiled).memory.total().si * rounding)
-            << name(plan.schedule) << ' ' << name(plan.sharding);
+        EXPECT_LE(least, compiled.memory.total().si * rounding) << name(plan.schedule) << ' ' << name(plan.sharding);
         ParallelPlan highest = plan;
         highest.sharding = Sharding::zero3;
         EXPECT_LE(compiler.least_memory(highest).value(), least * rounding) << name(plan.sharding);
