@@ -35,7 +35,6 @@ struct Objective {
     /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that
     /// are not below the mean.
     double quantile = 0.0;
-    bool of_mean = false;  // its confidence interval is that of a mean
 };
 
 /// Returns all objectives. The list is in objective.cpp.

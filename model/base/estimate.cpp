@@ -143,15 +143,14 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
     return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
 }
 
-/// value +- t(level) error, and the same for the simultaneous limits with an error of their own.
-Estimate student_limits(double value, const ClusterMean& reported, const ClusterMean& simultaneous, const Confidence& confidence)
+/// Distance of a limit that is missed with probability `tail` from the mean.
+double student_margin(const ClusterMean& m, double tail, double skewness)
 {
-    const auto margin = [](const ClusterMean& m, double level) {
-        return m.clusters < 2.0 ? infinite : m.error * two_sided_student_score(m.clusters - 1.0, level);
-    };
-    const double near = margin(reported, confidence.reported);
-    const double far = std::max(near, margin(simultaneous, confidence.simultaneous));
-    return {value, value - near, value + near, value - far, value + far};
+    if (m.clusters < 2.0) {
+        return infinite;
+    }
+    const double score = score_for_skewness(tail, skewness, m.clusters);
+    return std::isinf(score) ? infinite : m.error * student_quantile(m.clusters - 1.0, normal_probability(-score), true);
 }
 
 /// F(t) of C T by draw of T: probability that the factor keeps T C at or below t.
@@ -251,15 +250,29 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence)
 {
     const ClusterMean fleets = cluster_mean(draws, clusters.size);
-    const ClusterMean near = closest_mean(draws, clusters);
-    return student_limits(fleets.mean, near, fleets, confidence);
+    const double value = fleets.mean;
+    const double near = student_margin(closest_mean(draws, clusters), 0.5 * (1.0 - confidence.reported), 0.0);
+    const double far = std::max(near, student_margin(fleets, 0.5 * (1.0 - confidence.simultaneous), confidence.skewness));
+    return {value, value - near, value + near, value - far, value + far};
 }
 
-double clusters_for_mean_limits(double skewness, double level)
+double score_for_skewness(double tail, double skewness, double count)
 {
-    const double x = two_sided_score(level);
-    const double root = std::max(0.0, skewness) * x * x * x / (3.0 * std::numbers::ln2);
-    return root * root;
+    double low = normal_quantile(tail, true);
+    const double rate = skewness / (3.0 * std::sqrt(count));
+    if (rate <= 0.0 || low <= 0.0) {
+        return low;
+    }
+    const auto missed = [&](double x) { return normal_probability(-x) * std::exp(rate * x * x * x); };
+    double high = 1.0 / (3.0 * rate);  // there `missed` is least, nearly: the derivative of x^2 / 2 - rate x^3 is zero
+    if (low >= high || missed(high) > tail) {
+        return infinite;
+    }
+    while (high - low > 1e-9 * high) {
+        const double middle = 0.5 * (low + high);
+        (missed(middle) > tail ? low : high) = middle;
+    }
+    return high;
 }
 
 double mean_error(std::span<const double> draws, const Clusters& clusters) { return closest_mean(draws, clusters).error; }

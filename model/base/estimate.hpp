@@ -35,6 +35,7 @@ constexpr Estimate operator*(double factor, const Estimate& e)
 struct Confidence {
     double reported = 0.95;
     double simultaneous = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
+    double skewness = 0.0;         // of the clusters' means times sqrt(size), at most: simultaneous limits of means allow for it
 };
 
 /// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of
@@ -55,14 +56,14 @@ inline constexpr std::size_t least_blocks = 16;
 Estimate quantile_estimate(std::span<const double> draws, const Clusters& clusters, double probability,
                            const Confidence& confidence);
 
-/// Returns the mean of clustered draws with Student's t limits from the cluster means; infinite with fewer than two clusters.
-/// With 16 blocks and more the reported limits come from the block means.
+/// Returns the mean of clustered draws with Student's t limits from the cluster means; infinite with fewer than two clusters, and
+/// where there are too few for the skewness. With 16 blocks and more the reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
-/// Returns the number of clusters from which the error probability of Student's t limits of a mean is at most twice the nominal
-/// one, for cluster means of at most this skewness. `level`: two-sided confidence level. Source: Jing, Shao, Wang, Ann. Probab.
-/// 31 (2003) 2167-2215.
-double clusters_for_mean_limits(double skewness, double level);
+/// Returns the normal score whose Student's t limit of a mean is missed with probability `tail`, for independent values of this
+/// skewness, which is known or an upper limit: x with P(Z > x) exp(skewness x^3 / (3 sqrt(count))) = tail. Infinite if there is
+/// none, because there are too few values. Source: Jing, Shao, Wang, Ann. Probab. 31 (2003) 2167-2215.
+double score_for_skewness(double tail, double skewness, double count);
 
 /// Returns the standard error of the mean of clustered draws: from blocks if there are at least 16, else from clusters; infinite
 /// with one.

@@ -49,6 +49,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
 {
     const DrawRange range{0, sample_fleets, rungs.back().steps};
     Confidence confidence;
+    confidence.skewness = model.skewness;
     confidence.simultaneous = 1.0 - (1.0 - model.confidence()) / (static_cast<double>(compared * model.objectives.size()) *
                                                                   static_cast<double>(rungs.size()));
     HardwareBench bench(model.scenario, model.problem);
@@ -80,7 +81,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         summarised += static_cast<double>(drawn_fleets) * range.steps;
         DrawnSample::Plan& drawn = sample.plans.emplace_back();
         drawn.bound = bound.objectives;
-        drawn.objectives = model.values(prediction, drawn_fleets, confidence.simultaneous);
+        drawn.objectives = model.values(prediction);
     }
     sample.summary_s = summarising_s / summarised;
     return sample;

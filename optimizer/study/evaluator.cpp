@@ -67,7 +67,7 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
 Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)
     : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
 {
-    confidence_.reported = 0.95;
+    confidence_.skewness = model.skewness;
     compare_at_once(1);
 }
 
@@ -191,8 +191,7 @@ Answer Evaluator::summarise(const PointRequest& request)
     prediction_ = bench_.of(model_.designs.hardware(point))
                       .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
                                  model_.sampler(request.source), confidence);
-    return Evaluation{request.index, request.rung, prediction_.draws,
-                      model_.values(prediction_, fleets_of(request, rungs_), confidence.simultaneous), request.source};
+    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_), request.source};
 }
 
 std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)

@@ -54,17 +54,11 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     skewness = largest_skewness(of.variability);
 }
 
-std::vector<Estimate> StudyModel::values(const Prediction& prediction, int fleets, double simultaneous) const
+std::vector<Estimate> StudyModel::values(const Prediction& prediction) const
 {
-    const bool too_few = fleets < clusters_for_mean_limits(skewness, simultaneous);
     std::vector<Estimate> values;
     for (const Objective* objective : objectives) {
-        Estimate value = objective->value(prediction);
-        if (objective->of_mean && too_few) {
-            value.simultaneous_low = -std::numeric_limits<double>::infinity();
-            value.simultaneous_high = std::numeric_limits<double>::infinity();
-        }
-        values.push_back(value);
+        values.push_back(objective->value(prediction));
     }
     return values;
 }

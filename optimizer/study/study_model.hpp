@@ -39,9 +39,8 @@ struct StudyModel {
     /// [objective]: minus infinity without a valid lower bound.
     std::vector<double> bounds_of(const NoiseFree& bound) const;
     SamplerOptions sampler(const DrawSource& source) const;
-    /// Objectives from a prediction with this number of fleets. Confidence limits of means at level `simultaneous` are infinite if the
-    /// distributions are too skewed for that number.
-    std::vector<Estimate> values(const Prediction& prediction, int fleets, double simultaneous) const;
+    /// Objectives from a prediction.
+    std::vector<Estimate> values(const Prediction& prediction) const;
     /// Confidence level of this job: the parts of a space share the error probability of the study.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 };

@@ -170,28 +170,44 @@ TEST(MeanEstimate, CoversAsPromised)
 /// 1, 2, 3, 4: mean 2.5, standard error sqrt(5/3 / 4) = 0.6455, t(3, 97.5 %) = 3.1824.
 /// Exponential draws, whose skewness is 2: from the stated number on, the upper limit at 99.9 % lies below the mean in at most
 /// twice the promised share of samples, one in 2,000; with a sixteenth of it far more often. 4 standard errors of the counts.
-TEST(MeanEstimate, NeedsMoreDrawsOfSkewedDistributions)
+TEST(MeanEstimate, LimitsAllowForSkewness)
 {
-    constexpr double level = 0.999;
-    const double enough = clusters_for_mean_limits(2.0, level);
-    EXPECT_EQ(clusters_for_mean_limits(0.0, level), 0.0);
-    EXPECT_DOUBLE_EQ(clusters_for_mean_limits(20.0, level), 100.0 * enough);
+    constexpr double level = 0.998;
+    constexpr double nominal = 0.5 * (1.0 - level);
     std::mt19937_64 random(7);
-    const auto misses = [&random](double draws_wanted, int samples) {
-        std::vector<double> draws(static_cast<std::size_t>(draws_wanted) + 1);
+    const auto misses = [&random](std::size_t count, double skewness, int samples) {
+        std::vector<double> draws(count);
         int missed = 0;
         for (int i = 0; i < samples; ++i) {
             for (double& draw : draws) {
-                draw = -std::log1p(-0x1p-53 * static_cast<double>(random() >> 11));
+                draw = -std::log1p(-0x1p-53 * static_cast<double>(random() >> 11));  // exponential: mean 1, skewness 2
             }
-            missed += mean_estimate(draws, {}, {0.95, level}).simultaneous_high < 1.0 ? 1 : 0;
+            missed += mean_estimate(draws, {}, {0.95, level, skewness}).simultaneous_high < 1.0 ? 1 : 0;
         }
-        return missed;
+        return static_cast<double>(missed);
     };
     constexpr int samples = 20'000;
-    constexpr double twice = samples * (1.0 - level);
-    EXPECT_LE(misses(enough, samples), twice + 4.0 * std::sqrt(twice));
-    EXPECT_GT(misses(enough / 16.0, samples), twice + 4.0 * std::sqrt(twice));
+    constexpr double expected = samples * nominal;
+    for (const std::size_t count : {128, 256, 1024}) {
+        EXPECT_LE(misses(count, 2.0, samples), 1.1 * expected + 4.0 * std::sqrt(expected)) << count << " values";
+    }
+    EXPECT_GT(misses(256, 0.0, samples), 2.0 * expected);
+}
+
+TEST(MeanEstimate, TooFewSkewedDrawsHaveNoLimits)
+{
+    constexpr double tail = 1e-3;
+    EXPECT_EQ(score_for_skewness(tail, 2.0, 64.0), infinite);
+    // From the definition: the normal probability of 4.2381 times exp(2 * 4.2381^3 / (3 * sqrt(128))) is 1.000e-3.
+    EXPECT_NEAR(score_for_skewness(tail, 2.0, 128.0), 4.2381, 1e-4);
+    EXPECT_NEAR(score_for_skewness(tail, 2.0, 1e12), score_for_skewness(tail, 0.0, 1.0), 1e-4);
+    EXPECT_EQ(score_for_skewness(tail, -1.0, 64.0), score_for_skewness(tail, 0.0, 64.0));
+
+    std::vector<double> draws(64, 1.0);
+    draws.back() = 2.0;
+    const Estimate estimate = mean_estimate(draws, {}, {0.95, 1.0 - 2.0 * tail, 2.0});
+    EXPECT_EQ(estimate.simultaneous_high, infinite);
+    EXPECT_TRUE(std::isfinite(estimate.high));
 }
 
 TEST(MeanEstimate, MatchesTheTextbook)

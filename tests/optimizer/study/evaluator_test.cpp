@@ -241,7 +241,6 @@ TEST_F(EvaluatorTest, LimitsOfMeansNeedFleetsThatSeeTheSlowMode)
     const std::uint64_t point = feasible_points()[3];
     evaluator_.compare_at_once(100'000);
     const Estimate mean = ask({PointRequest{point, 2}})[0].objectives[1];
-    EXPECT_TRUE(model().objectives[1]->of_mean);
     EXPECT_EQ(mean.simultaneous_high, std::numeric_limits<double>::infinity());
     EXPECT_LT(mean.high, std::numeric_limits<double>::infinity());
     // A look of an incumbent has four times the fleets of the one before, and fails more often.
