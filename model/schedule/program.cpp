@@ -250,26 +250,172 @@ private:
 
 CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders) { return Compiler(shape, orders).run(); }
 
-CompiledProgram compiled_program(const ScheduleShape& shape)
-{
-    thread_local std::map<ScheduleShape, CompiledProgram> cache;
-    constexpr std::size_t most_ops = 1U << 22;  // 36 bytes each: bounds the cache at about 150 MB, or at one program
-    thread_local std::size_t cached_ops = 0;
-    if (const auto found = cache.find(shape); found != cache.end()) {
-        return found->second;
+namespace {
+
+/// Programs by shape; forgets all before they have more than `most_ops` ops, of 36 bytes each, but for the last one.
+class ProgramCache {
+public:
+    explicit ProgramCache(std::size_t most_ops) : most_ops_(most_ops) {}
+
+    template <class Make>
+    CompiledProgram of(const ScheduleShape& shape, Make&& make)
+    {
+        if (const auto found = programs_.find(shape); found != programs_.end()) {
+            return found->second;
+        }
+        CompiledProgram program = make();
+        const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program);
+        const std::size_t ops = compiled != nullptr ? (*compiled)->ops.size() : 0;
+        if (ops_ + ops > most_ops_) {
+            programs_.clear();
+            ops_ = 0;
+        }
+        ops_ += ops;
+        programs_.emplace(shape, program);
+        return program;
     }
+
+private:
+    std::map<ScheduleShape, CompiledProgram> programs_;
+    std::size_t most_ops_;
+    std::size_t ops_ = 0;
+};
+
+/// All of a program but its ops and what is said of them.
+Program without_ops(const Program& program)
+{
+    Program rest;
+    rest.shape = program.shape;
+    rest.passes = program.passes;
+    rest.longest_wait = program.longest_wait;
+    rest.op_count = program.op_count;
+    rest.slots = program.slots;
+    rest.last = program.last;
+    rest.most_held = program.most_held;
+    return rest;
+}
+
+ProgramOp without_slots(ProgramOp op)
+{
+    op.microbatch = 0;
+    op.in = Program::start;
+    op.before = Program::start;
+    op.out = Program::start;
+    return op;
+}
+
+CompiledProgram newly_compiled(const ScheduleShape& shape)
+{
     auto orders = task_orders(shape);
     const auto* refusal = std::get_if<Infeasible>(&orders);
-    CompiledProgram program = refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
-    const auto* compiled = std::get_if<std::shared_ptr<const Program>>(&program);
-    const std::size_t ops = compiled != nullptr ? (*compiled)->ops.size() : 0;
-    if (cached_ops + ops > most_ops) {
-        cache.clear();
-        cached_ops = 0;
+    return refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
+}
+
+/// Of repetitions, the first one and the last ones stay.
+Program shortened(const Program& whole)
+{
+    Program program = without_ops(whole);
+    std::size_t taken = 0;
+    const auto take = [&](std::size_t end) {
+        for (; taken < end; ++taken) {
+            program.ops.push_back(without_slots(whole.ops[taken]));
+            program.fed_by.push_back(whole.fed_by[taken]);
+        }
+    };
+    for (const Repeats& repeats : whole.repeats) {
+        const std::size_t spare = whole.spare(repeats);
+        take(repeats.first);
+        Repeats& kept = program.repeats.emplace_back(Repeats{program.ops.size(), 0, repeats.period, spare});
+        take(repeats.first + repeats.period);
+        taken += spare * repeats.period;
+        take(repeats.end);
+        kept.end = program.ops.size();
+        program.left_out += spare * repeats.period;
     }
-    cached_ops += ops;
-    cache.emplace(shape, program);
+    take(whole.ops.size());
     return program;
+}
+
+/// A shortened program in eight bytes per op.
+class PackedProgram {
+public:
+    explicit PackedProgram(const Program& program) : rest_(without_ops(program)), fed_by_(program.fed_by)
+    {
+        rest_.repeats = program.repeats;
+        rest_.left_out = program.left_out;
+        ops_.reserve(program.ops.size());
+        for (const ProgramOp& op : program.ops) {
+            ops_.push_back(op.distribution << 2 | (op.first_of_chunk ? 2U : 0U) | (op.last_of_chunk ? 1U : 0U));
+        }
+    }
+
+    std::size_t size() const { return ops_.size(); }
+
+    Program unpacked() const
+    {
+        Program program = rest_;
+        program.fed_by = fed_by_;
+        program.ops.resize(ops_.size());
+        const auto passes = static_cast<std::uint32_t>(rest_.passes);
+        const auto chunks = static_cast<std::uint32_t>(rest_.shape.chunks);
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            ProgramOp& op = program.ops[i];
+            op.distribution = ops_[i] >> 2;
+            op.part = op.distribution / passes;
+            op.pass = static_cast<Pass>(op.distribution % passes);
+            op.stage = static_cast<std::uint16_t>(op.part / chunks);
+            op.chunk = static_cast<std::uint16_t>(op.part % chunks);
+            op.first_of_chunk = (ops_[i] & 2U) != 0;
+            op.last_of_chunk = (ops_[i] & 1U) != 0;
+        }
+        return program;
+    }
+
+private:
+    Program rest_;
+    std::vector<std::uint32_t> ops_;  // distribution, first and last of its chunk
+    std::vector<std::uint32_t> fed_by_;
+};
+
+}  // namespace
+
+std::size_t Program::spare(const Repeats& repeated) const
+{
+    constexpr std::size_t pipelines = 4;
+    const std::size_t kept = std::max<std::size_t>(2 * longest_wait, pipelines * ops_of_pipeline()) / repeated.period + 3;
+    const std::size_t count = repeated.count() + repeated.left_out;
+    return count - std::min(count, kept);
+}
+
+CompiledProgram compiled_program(const ScheduleShape& shape)
+{
+    thread_local ProgramCache cache(1U << 21);
+    return cache.of(shape, [&] { return newly_compiled(shape); });
+}
+
+CompiledProgram shortened_program(const ScheduleShape& shape)
+{
+    thread_local ProgramCache recent(1U << 20);
+    thread_local std::map<ScheduleShape, PackedProgram> packed;  // a search comes back to a shape at each number of GPUs
+    thread_local std::size_t packed_ops = 0;
+    constexpr std::size_t most_packed = 5U << 22;  // 168 MB
+    return recent.of(shape, [&]() -> CompiledProgram {
+        if (const auto found = packed.find(shape); found != packed.end()) {
+            return std::make_shared<const Program>(found->second.unpacked());
+        }
+        const CompiledProgram whole = newly_compiled(shape);
+        if (std::holds_alternative<Infeasible>(whole)) {
+            return whole;
+        }
+        auto program = std::make_shared<const Program>(shortened(*std::get<std::shared_ptr<const Program>>(whole)));
+        if (packed_ops + program->ops.size() > most_packed) {
+            packed.clear();
+            packed_ops = 0;
+        }
+        packed_ops += program->ops.size();
+        packed.emplace(shape, *program);
+        return program;
+    });
 }
 
 }  // namespace prismopt

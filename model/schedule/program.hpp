@@ -41,6 +41,7 @@ struct Repeats {
     std::size_t first = 0;
     std::size_t end = 0;
     std::size_t period = 0;
+    std::size_t left_out = 0;  // further repetitions, which a shortened program lacks
 
     std::size_t count() const { return (end - first) / period; }
 };
@@ -61,15 +62,24 @@ struct Program {
     std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
+    std::size_t left_out = 0;                        // ops that a shortened program lacks
 
     /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
-    std::size_t ops_of_pipeline() const { return ops.size() / shape.microbatches * shape.stages; }
+    std::size_t ops_of_pipeline() const { return (ops.size() + left_out) / shape.microbatches * shape.stages; }
+
+    /// Returns the number of repetitions that say no more than the others, left out or not: as many others stay as fill the pipeline
+    /// four times, and all that an op behind them may wait for.
+    std::size_t spare(const Repeats& repeated) const;
 };
 
 /// A compiled schedule, or the reason why there is none.
 using CompiledProgram = std::variant<std::shared_ptr<const Program>, Infeasible>;
 /// Returns the compiled schedule, from a cache of this thread. A schedule that deadlocks is infeasible ("schedule deadlocks").
 CompiledProgram compiled_program(const ScheduleShape& shape);
+
+/// Returns the same program, from another cache, without its spare repetitions, and without slots of ends: for the noise-free step, paths
+/// and memory, which are those of the whole program to the last bit. It takes little memory however many microbatches there are.
+CompiledProgram shortened_program(const ScheduleShape& shape);
 
 /// Compiles a schedule without the cache.
 CompiledProgram compile_program(const ScheduleShape& shape, const TaskOrders& orders);

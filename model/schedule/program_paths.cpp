@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 namespace prismopt {
 
@@ -31,11 +32,9 @@ struct Excerpt {
     std::uint32_t feeder(std::uint32_t op) const { return fed_by[op] == 0 ? none : op - fed_by[op]; }
 };
 
-/// Leaves out most repetitions of `shortened`. As many stay as fill the pipeline four times, among which paths choose where to stay, and all that an
-/// op behind them may wait for.
+/// Leaves out the spare repetitions of `shortened`: among the others, paths choose where to stay.
 Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
 {
-    constexpr std::size_t pipelines = 4;
     Excerpt result{.ops = {}, .fed_by = {}, .cuts = {}, .stages = program.shape.stages, .chunks = program.shape.chunks};
     std::size_t taken = 0;
     const auto take = [&](std::size_t end) {
@@ -46,17 +45,15 @@ Excerpt excerpt_of(const Program& program, std::span<const Repeats> shortened)
         taken = end;
     };
     for (const Repeats& repeats : shortened) {
-        const std::size_t kept =
-            std::max<std::size_t>(2 * program.longest_wait, pipelines * program.ops_of_pipeline()) / repeats.period + 3;
-        if (repeats.count() <= kept) {
+        const std::size_t spare = program.spare(repeats);
+        if (spare == 0) {
             continue;
         }
-        const std::size_t removed = repeats.count() - kept;
         take(repeats.first);
         const std::size_t first = result.ops.size();
-        taken = repeats.first + removed * repeats.period;  // of ops that are alike, the last ones stay
+        taken = repeats.first + (spare - repeats.left_out) * repeats.period;  // of ops that are alike, the last ones stay
         take(repeats.end);
-        result.cuts.push_back({{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(removed)});
+        result.cuts.push_back({{first, result.ops.size(), repeats.period}, static_cast<std::uint32_t>(spare)});
     }
     take(program.ops.size());
     return result;
@@ -323,6 +320,9 @@ ProgramPaths program_paths(const Program& program, const PathTimes& times, int m
 {
     if (auto found = paths_through(excerpt_of(program, program.repeats), times, program.passes, most)) {
         return *std::move(found);
+    }
+    if (program.left_out > 0) {
+        return program_paths(*std::get<std::shared_ptr<const Program>>(compiled_program(program.shape)), times, most);
     }
     return *paths_through(excerpt_of(program, {}), times, program.passes, most);
 }

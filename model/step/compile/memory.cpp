@@ -3,6 +3,7 @@
 #include "model/step/compile/outer_exchange.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -61,17 +62,35 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
     }
     std::vector<double> held(program.shape.stages, 0.0);
     std::vector<double> peak(program.shape.stages, 0.0);
-    for (const ProgramOp& op : program.ops) {
-        const Activations& own = kept[op.stage * program.shape.chunks + op.chunk];
-        if (is_forward(op.pass)) {
-            held[op.stage] += own.saved;
-        } else if (op.pass == Pass::input_gradient) {
-            held[op.stage] += own.held - own.saved;
-        } else {
-            held[op.stage] -= op.pass == Pass::weight_gradient ? own.held : own.saved;
+    std::size_t done = 0;
+    const auto run_until = [&](std::size_t end) {
+        for (; done < end; ++done) {
+            const ProgramOp& op = program.ops[done];
+            const Activations& own = kept[op.stage * program.shape.chunks + op.chunk];
+            if (is_forward(op.pass)) {
+                held[op.stage] += own.saved;
+            } else if (op.pass == Pass::input_gradient) {
+                held[op.stage] += own.held - own.saved;
+            } else {
+                held[op.stage] -= op.pass == Pass::weight_gradient ? own.held : own.saved;
+            }
+            peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
         }
-        peak[op.stage] = std::max(peak[op.stage], held[op.stage]);
+    };
+    for (const Repeats& repeats : program.repeats) {
+        // What is held changes by as much in each repetition: it is most in the first one or the last one.
+        const std::size_t spare = program.spare(repeats);
+        run_until(repeats.first);
+        const std::vector<double> before = held;
+        run_until(repeats.first + repeats.period);
+        for (std::size_t stage = 0; stage < held.size(); ++stage) {
+            constexpr double rounding = 1e-9;
+            const double change = held[stage] - before[stage];
+            held[stage] += std::abs(change) > rounding * peak[stage] ? static_cast<double>(spare) * change : 0.0;
+        }
+        done += (spare - repeats.left_out) * repeats.period;
     }
+    run_until(program.ops.size());
     return peak;
 }
 

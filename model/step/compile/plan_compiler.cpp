@@ -25,9 +25,12 @@ CompiledProgram program_of(const ScheduleShape& shape, const PartOrders& orders)
     return compile_program(shape, std::get<TaskOrders>(on_stages));
 }
 
-CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& setting)
+CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& setting, CompileFor purpose)
 {
-    return setting.orders ? program_of(shape, *setting.orders) : compiled_program(shape);
+    if (setting.orders) {
+        return program_of(shape, *setting.orders);
+    }
+    return purpose == CompileFor::bounds ? shortened_program(shape) : compiled_program(shape);
 }
 
 /// Of the durations in a graph, relative.
@@ -82,7 +85,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         return *refusal;
     }
     const auto& placed = std::get<PlacedPlan>(in_phase);
-    const auto compiled = compiled_schedule(placed.shape, setting_);
+    const auto compiled = compiled_schedule(placed.shape, setting_, purpose);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
@@ -118,7 +121,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
 
 std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape) const
 {
-    const auto compiled = compiled_schedule(shape, setting_);
+    const auto compiled = compiled_schedule(shape, setting_, CompileFor::bounds);
     const auto* found = std::get_if<std::shared_ptr<const Program>>(&compiled);
     return found == nullptr ? nullptr : *found;
 }

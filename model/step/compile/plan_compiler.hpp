@@ -51,7 +51,7 @@ struct Setting {
 };
 
 /// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of
-/// compute contain the waiting inside tensor-parallel groups, as those of draws do.
+/// compute contain the waiting inside tensor-parallel groups, as those of draws do, and the program is shortened.
 enum class CompileFor { noise_free_step, bounds, sampling };
 
 /// Compiles plans for one setting. Caches what plans share (layer costs, composed distributions, programs); use one compiler per
@@ -69,7 +69,7 @@ public:
     /// without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
 
-    /// Returns the compiled schedule; nothing if it is infeasible.
+    /// Returns the compiled schedule, shortened; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
     /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of

@@ -118,7 +118,7 @@ std::vector<double> mean_factors(const ExecutionGraph& graph)
     return factors;
 }
 
-std::size_t MeanRun::run_skipping()
+std::optional<std::size_t> MeanRun::run_skipping()
 {
     const Program& program = *graph_.program;
     std::size_t kept = program.longest_wait + 1;
@@ -138,22 +138,30 @@ std::size_t MeanRun::run_skipping()
             ends[i] = run_op(program.ops[i], distance > 0 ? &feeder_end : nullptr).end;
         }
     };
-    const auto skip = [&](const Cycle& cycle, std::size_t times, std::size_t period) {
+    // Goes on where `rest` ops of the repetitions are left.
+    const auto skip = [&](const Cycle& cycle, std::size_t times, const Repeats& repeats, std::size_t rest) {
         const double in_all = static_cast<double>(times) * cycle.later;
-        ends.move(i, i + times * cycle.ops, deciding_ops(program, period), in_all);
+        ends.move(i, repeats.end - rest, deciding_ops(program, repeats.period), in_all);
         for (double& end : stage_end_) {
             end += in_all;
         }
-        i += times * cycle.ops;
+        i = repeats.end - rest;
     };
     for (const Repeats& repeats : program.repeats) {
+        bool lacks = repeats.left_out > 0;
         run_until(repeats.first);
         while (i + repeats.period <= repeats.end) {
             run_until(i + repeats.period);
-            if (const auto cycle = cycle_before(ends, i, i - repeats.first, program, repeats.period)) {
-                skip(*cycle, (repeats.end - i) / cycle->ops, repeats.period);
+            const auto cycle = cycle_before(ends, i, i - repeats.first, program, repeats.period);
+            const std::size_t left = repeats.end - i + repeats.left_out * repeats.period;
+            if (cycle && left % cycle->ops <= repeats.end - i) {
+                skip(*cycle, left / cycle->ops, repeats, left % cycle->ops);
+                lacks = false;
                 break;
             }
+        }
+        if (lacks) {
+            return std::nullopt;
         }
     }
     run_until(program.ops.size());
@@ -173,7 +181,11 @@ std::vector<double> MeanRun::busy() const
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
 {
     MeanRun run(graph, -1, 1.0, slowest_replica(graph));
-    run.run_skipping();
+    if (!run.run_skipping()) {
+        ExecutionGraph whole = graph;
+        whole.program = std::get<std::shared_ptr<const Program>>(compiled_program(graph.program->shape));
+        return noise_free_step(whole);
+    }
     const std::vector<double> busy = run.busy();
     std::vector<double> communication(graph.stages(), 0.0);
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {

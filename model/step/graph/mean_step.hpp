@@ -6,6 +6,7 @@
 #include "model/step/graph/step_summary.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <vector>
 
@@ -54,10 +55,12 @@ public:
         }
     }
 
-    /// Calls step(op index, op, start, end, fed) for each op. `fed`: the op waited for its input, not for its stage.
+    /// Calls step(op index, op, start, end, fed) for each op of a whole program. `fed`: the op waited for its input, not for its
+    /// stage.
     template <class Step>
     void run(Step&& step)
     {
+        assert(graph_.program->left_out == 0);
         begin();
         slot_end_.assign(graph_.program->slots, 0.0);
         for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
@@ -70,8 +73,9 @@ public:
     }
 
     /// Runs to the same ends up to rounding, but skips repetitions once each delays all ends by the same time, because all further
-    /// ones do, too (docs/methods/step-graph.md). Returns the number of ops that it ran.
-    std::size_t run_skipping();
+    /// ones do, too (docs/methods/step-graph.md). Returns the number of ops that it ran; nothing if the program lacks repetitions that
+    /// cannot be skipped.
+    std::optional<std::size_t> run_skipping();
 
     /// Returns the time of the stage's ops without waiting.
     std::vector<double> busy() const;

@@ -59,6 +59,28 @@ TEST(ProgramPaths, OfManyMicrobatchesAreNeverLongerThanTheStepAndAsLongAsOthers)
     }
 }
 
+TEST(ProgramPaths, AreThoseOfTheShortenedProgram)
+{
+    std::mt19937_64 random(9);
+    for (ScheduleShape shape : long_shapes()) {
+        shape.microbatches *= 4;
+        ExecutionGraph graph = random_graph(shape, DataParallelOverlap::on, random);
+        const std::vector<ProgramPath> whole = program_paths(*graph.program).paths;
+        const double own = longest_path(own_stage_paths(graph));
+        graph.program = std::get<std::shared_ptr<const Program>>(shortened_program(shape));
+        const std::vector<ProgramPath> paths = program_paths(*graph.program).paths;
+        ASSERT_EQ(paths.size(), whole.size());
+        for (std::size_t i = 0; i < paths.size(); ++i) {
+            const auto same = [](const ProgramPath::Count& a, const ProgramPath::Count& b) {
+                return a.distribution == b.distribution && a.ops == b.ops && a.transfers == b.transfers;
+            };
+            EXPECT_TRUE(std::ranges::equal(paths[i].own, whole[i].own, same)) << name(shape.schedule);
+            EXPECT_TRUE(std::ranges::equal(paths[i].others, whole[i].others, same)) << name(shape.schedule);
+        }
+        EXPECT_EQ(longest_path(own_stage_paths(graph)), own) << name(shape.schedule);
+    }
+}
+
 /// With the durations for which they are chosen, one of them is the step.
 TEST(ProgramPaths, ContainACriticalPathWhereStagesAreAlike)
 {

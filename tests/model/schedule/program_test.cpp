@@ -168,6 +168,61 @@ TEST(Program, RepeatsWhatItSaysItRepeats)
     }
 }
 
+/// Of the whole program, it lacks repetitions alone, and few ops of many microbatches stay.
+TEST(Program, IsShortenedByRepetitions)
+{
+    for (ScheduleShape shape : long_shapes()) {
+        shape.microbatches *= 8;
+        const Program& whole = *program_of(shape);
+        const Program& program = *std::get<std::shared_ptr<const Program>>(shortened_program(shape));
+        EXPECT_EQ(program.ops.size() + program.left_out, whole.ops.size());
+        EXPECT_EQ(program.fed_by.size(), program.ops.size());
+        EXPECT_LT(program.ops.size(), whole.ops.size() / 2) << name(shape.schedule);
+        EXPECT_EQ(program.ops_of_pipeline(), whole.ops_of_pipeline());
+        EXPECT_EQ(program.op_count, whole.op_count);
+        ASSERT_EQ(program.repeats.size(), whole.repeats.size());
+        std::size_t lacking = 0;
+        std::size_t at = 0;  // op
+        const auto compare_until = [&](std::size_t end) {
+            for (; at < end; ++at) {
+                ASSERT_EQ(program.ops[at].distribution, whole.ops[at + lacking].distribution) << name(shape.schedule);
+                ASSERT_EQ(program.fed_by[at], whole.fed_by[at + lacking]) << name(shape.schedule);
+            }
+        };
+        for (std::size_t i = 0; i < whole.repeats.size(); ++i) {
+            const Repeats& kept = program.repeats[i];
+            EXPECT_EQ(kept.left_out, whole.spare(whole.repeats[i]));
+            EXPECT_EQ(program.spare(kept), kept.left_out) << "nothing to leave out twice";
+            compare_until(kept.first + kept.period);
+            lacking += kept.left_out * kept.period;
+            EXPECT_EQ(kept.end + lacking, whole.repeats[i].end);
+        }
+        compare_until(program.ops.size());
+        EXPECT_EQ(lacking, program.left_out);
+    }
+}
+
+/// Other programs push it out of the smaller of two caches, from which it comes without what bounds do not need.
+TEST(Program, IsShortenedToTheSameAgain)
+{
+    const ScheduleShape shape{Schedule::zb_v, 4, 600, 2};
+    const auto ops_of = [](const ScheduleShape& of) { return std::get<std::shared_ptr<const Program>>(shortened_program(of)); };
+    const auto first = ops_of(shape);
+    for (int stages = 90; stages < 106; ++stages) ops_of({Schedule::one_f_one_b, stages, 1024, 1});
+    const auto again = ops_of(shape);
+    ASSERT_NE(first, again) << "the cache is larger than this test expects";
+    ASSERT_EQ(first->ops.size(), again->ops.size());
+    EXPECT_EQ(first->fed_by, again->fed_by);
+    EXPECT_EQ(first->left_out, again->left_out);
+    EXPECT_EQ(first->op_count, again->op_count);
+    for (std::size_t i = 0; i < first->ops.size(); ++i) {
+        const ProgramOp& a = first->ops[i];
+        const ProgramOp& b = again->ops[i];
+        EXPECT_EQ(std::tie(a.stage, a.chunk, a.microbatch, a.pass, a.first_of_chunk, a.last_of_chunk, a.part, a.distribution),
+                  std::tie(b.stage, b.chunk, b.microbatch, b.pass, b.first_of_chunk, b.last_of_chunk, b.part, b.distribution));
+    }
+}
+
 TEST(Program, RefusesAScheduleThatDeadlocks)
 {
     const ScheduleShape shape{Schedule::one_f_one_b, 2, 1, 1};

@@ -233,6 +233,41 @@ TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
     }
 }
 
+/// With many microbatches, whose program is shortened for bounds. But for GPipe, a stage holds no more than with few.
+TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
+{
+    Problem small = problem();
+    small.phases.front().global_batch = 16;
+    PlanCompiler with_few({small.workload, small.phases.front(), small.cluster, small.noise, no_memory_limit});
+    Problem own = problem();
+    own.phases.front().global_batch = 512;
+    PlanCompiler compiler({own.workload, own.phases.front(), own.cluster, own.noise, no_memory_limit});
+    int shortened = 0;
+    for (const ScheduleFacts& facts : schedule_facts) {
+        for (const LayerSplit split : {LayerSplit::layers, LayerSplit::slots}) {
+            ParallelPlan plan = plan_of(4, 4, 1);
+            plan.schedule = facts.schedule;
+            plan.chunks = facts.chunks == 0 ? 2 : facts.chunks;
+            plan.split = split;
+            const auto whole = compiler.compile(plan, CompileFor::noise_free_step);
+            const auto bounds = compiler.compile(plan, CompileFor::bounds);
+            if (std::holds_alternative<Infeasible>(whole)) continue;
+            const auto& found = std::get<CompiledPlan>(bounds);
+            shortened += found.graph.program->left_out > 0 ? 1 : 0;
+            const double memory = found.memory.total().si;
+            EXPECT_EQ(memory, std::get<CompiledPlan>(whole).memory.total().si) << name(facts.schedule);
+            const auto few = with_few.compile(plan, CompileFor::bounds);
+            const double of_few = std::get<CompiledPlan>(few).memory.total().si;
+            if (facts.schedule == Schedule::gpipe) {
+                EXPECT_GT(memory, of_few);
+            } else {
+                EXPECT_NEAR(memory, of_few, 1e-9 * of_few) << name(facts.schedule);
+            }
+        }
+    }
+    EXPECT_GE(shortened, 8);
+}
+
 /// A plan that no stage can hold has a least step, too, and a schedule that is not defined has none.
 TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
 {
