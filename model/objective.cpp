@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace prismopt {
@@ -16,7 +17,9 @@ namespace {
 Estimate lost_share(const Prediction& p)
 {
     const double productive = p.ettr * p.training.mean.value;
-    const auto at = [productive](double time) { return time > productive ? 1.0 - productive / time : 0.0; };
+    const auto at = [productive](double time) {
+        return std::isinf(time) ? time : time > productive ? 1.0 - productive / time : 0.0;  // no limit stays none
+    };
     const Estimate& t = p.training.mean;
     return {at(t.value), at(t.low), at(t.high), at(t.simultaneous_low), at(t.simultaneous_high)};
 }

@@ -157,25 +157,20 @@ void Archive::add(std::span<const Answer> answers)
 void Archive::add(const Sweep& sweep)
 {
     const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
-    if (sweep.range.again && sweep.feasible.size() == 1) {  // one of many
-        const Bound& bound = sweep.feasible.front();
-        const auto at = std::lower_bound(bounds_.begin(), bounds_.end(), bound, by_index);
-        if (at != bounds_.end() && at->index == bound.index) {
-            at->objectives = bound.objectives;
-            return;
+    const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
+    for (const Bound& bound : sweep.feasible) {
+        const auto end = bounds_.begin() + known;
+        const auto at = std::lower_bound(bounds_.begin(), end, bound, by_index);
+        if (at != end && at->index == bound.index) {
+            at->objectives = bound.objectives;  // later sweeps have tighter ones
+        } else {
+            bounds_.push_back(bound);
         }
     }
-    if (sweep.range.again && sweep.feasible.empty()) return;
-    const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
-    bounds_.insert(bounds_.end(), sweep.feasible.begin(), sweep.feasible.end());
     if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {
         std::inplace_merge(bounds_.begin(), bounds_.begin() + known, bounds_.end(), by_index);
     }
-    if (sweep.range.again) {
-        const auto same = [](const Bound& a, const Bound& b) { return a.index == b.index; };
-        bounds_.erase(std::unique(bounds_.begin(), bounds_.end(), same), bounds_.end());
-        return;
-    }
+    if (sweep.range.again) return;
     feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
     if (!near_ && !sweep.near.empty()) near_.emplace(sweep.range.near.objective);
     if (near_) near_->narrow(sweep.range.near.regions);

@@ -62,7 +62,7 @@ public:
 
     /// Evaluated points by index, each at the highest rung that it reached.
     const std::map<std::uint64_t, Evaluation>& evaluations() const { return evaluations_; }
-    /// The feasible points that the sweeps returned, in index order; of a point that was swept alone again, the newest bound.
+    /// The feasible points that the sweeps returned, in index order, each with its newest bound.
     const std::vector<Bound>& bounds() const { return bounds_; }
     /// The same, and the feasible points that limits excluded near the best of their region.
     std::vector<Bound> bounds_and_near() const;

@@ -26,13 +26,17 @@ bool Limits::rule_out(std::size_t owner, std::span<const double> low, std::uint6
     return false;
 }
 
-std::vector<std::size_t> Limits::owners() const
+Limits::Nearest Limits::nearest(std::span<const double> low) const
 {
-    std::vector<std::size_t> owners;
-    for (const Limit& limit : limits_) owners.push_back(limit.owner);
-    std::sort(owners.begin(), owners.end());
-    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-    return owners;
+    const auto excess = [low](const Limit& limit) {
+        double most = 0.0;
+        for (std::size_t k = 0; k < low.size(); ++k) {
+            if (limit.high[k] > low[k]) most = std::max(most, (limit.high[k] - low[k]) / std::abs(limit.high[k]));
+        }
+        return most;
+    };
+    const Limit& nearest = *std::ranges::min_element(limits_, {}, excess);
+    return {nearest.owner, excess(nearest)};
 }
 
 std::size_t Limits::owner_of_least(std::size_t objective) const

@@ -21,8 +21,12 @@ public:
     /// Whether a limit of another owner, newer than `after`, dominates the lower limits of a point.
     bool rule_out(std::size_t owner, std::span<const double> low, std::uint64_t after) const;
 
-    /// Owners of the limits, ascending.
-    std::vector<std::size_t> owners() const;
+    /// The limit that would have to be lowered least, in relative terms, to dominate the lower limits of a point; there must be one.
+    struct Nearest {
+        std::size_t owner = 0;
+        double excess = 0.0;  // by this share of it
+    };
+    Nearest nearest(std::span<const double> low) const;
     /// Owner of the least limit of an objective; there must be a limit.
     std::size_t owner_of_least(std::size_t objective) const;
     /// In lexicographic order.

@@ -1,5 +1,6 @@
 #include "model/base/estimate.hpp"
 
+#include "model/base/powers.hpp"
 #include "model/base/statistics.hpp"
 
 #include <boost/math/distributions/binomial.hpp>
@@ -25,6 +26,7 @@ struct ClusterMean {
     double mean = 0.0;
     double error = infinite;
     double clusters = 0.0;
+    double skewness = 0.0;  // of the clusters' means
 };
 ClusterMean cluster_mean(std::span<const double> values, std::size_t size)
 {
@@ -43,10 +45,13 @@ ClusterMean cluster_mean(std::span<const double> values, std::size_t size)
         return result;
     }
     double squares = 0.0;
+    double cubes = 0.0;
     for (const double m : means) {
-        squares += (m - result.mean) * (m - result.mean);
+        squares += square(m - result.mean);
+        cubes += cube(m - result.mean);
     }
     result.error = std::sqrt(squares / (result.clusters - 1.0) / result.clusters);
+    result.skewness = squares > 0.0 ? std::sqrt(result.clusters) * cubes / std::pow(squares, 1.5) : 0.0;
     return result;
 }
 
@@ -146,8 +151,8 @@ double quantile_of_sorted(const std::vector<double>& sorted, double probability)
 /// Distance of a limit that is missed with probability `tail` from the mean.
 double student_margin(const ClusterMean& m, double tail, double skewness)
 {
-    if (m.clusters < 2.0) {
-        return infinite;
+    if (m.clusters < 2.0 || m.error == 0.0) {
+        return m.error;
     }
     const double score = score_for_skewness(tail, skewness, m.clusters);
     return std::isinf(score) ? infinite : m.error * student_quantile(m.clusters - 1.0, normal_probability(-score), true);
@@ -252,7 +257,8 @@ Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, 
     const ClusterMean fleets = cluster_mean(draws, clusters.size);
     const double value = fleets.mean;
     const double near = student_margin(closest_mean(draws, clusters), 0.5 * (1.0 - confidence.reported), 0.0);
-    const double far = std::max(near, student_margin(fleets, 0.5 * (1.0 - confidence.simultaneous), confidence.skewness));
+    const double far = std::max(near, student_margin(fleets, 0.5 * (1.0 - confidence.simultaneous),
+                                                     std::max(confidence.skewness, fleets.skewness)));
     return {value, value - near, value + near, value - far, value + far};
 }
 
@@ -263,8 +269,9 @@ double score_for_skewness(double tail, double skewness, double count)
     if (rate <= 0.0 || low <= 0.0) {
         return low;
     }
-    const auto missed = [&](double x) { return normal_probability(-x) * std::exp(rate * x * x * x); };
-    double high = 1.0 / (3.0 * rate);  // there `missed` is least, nearly: the derivative of x^2 / 2 - rate x^3 is zero
+    constexpr double most = 37.0;  // beyond, the normal probability is zero
+    const auto missed = [&](double x) { return normal_probability(-x) * std::exp(rate * cube(x)); };
+    double high = std::min(most, 1.0 / (3.0 * rate));  // where `missed` is least, nearly: x^2 / 2 - rate x^3 rises up to there
     if (low >= high || missed(high) > tail) {
         return infinite;
     }

@@ -35,7 +35,7 @@ constexpr Estimate operator*(double factor, const Estimate& e)
 struct Confidence {
     double reported = 0.95;
     double simultaneous = 0.9999;  // 1 - (1 - study confidence) / candidates compared at once (Bonferroni)
-    double skewness = 0.0;         // of the clusters' means times sqrt(size), at most: simultaneous limits of means allow for it
+    double skewness = 0.0;         // of the clusters' means: simultaneous limits of means allow for it, or for that of the draws
 };
 
 /// Grouping of draws: `draws[c * size + k]` are the `size` draws of fleet c, which are dependent. The fleets of one block of
@@ -57,7 +57,7 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
                            const Confidence& confidence);
 
 /// Returns the mean of clustered draws with Student's t limits from the cluster means; infinite with fewer than two clusters, and
-/// where there are too few for the skewness. With 16 blocks and more the reported limits come from the block means.
+/// where there are too few for the skewness, which is the larger of the given and the measured one. With 16 blocks and more the reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
 /// Returns the normal score whose Student's t limit of a mean is missed with probability `tail`, for independent values of this

@@ -281,7 +281,7 @@ private:
     std::size_t ops_ = 0;
 };
 
-/// All of a program but its ops and what is said of them.
+/// The parts of a program that a shortened one has as well, without the ops.
 Program without_ops(const Program& program)
 {
     Program rest;
@@ -289,8 +289,6 @@ Program without_ops(const Program& program)
     rest.passes = program.passes;
     rest.longest_wait = program.longest_wait;
     rest.op_count = program.op_count;
-    rest.slots = program.slots;
-    rest.last = program.last;
     rest.most_held = program.most_held;
     return rest;
 }
@@ -302,13 +300,6 @@ ProgramOp without_slots(ProgramOp op)
     op.before = Program::start;
     op.out = Program::start;
     return op;
-}
-
-CompiledProgram newly_compiled(const ScheduleShape& shape)
-{
-    auto orders = task_orders(shape);
-    const auto* refusal = std::get_if<Infeasible>(&orders);
-    return refusal != nullptr ? *refusal : compile_program(shape, std::get<TaskOrders>(orders));
 }
 
 /// Of repetitions, the first one and the last ones stay.
@@ -349,8 +340,6 @@ public:
         }
     }
 
-    std::size_t size() const { return ops_.size(); }
-
     Program unpacked() const
     {
         Program program = rest_;
@@ -390,7 +379,13 @@ std::size_t Program::spare(const Repeats& repeated) const
 CompiledProgram compiled_program(const ScheduleShape& shape)
 {
     thread_local ProgramCache cache(1U << 21);
-    return cache.of(shape, [&] { return newly_compiled(shape); });
+    return cache.of(shape, [&]() -> CompiledProgram {
+        auto orders = task_orders(shape);
+        if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
+            return *refusal;
+        }
+        return compile_program(shape, std::get<TaskOrders>(orders));
+    });
 }
 
 CompiledProgram shortened_program(const ScheduleShape& shape)
@@ -398,12 +393,12 @@ CompiledProgram shortened_program(const ScheduleShape& shape)
     thread_local ProgramCache recent(1U << 20);
     thread_local std::map<ScheduleShape, PackedProgram> packed;  // a search comes back to a shape at each number of GPUs
     thread_local std::size_t packed_ops = 0;
-    constexpr std::size_t most_packed = 5U << 22;  // 168 MB
+    constexpr std::size_t most_packed = 5U << 22;  // 168 MB of ops
     return recent.of(shape, [&]() -> CompiledProgram {
         if (const auto found = packed.find(shape); found != packed.end()) {
             return std::make_shared<const Program>(found->second.unpacked());
         }
-        const CompiledProgram whole = newly_compiled(shape);
+        const CompiledProgram whole = compiled_program(shape);
         if (std::holds_alternative<Infeasible>(whole)) {
             return whole;
         }

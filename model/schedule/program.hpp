@@ -59,7 +59,7 @@ struct Program {
     std::uint32_t longest_wait = 0;                  // largest distance in fed_by
     std::vector<Repeats> repeats;                    // in their order
     std::vector<std::uint32_t> op_count;             // [distribution]: number of its ops
-    std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done
+    std::int32_t slots = 0;                          // number of slots, reused as soon as all readers are done; shortened: zero
     std::vector<std::int32_t> last;                  // [stage]: slot with the end of its last op
     std::vector<std::vector<HeldPasses>> most_held;  // [stage]: maxima over time, without dominated ones
     std::size_t left_out = 0;                        // ops that a shortened program lacks
@@ -67,8 +67,8 @@ struct Program {
     /// Returns the number of ops of one microbatch per stage, which fill the pipeline.
     std::size_t ops_of_pipeline() const { return (ops.size() + left_out) / shape.microbatches * shape.stages; }
 
-    /// Returns the number of repetitions that say no more than the others, left out or not: as many others stay as fill the pipeline
-    /// four times, and all that an op behind them may wait for.
+    /// Returns the number of repetitions that a shortened program lacks: as many others stay as fill the pipeline four times, and all
+    /// that an op behind them may wait for.
     std::size_t spare(const Repeats& repeated) const;
 };
 

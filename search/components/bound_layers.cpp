@@ -75,14 +75,6 @@ std::size_t BoundLayers::exclude(const Limits& limits)
     return alive_.size();
 }
 
-std::vector<std::uint64_t> BoundLayers::remaining() const
-{
-    std::vector<std::uint64_t> indices;
-    std::transform(alive_.begin(), alive_.end(), std::back_inserter(indices),
-                   [this](std::size_t place) { return index_[place]; });
-    return indices;
-}
-
 void BoundLayers::lower_to_least(std::vector<double>& least) const
 {
     const auto lower = [&](std::size_t place) {

@@ -32,8 +32,8 @@ public:
     /// Removes the points that the limits exclude; returns the number of those that remain, besides those taken.
     std::size_t exclude(const Limits& limits);
 
-    /// Indices of the points that are not taken or excluded, in the order of their bounds.
-    std::vector<std::uint64_t> remaining() const;
+    /// Places of the points that are not taken or excluded, in the order of their bounds.
+    const std::vector<std::size_t>& remaining() const { return alive_; }
 
     /// Lowers each objective to the least bound of the points that are neither taken nor excluded.
     void lower_to_least(std::vector<double>& least) const;

@@ -18,14 +18,12 @@ namespace {
 /// Looks at the limits of a round: each has four times the draws of the one before.
 constexpr int most_looks = 4;
 
-/// Points that remain, as a multiple of the incumbents, from which limits with four times the draws are worth their cost.
-constexpr std::size_t worth_closer_limits = 64;
-
-/// Candidates before the second round of limits, and the growth of their number from one round to the next.
-constexpr std::size_t first_rounds_at = 32;
-constexpr std::size_t round_growth = 3;
-/// Unsettled candidates from which a round is opened before they climb.
-constexpr std::size_t worth_a_round = 16;
+/// Points that remain near a limit from which a closer one is worth its four times as many draws, which cost as much as drawing four
+/// of them: it is half as far from the value, so about half of them remain.
+constexpr std::size_t worth_a_limit = 10;
+/// A leader gets limits of its own if the nearest upper limit is at least this many times as far from its values as its lower limits:
+/// closer ones save too few draws.
+constexpr double worth_lowering = 4.0;
 
 double pow4(double x) { return square(square(x)); }
 
@@ -262,25 +260,40 @@ void Exact::ask_scouts()
     }
 }
 
-/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one
-/// with four times the draws for those with the lowest limits.
+/// If many points remain: a round for the best of them by their bounds, which are closer to the truth than few draws; then one with
+/// four times the draws for the owners of limits that have many of them.
 void Exact::open_further_round()
 {
     while (!busy() && further_rounds_ < options_.further_rounds && options_.max_evaluations == 0) {
         ++further_rounds_;
-        const std::size_t left = feasible_.exclude(limits_);
-        if (left <= options_.scouts) return;
+        if (feasible_.exclude(limits_) <= options_.scouts) return;
         if (further_rounds_ == 1) {
             BoundLayers layers = feasible_;
             std::vector<std::size_t> places = layers.take(options_.most_scouts, {});
             std::erase_if(places, [this](std::size_t place) { return with_limits_.contains(place); });
             open_round(places);
         } else {
-            const std::vector<std::size_t> owners = limits_.owners();
-            if (left < worth_closer_limits * owners.size()) return;
-            open_round(owners, 1);
+            std::vector<std::span<const double>> remaining;
+            for (const std::size_t place : feasible_.remaining()) remaining.push_back(feasible_.bound(place));
+            open_round(owners_of_many(limits_, remaining), 1);
         }
     }
+}
+
+/// The owners of those limits that many of the points are nearest to.
+std::vector<std::size_t> Exact::owners_of_many(const Limits& limits, std::span<const std::span<const double>> points)
+{
+    std::map<std::size_t, std::size_t> count;
+    for (const std::span<const double> point : points) {
+        if (limits.newest() == 0) break;
+        const Limits::Nearest nearest = limits.nearest(point);
+        if (std::isfinite(nearest.excess)) ++count[nearest.owner];
+    }
+    std::vector<std::size_t> owners;
+    for (const auto& [owner, near] : count) {
+        if (near >= worth_a_limit) owners.push_back(owner);
+    }
+    return owners;
 }
 
 /// Fixes the incumbents of the next round of limits, if there are any, and asks for their draws: at `closer` rungs above the last.
@@ -293,7 +306,6 @@ void Exact::open_round(const std::vector<std::size_t>& places, int closer)
     of_round_ = places.size();
     incumbents_ = places;
     with_limits_.insert(places.begin(), places.end());
-    next_round_at_ = std::max(first_rounds_at, round_growth * candidates_.size());
     ask_limits();
 }
 
@@ -330,15 +342,29 @@ void Exact::open_challenge()
     miss_withheld_ = 0.5 * half / static_cast<double>(std::max<std::uint64_t>(1, withheld));
 }
 
-/// Leaders at the last rung that were incumbents in no round yet.
-std::vector<std::size_t> Exact::leaders_without_limits() const
+/// Opens a round for leaders at the last rung that were incumbents in no round yet, where many unsettled candidates are near: unless
+/// some limit is nearly as low as their own would be.
+void Exact::open_round_of_leaders()
 {
-    std::vector<std::size_t> places;
+    Limits values;
+    std::set<std::size_t> lower;
     for (const std::size_t leader : leaders_) {
         const Candidate& candidate = candidates_[leader];
-        if (candidate.rung >= options_.top_rung && !with_limits_.contains(candidate.place)) places.push_back(candidate.place);
+        if (candidate.rung < options_.top_rung) continue;
+        values.add(candidate.place, candidate.value);
+        Limits own;
+        own.add(candidate.place, candidate.value);
+        if (own.newest() == 0) continue;  // not finite
+        const double worth = worth_lowering * own.nearest(candidate.low).excess;
+        if (limits_.newest() == 0 || limits_.nearest(candidate.value).excess > worth) lower.insert(candidate.place);
     }
-    return places;
+    std::vector<std::span<const double>> unsettled;
+    for (const std::size_t c : racing_) {
+        if (!settled(c)) unsettled.push_back(candidates_[c].low);
+    }
+    std::vector<std::size_t> places = owners_of_many(values, unsettled);
+    std::erase_if(places, [&](std::size_t place) { return !lower.contains(place) || with_limits_.contains(place); });
+    open_round(places, 1);
 }
 
 void Exact::ask(const std::vector<std::size_t>& candidates)
@@ -367,9 +393,8 @@ void Exact::choose_requests()
     if (!busy() && !challenged_) open_further_round();
     if (!busy() && !challenged_) open_challenge();
     if (!busy()) ask(unsettled_leaders());
-    if (!busy() && candidates_.size() >= next_round_at_) open_round(leaders_without_limits());
+    if (!busy()) open_round_of_leaders();
     if (!busy()) ask(first_looks());
-    if (!busy() && candidates_.size() - settled_ >= worth_a_round) open_round(leaders_without_limits());
     if (!busy()) ask(rivals());
     if (!busy()) look_again();
 }

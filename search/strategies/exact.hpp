@@ -163,10 +163,11 @@ private:
     void compare_scouts();
     void ask_scouts();
     void open_further_round();
+    static std::vector<std::size_t> owners_of_many(const Limits& limits, std::span<const std::span<const double>> points);
     void open_round(const std::vector<std::size_t>& places, int closer = 0);
     void ask_limits();
     void open_challenge();
-    std::vector<std::size_t> leaders_without_limits() const;
+    void open_round_of_leaders();
     void ask(const std::vector<std::size_t>& candidates);
     bool settled(std::size_t candidate);
     std::vector<std::size_t> unsettled_leaders();
@@ -218,7 +219,6 @@ private:
     int round_ = 0;
     int look_ = 0;                       // of the current round
     std::set<std::size_t> with_limits_;  // places: incumbents of all rounds
-    std::size_t next_round_at_ = 0;      // number of candidates from which another round is worth its draws
     bool challenged_ = false;
     std::size_t first_challengers_ = 0;   // places below this number may be among them
     double miss_ = 0.0;                   // of each lower limit of a point of the first sweep

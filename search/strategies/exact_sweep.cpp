@@ -172,8 +172,8 @@ void Exact::tighten()
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
     if (!bounded || limits_.newest() == 0) return;
     feasible_.exclude(limits_);
-    for (const std::uint64_t index : feasible_.remaining()) {
-        if (!tight_.contains(index)) to_tighten_.push_back(index);
+    for (const std::size_t place : feasible_.remaining()) {
+        if (!tight_.contains(feasible_.index(place))) to_tighten_.push_back(feasible_.index(place));
     }
     std::sort(to_tighten_.begin(), to_tighten_.end());
     if (to_tighten_.empty()) return;

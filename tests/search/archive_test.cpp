@@ -194,5 +194,21 @@ TEST(Archive, MergesSweepsInIndexOrder)
     EXPECT_EQ(archive.rejected()[1].nearest, "8 gpus");
 }
 
+/// A point that was explored alone first, and one that an uncounted sweep returned.
+TEST(Archive, KeepsTheNewestBoundOfEachPoint)
+{
+    const Sweep explored{.range = {.begin = 4, .end = 5, .again = true}, .feasible = {{4, {1.0}}}, .rejected = {}};
+    const Sweep better{.range = {.begin = 0, .end = 10, .again = true}, .feasible = {{3, {2.0}}, {4, {1.5}}}, .rejected = {}};
+    const Sweep front{.range = {.begin = 0, .end = 10}, .feasible = {{2, {5.0}}, {4, {3.0}}}, .rejected = {}};
+    Archive archive;
+    archive.add(std::vector<Answer>{explored, better});
+    EXPECT_EQ(archive.feasible(), 0U);
+    archive.add(std::vector<Answer>{front});
+    EXPECT_EQ(archive.feasible(), 2U);
+    std::vector<std::pair<std::uint64_t, double>> bounds;
+    for (const Bound& bound : archive.bounds()) bounds.emplace_back(bound.index, bound.objectives.front());
+    EXPECT_THAT(bounds, ElementsAre(std::pair(2, 5.0), std::pair(3, 2.0), std::pair(4, 3.0)));
+}
+
 }  // namespace
 }  // namespace prismopt

@@ -49,7 +49,7 @@ struct Activations {
 };
 
 /// Largest sums of activations over a schedule. Remembers the last few, which many plans have in common: they do not depend on
-/// sharding, overlaps and the order of dimensions. All programs of one shape must be equal.
+/// sharding, overlaps and the order of dimensions. All programs of one shape must have equal peaks.
 class ActivationPeaks {
 public:
     /// Returns the largest sum of what is kept, in bytes by stage. `kept`: [stage * v + chunk].

@@ -69,7 +69,7 @@ public:
     /// without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
 
-    /// Returns the compiled schedule, shortened; nothing if it is infeasible.
+    /// Returns the compiled schedule for bounds; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
     /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of

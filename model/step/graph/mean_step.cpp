@@ -153,10 +153,13 @@ std::optional<std::size_t> MeanRun::run_skipping()
         while (i + repeats.period <= repeats.end) {
             run_until(i + repeats.period);
             const auto cycle = cycle_before(ends, i, i - repeats.first, program, repeats.period);
-            const std::size_t left = repeats.end - i + repeats.left_out * repeats.period;
-            if (cycle && left % cycle->ops <= repeats.end - i) {
-                skip(*cycle, left / cycle->ops, repeats, left % cycle->ops);
-                lacks = false;
+            if (cycle) {
+                const std::size_t left = repeats.end - i + repeats.left_out * repeats.period;
+                const std::size_t rest = left % cycle->ops;
+                lacks = rest > repeats.end - i;
+                if (!lacks) {
+                    skip(*cycle, left / cycle->ops, repeats, rest);
+                }
                 break;
             }
         }
@@ -211,17 +214,27 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     return result;
 }
 
-std::vector<float> idle_before(const ExecutionGraph& graph)
+std::vector<float> MeanRun::idle_before()
 {
-    MeanRun run(graph, -1, 1.0);
-    constexpr float unknown = -1.0F;
-    std::vector<float> idle(graph.stages(), unknown);
-    run.run([&](std::size_t, const ProgramOp& op, double start, double, bool) {
-        if (idle[op.stage] == unknown) {
-            idle[op.stage] = static_cast<float>(start - run.gate(op.part));
+    const Program& program = *graph_.program;
+    std::vector<float> idle(graph_.stages(), 0.0F);
+    std::vector<bool> begun(graph_.stages(), false);
+    std::vector<double> ends;
+    begin();
+    for (int left = graph_.stages(); left > 0;) {
+        const std::size_t i = ends.size();
+        const ProgramOp& op = program.ops[i];
+        const OpTimes times = run_op(op, program.fed_by[i] > 0 ? &ends[i - program.fed_by[i]] : nullptr);
+        ends.push_back(times.end);
+        if (!begun[op.stage]) {
+            begun[op.stage] = true;
+            idle[op.stage] = static_cast<float>(times.start - gate_[op.part]);
+            --left;
         }
-    });
+    }
     return idle;
 }
+
+std::vector<float> idle_before(const ExecutionGraph& graph) { return MeanRun(graph, -1, 1.0).idle_before(); }
 
 }  // namespace prismopt

@@ -60,7 +60,7 @@ public:
     template <class Step>
     void run(Step&& step)
     {
-        assert(graph_.program->left_out == 0);
+        assert(graph_.program->slots > 0);
         begin();
         slot_end_.assign(graph_.program->slots, 0.0);
         for (std::size_t i = 0; i < graph_.program->ops.size(); ++i) {
@@ -76,6 +76,9 @@ public:
     /// ones do, too (docs/methods/step-graph.md). Returns the number of ops that it ran; nothing if the program lacks repetitions that
     /// cannot be skipped.
     std::optional<std::size_t> run_skipping();
+
+    /// Runs until each stage has begun. Returns the time, [stage], between the arrival of its parameters and its first op.
+    std::vector<float> idle_before();
 
     /// Returns the time of the stage's ops without waiting.
     std::vector<double> busy() const;

@@ -105,8 +105,8 @@ TEST(BoundLayers, TakeTighterBounds)
         EXPECT_EQ(layers.remaining().size(), bounds.size());
         std::vector<std::uint64_t> looked_at;
         std::vector<Bound> tighter;
-        for (const std::uint64_t index : layers.remaining()) {
-            if (random() % 2 == 0) looked_at.push_back(index);
+        for (const std::size_t place : layers.remaining()) {
+            if (random() % 2 == 0) looked_at.push_back(layers.index(place));
         }
         std::sort(looked_at.begin(), looked_at.end());
         std::size_t excluded = 0;

@@ -2,6 +2,7 @@
 
 #include "model/hardware/collective.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "model/step/graph/slowest_group.hpp"
 #include "tests/support/example_problem.hpp"
 
 #include <gmock/gmock.h>
@@ -266,6 +267,28 @@ TEST(PlanCompiler, MemoryForBoundsIsThatOfTheWholeProgram)
         }
     }
     EXPECT_GE(shortened, 8);
+}
+
+/// A shortened program has the first ops of all stages.
+TEST(PlanCompiler, StagesBeginAsFarAheadForBoundsAsInTheWholeProgram)
+{
+    Problem own = problem();
+    own.phases.front().global_batch = 256;
+    PlanCompiler compiler({own.workload, own.phases.front(), own.cluster, own.noise, no_memory_limit});
+    ParallelPlan plan = plan_of(4, 4, 1);
+    plan.schedule = Schedule::zb_h2;
+    plan.post_validation = PostValidation::on;
+    const auto whole = compiler.compile(plan, CompileFor::noise_free_step);
+    const std::vector<float>& ahead = std::get<CompiledPlan>(whole).graph.ahead_s;
+    const auto compiled = compiler.compile(plan, CompileFor::bounds);
+    ExecutionGraph graph = std::get<CompiledPlan>(compiled).graph;
+    ASSERT_GT(graph.program->left_out, 0U);
+    EXPECT_EQ(graph.ahead_s, ahead);
+    EXPECT_GT(ahead.back(), 0.0F);
+    const double step = noise_free_step(graph).step_s;
+    EXPECT_LE(longest_path(own_stage_paths(graph)), step * (1.0 + 1e-6));  // durations have single precision
+    graph.program = std::get<CompiledPlan>(whole).graph.program;
+    EXPECT_EQ(noise_free_step(graph).step_s, step);
 }
 
 /// A plan that no stage can hold has a least step, too, and a schedule that is not defined has none.
