@@ -105,7 +105,8 @@ double block_effect(std::span<const double> draws, const Clusters& clusters, dou
     if (!effect) {
         return fleets;
     }
-    const double freedom = static_cast<double>(draws.size() / clusters.block) - 1.0;
+    const std::size_t blocks = draws.size() / clusters.block;
+    const double freedom = static_cast<double>(blocks) - 1.0;
     const double caution = two_sided_student_score(freedom, level) / two_sided_score(level);
     // No strata make a draw worth more than four: what is measured below that is luck.
     return std::max(0.25, *effect) * caution * caution;
@@ -209,7 +210,7 @@ private:
             const DistributionNode& a = factor_[i - 1];
             const DistributionNode& b = factor_[i];
             const std::size_t wholly = draws_up_to(t / b.value);
-            double covered = static_cast<double>(wholly);
+            auto covered = static_cast<double>(wholly);
             if (partly > wholly) {
                 covered += (t * (inverses_[partly] - inverses_[wholly]) - a.value * static_cast<double>(partly - wholly)) /
                            (b.value - a.value);

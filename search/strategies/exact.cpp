@@ -360,7 +360,7 @@ void Exact::open_round_of_leaders()
     }
     std::vector<std::span<const double>> unsettled;
     for (const std::size_t c : racing_) {
-        if (!settled(c)) unsettled.push_back(candidates_[c].low);
+        if (!settled(c)) unsettled.emplace_back(candidates_[c].low);
     }
     std::vector<std::size_t> places = owners_of_many(values, unsettled);
     std::erase_if(places, [&](std::size_t place) { return !lower.contains(place) || with_limits_.contains(place); });
