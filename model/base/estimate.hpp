@@ -57,7 +57,8 @@ Estimate quantile_estimate(std::span<const double> draws, const Clusters& cluste
                            const Confidence& confidence);
 
 /// Returns the mean of clustered draws with Student's t limits from the cluster means; infinite with fewer than two clusters, and
-/// where there are too few for the skewness, which is the larger of the given and the measured one. With 16 blocks and more the reported limits come from the block means.
+/// where there are too few for the skewness, which is the larger of the given and the measured one. With 16 blocks and more the
+/// reported limits come from the block means.
 Estimate mean_estimate(std::span<const double> draws, const Clusters& clusters, const Confidence& confidence);
 
 /// Returns the normal score whose Student's t limit of a mean is missed with probability `tail`, for independent values of this

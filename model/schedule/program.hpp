@@ -77,8 +77,9 @@ using CompiledProgram = std::variant<std::shared_ptr<const Program>, Infeasible>
 /// Returns the compiled schedule, from a cache of this thread. A schedule that deadlocks is infeasible ("schedule deadlocks").
 CompiledProgram compiled_program(const ScheduleShape& shape);
 
-/// Returns the same program, from another cache, without its spare repetitions, and without slots of ends: for the noise-free step, paths
-/// and memory, which are those of the whole program to the last bit. It takes little memory however many microbatches there are.
+/// Returns the same program, from another cache, without its spare repetitions, and without slots of ends: for the noise-free
+/// step, paths and memory, which are those of the whole program to the last bit. It takes little memory however many microbatches
+/// there are.
 CompiledProgram shortened_program(const ScheduleShape& shape);
 
 /// Compiles a schedule without the cache.
