@@ -2,25 +2,28 @@
 
 #include "io/scenario/hardware_variants.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 namespace {
 
-/// Each has its own copy of the noise tables and its own compiled schedules.
-constexpr std::size_t most_stands = 24;
+/// Each has its own noise tables, layer costs and paths: up to 70 MB in the sweep of a large space.
+constexpr std::size_t most_stands = 4;
 
 }  // namespace
 
 HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
 {
     if (const auto found = stands_.find(variant); found != stands_.end()) {
+        found->second.used = ++calls_;
         return found->second;
     }
     if (stands_.size() >= most_stands) {
-        stands_.clear();
+        stands_.erase(std::ranges::min_element(stands_, {}, [](const auto& stand) { return stand.second.used; }));
     }
     if (scenario_.hardware_parameters.empty()) {
-        return stands_.emplace(variant, Stand{nullptr, Predictor(base_)}).first->second;
+        return stands_.emplace(variant, Stand{nullptr, Predictor(base_), ++calls_}).first->second;
     }
     auto problem = std::make_shared<Problem>(base_);
     Variant chosen = *variant_at(scenario_, scenario_.hardware[variant]);
@@ -31,7 +34,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     problem->deviation = chosen.deviation;
     problem->local = std::move(chosen.local);
     Predictor predictor(*problem);
-    return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor)}).first->second;
+    return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
 }
 
 Predictor& HardwareBench::of(std::size_t variant) { return stand(variant).predictor; }

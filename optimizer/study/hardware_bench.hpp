@@ -1,11 +1,12 @@
 #pragma once
 
-/// Predictors of the hardware variants of a study, created on demand.
+/// Predictors of the hardware variants of a study, created on demand. Those used last are kept.
 
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -25,12 +26,14 @@ private:
     struct Stand {
         std::shared_ptr<const Problem> own;  // shared by copies of the bench; none: the base problem
         Predictor predictor;
+        std::uint64_t used = 0;  // by this call
     };
     Stand& stand(std::size_t variant);
 
     const Scenario& scenario_;
     const Problem& base_;
     std::map<std::size_t, Stand> stands_;
+    std::uint64_t calls_ = 0;
 };
 
 }  // namespace prismopt

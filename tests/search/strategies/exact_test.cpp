@@ -389,6 +389,8 @@ TEST(Exact, RefusesOptionsThatContradictEachOther)
     EXPECT_THAT(make({.objectives = 0, .bounded = {}}), ThrowsMessage<std::invalid_argument>(HasSubstr("no objectives")));
     EXPECT_THAT(make({.objectives = 1, .top_rung = 0, .bounded = {true}}),
                 ThrowsMessage<std::invalid_argument>(HasSubstr("top rung 0")));
+    EXPECT_THAT(make({.objectives = 1, .ranges_at_once = 0, .bounded = {true}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("ranges_at_once")));
     EXPECT_THAT(make({.objectives = 1, .batch = 0, .bounded = {true}}), ThrowsMessage<std::invalid_argument>(HasSubstr("batch")));
 }
 
