@@ -1,6 +1,7 @@
 #include "optimizer/preview/dry_run.hpp"
 
 #include "io/report/space_counts.hpp"
+#include "model/base/median.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/preview/processor_time.hpp"
@@ -8,11 +9,13 @@
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "search/near_bounds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace prismopt {
@@ -24,6 +27,8 @@ namespace {
 constexpr std::uint64_t most_counted = 10'000'000;
 
 std::string hours(double core_seconds) { return fmt::format("{:.3g} core-hours", core_seconds / (1_h).si); }
+
+std::string about(const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); }
 
 std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 {
@@ -38,10 +43,11 @@ std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
 
 bool sweeps(const StudyPlan& plan) { return plan.chosen.name == "exact" || plan.chosen.name == "racing"; }
 
-/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space.
-std::string sweep_text(const std::string& sweep_s, double feasible)
+/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space; `found`: plans that a sweep
+/// returns.
+std::string sweep_text(const std::string& sweep_s, double found)
 {
-    const double kept = std::min(feasible, static_cast<double>(most_kept_bounds));
+    const double kept = std::min(found, static_cast<double>(most_kept_bounds));
     return fmt::format(
         "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, at most {}), and the "
         "draws\n",
@@ -81,11 +87,11 @@ constexpr const char* not_known_text =
     "third to three times as many draws\n";
 
 /// Cost of the strategy, rehearsed on the whole space. `tuple_s`: time to check one combination.
-void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double feasible, double tuple_s,
-                    double start_s, const Pause& pause, std::string& text)
+void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<Bound>& bounds, double tuple_s, double start_s,
+                    const Pause& pause, std::string& text)
 {
     const std::size_t rungs = plan.rungs.size();
-    const DrawnSample sample = draw_sample(model, bounds, static_cast<std::uint64_t>(feasible), plan.rungs, pause);
+    const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
     const Rehearsal found = rehearse(model, std::move(plan), sample, pause);
     const char* at_least = found.ended ? "" : "at least ";
     text += fmt::format("{}{} plans evaluated at the first rung, {} at the top rung, a front of {} confirmed: {:.3g} draws\n",
@@ -98,42 +104,40 @@ void rehearsed_text(const StudyModel& model, StudyPlan plan, const std::vector<B
             not_known_text;
 }
 
-/// Number of feasible plans that the upper confidence limits of the best plans do not exclude; an exhaustive strategy draws
-/// these.
-Estimated left_to_draw(const DrawnSample& sample, const SpaceEstimate& estimate, const std::vector<Bound>& best,
-                       std::vector<Bound>& left)
+/// Upper confidence limits of plans with these bounds, as far above the bounds as those of half of the sample. Without those that are
+/// infinite.
+std::vector<std::vector<double>> likely_limits(const DrawnSample& sample, const std::vector<Bound>& best)
 {
+    std::vector<double> factors;
+    for (std::size_t k = 0; k < best.front().objectives.size(); ++k) {
+        std::vector<double> ratios;
+        for (const DrawnSample::Plan& plan : sample.plans) {
+            ratios.push_back(plan.objectives[k].simultaneous_high / plan.bound[k]);
+        }
+        factors.push_back(median_of(std::move(ratios)));
+    }
     std::vector<std::vector<double>> limits;
     for (const Bound& bound : best) {
-        limits.push_back(bound.objectives);
-        for (std::size_t k = 0; k < bound.objectives.size(); ++k) {
-            std::vector<double> ratios;
-            for (const DrawnSample::Plan& plan : sample.plans) {
-                ratios.push_back(plan.objectives[k].simultaneous_high / plan.bound[k]);
-            }
-            std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
-            limits.back()[k] *= ratios[ratios.size() / 2];
+        std::vector<double> limit = bound.objectives;
+        std::transform(limit.begin(), limit.end(), factors.begin(), limit.begin(), std::multiplies<>());
+        if (std::all_of(limit.begin(), limit.end(), [](double high) { return std::isfinite(high); })) {
+            limits.push_back(std::move(limit));
         }
     }
-    double sum = 0.0;
-    double squares = 0.0;
-    double largest = 0.0;
-    for (const SpaceEstimate::Plan& plan : estimate.plans) {
-        largest = std::max(largest, plan.stands_for);
-        const bool excluded = std::any_of(limits.begin(), limits.end(), [&plan](const std::vector<double>& limit) {
-            return std::isfinite(limit.front()) && dominates(limit, plan.bound.objectives);
-        });
-        if (!excluded) {
-            sum += plan.stands_for;
-            squares += plan.stands_for * plan.stands_for;
-            left.push_back(plan.bound);
-        }
+    return limits;
+}
+
+/// Which plans a sweep lists although limits exclude them, if these bounds are the best ones.
+NearRequest near_the_best(const StudyModel& model, const std::vector<Bound>& best)
+{
+    if (!model.near_objective) {
+        return {};
     }
-    left.insert(left.end(), best.begin(), best.end());
-    constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
-    const auto known = static_cast<double>(best.size());
-    const double half = two_sided_95 * std::sqrt(squares);
-    return {std::max(known, sum), std::max(known, sum - half), std::max(known, sum + half) + none_seen * largest};
+    NearBounds near(*model.near_objective);
+    for (const Bound& bound : best) {
+        near.add({StudyModel::region(model.designs.plan(model.designs.space().point(bound.index))), bound});
+    }
+    return {*model.near_objective, near.limits()};
 }
 
 /// Counts of the combinations from the first one on.
@@ -180,14 +184,47 @@ void whole_text(const StudyModel& model, const Count& count, double start_s, con
     text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
                         1e6 * count.seconds / feasible);
     text += sweeps(plan) ? sweep_text(hours(count.seconds), feasible) : "";
-    rehearsed_text(model, std::move(plan), count.archive.bounds(), feasible, tuple_s, start_s, pause, text);
+    rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
+}
+
+/// Cost of an exhaustive strategy, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
+/// plans of the estimate.
+void exhaustive_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
+                     const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
+{
+    const std::vector<Bound> best = explored_front(model, bounds, pause);
+    const DrawnSample sample = draw_sample(model, best, plan.rungs, pause);
+    const std::vector<std::vector<double>> limits = likely_limits(sample, best);
+    const NearRequest near = near_the_best(model, best);
+    const LimitedSweep left =
+        limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds} : limited_sweep(model, limits, near, pause);
+    text += sweep_text(fmt::format("{} to {}", hours(left.sweep_s.low), hours(left.sweep_s.high)),
+                       left.plans.value + static_cast<double>(near.regions.size() * most_near));
+    const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
+    const double top = draws_of(plan.rungs.back());
+    const auto known = static_cast<double>(best.size());
+    const Estimated drawn{std::max(known, left.plans.value), std::max(known, left.plans.low), std::max(known, left.plans.high)};
+    Rehearsal like;
+    for (const std::vector<Bound>& some : {left.found, best}) {
+        for (const Bound& bound : some) {
+            like.drawn.emplace_back(bound.index, top);
+        }
+    }
+    text += fmt::format("{} plans evaluated at the top rung, a front of about {} confirmed\n", about(drawn), best.size());
+    // Some plans are excluded after a quarter of their draws; incumbents are drawn in two or three rounds.
+    const double confirming = known * draws_of(model.scenario.search.confirm);
+    const Work work{{drawn.value * top + 2.0 * known * top + confirming, 0.25 * drawn.low * top + known * top + confirming,
+                     drawn.high * top + 3.0 * known * top + confirming},
+                    sample.summary_s,
+                    known};
+    text += expected_text("", start_s, left.sweep_s, work, draw_costs(model, like, pause)) +
+            "assumption: the other plans lie as far above their lower bounds as the plans drawn here\n";
 }
 
 void sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
 {
     text += fmt::format("{}: {} combinations of values\n", model.scenario.name, grouped(model.designs.space().size()));
     const SpaceEstimate estimate = estimate_space(model, pause);
-    const auto about = [](const Estimated& e) { return fmt::format("about {:.3g} ({:.3g} to {:.3g})", e.value, e.low, e.high); };
     text += fmt::format(
         "estimates with 95 % confidence intervals, from {} plans in {} random branches of the space\n{} plans are allowed by the "
         "rules of [space]\n",
@@ -205,11 +242,9 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
         throw Stopped(estimate.stopped);
     }
     StudyPlan plan = plan_study(model);
-    const std::string sweep_s = fmt::format("{} to {}", hours(estimate.sweep_s.low), hours(estimate.sweep_s.high));
     text += strategy_text(model, plan);
     if (estimate.plans.empty()) {
-        text += (sweeps(plan) ? sweep_text(sweep_s, estimate.allowed.value) : "") +
-                "the number of draws cannot be estimated without a feasible plan\n";
+        text += "the number of draws cannot be estimated without a feasible plan\n";
         return;
     }
     std::vector<Bound> bounds;
@@ -218,26 +253,10 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     }
     if (!sweeps(plan)) {
         const double tuple_s = estimate.sweep_s.value / estimate.allowed.value;
-        rehearsed_text(model, std::move(plan), bounds, estimate.feasible.value, tuple_s, start_s, pause, text);
+        rehearsed_text(model, std::move(plan), bounds, tuple_s, start_s, pause, text);
         return;
     }
-    text += sweep_text(sweep_s, estimate.feasible.value);
-    std::vector<Bound> left;
-    const std::vector<Bound> best = improved_front(model, bounds, pause);
-    const DrawnSample sample = draw_sample(model, best, static_cast<std::uint64_t>(estimate.feasible.value), plan.rungs, pause);
-    const Estimated drawn = left_to_draw(sample, estimate, best, left);
-    const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
-    const double confirming = static_cast<double>(best.size()) * draws_of(model.scenario.search.confirm);
-    const double top = draws_of(plan.rungs.back());
-    Rehearsal like;
-    for (const Bound& bound : left) {
-        like.drawn.emplace_back(bound.index, top);
-    }
-    text += fmt::format("{} plans evaluated at the top rung, a front of about {} confirmed\n", about(drawn), best.size());
-    const Work work{
-        {drawn.value * top, drawn.low * top, drawn.high * top + confirming}, sample.summary_s, static_cast<double>(best.size())};
-    text += expected_text("", start_s, estimate.sweep_s, work, draw_costs(model, like, pause)) +
-            "assumption: the other plans lie as far above their lower bounds as the plans drawn here\n";
+    exhaustive_text(model, plan, estimate, bounds, start_s, pause, text);
 }
 
 }  // namespace

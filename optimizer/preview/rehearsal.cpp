@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t sample_plans = 12;
 constexpr int sample_fleets = 8192;               // enough for limits among many plans, of means too
 constexpr int fleets_at_once = 4 * block_fleets;  // between two pauses
+/// Plans whose limits share the error probability in a search, about: incumbents of a round, and plans that these do not exclude.
+constexpr std::uint64_t compared = 256;
 constexpr double most_sampling_s = 8.0;
 constexpr double most_rehearsing_s = 10.0;
 constexpr double most_timing_s = 4.0;
@@ -44,14 +46,14 @@ Estimate without_limits(Estimate estimate)
 
 }  // namespace
 
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
-                        const std::vector<Rung>& rungs, const Pause& pause)
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, const std::vector<Rung>& rungs,
+                        const Pause& pause)
 {
     const DrawRange range{0, sample_fleets, rungs.back().steps};
     Confidence confidence;
     confidence.skewness = model.skewness;
-    confidence.simultaneous = 1.0 - (1.0 - model.confidence()) / (static_cast<double>(compared * model.objectives.size()) *
-                                                                  static_cast<double>(rungs.size()));
+    const std::uint64_t limits = compared * model.objectives.size() * rungs.size();
+    confidence.simultaneous = 1.0 - (1.0 - model.confidence()) / static_cast<double>(limits);
     HardwareBench bench(model.scenario, model.problem);
     DrawnSample sample;
     const std::size_t count = std::min(sample_plans, feasible.size());
@@ -59,14 +61,14 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
     double summarising_s = 0.0;
     double summarised = 0.0;  // step draws
     for (std::size_t i = 0; i < count && (i == 0 || time.seconds() < most_sampling_s); ++i) {
-        const Bound& bound = feasible[i * feasible.size() / count];
+        const Bound& bound = feasible[(count - 1 - i) * feasible.size() / count];  // the last have the most GPUs and cost least
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
         Predictor& predictor = bench.of(model.designs.hardware(point));
         const SamplerOptions sampler = model.sampler({Purpose::search});
         PhaseDraws draws(model.problem.phases.size());
         int drawn_fleets = 0;
-        while (drawn_fleets < range.fleets && (drawn_fleets == 0 || time.seconds() < most_sampling_s)) {
+        while (drawn_fleets < range.fleets && (i == 0 || time.seconds() < most_sampling_s)) {
             pause();
             const DrawRange next{drawn_fleets, std::min(fleets_at_once, range.fleets - drawn_fleets), range.steps};
             const PhaseDraws more = predictor.sample(plan, next, sampler);
@@ -74,6 +76,9 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
                 draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
             }
             drawn_fleets += next.fleets;
+        }
+        if (drawn_fleets < range.fleets) {
+            break;  // too few for limits
         }
         const double before_s = processor_s();
         const Prediction prediction = predictor.summarise(plan, draws, range.steps, sampler, confidence);

@@ -20,9 +20,9 @@ struct DrawnSample {
     std::vector<Plan> plans;
     double summary_s = 0.0;  // processor time per step draw of turning draws into objectives
 };
-/// Draws some of the plans, for at most some seconds.
-DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, std::uint64_t compared,
-                        const std::vector<Rung>& rungs, const Pause& pause);
+/// Draws some of the plans, for at most some seconds after the first one.
+DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, const std::vector<Rung>& rungs,
+                        const Pause& pause);
 
 struct Rehearsal {
     bool ended = false;                                   // false: stopped after some seconds

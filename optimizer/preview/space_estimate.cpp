@@ -2,9 +2,8 @@
 
 #include "model/base/statistics.hpp"
 #include "optimizer/preview/processor_time.hpp"
-#include "search/archive.hpp"
 #include "search/branch_sampler.hpp"
-#include "search/components/moves.hpp"
+#include "search/strategies/explorer.hpp"
 
 #include <fmt/format.h>
 
@@ -16,13 +15,13 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::uint64_t branch_tuples = 1024;  // neighbours share compiled programs, as in a search
-constexpr std::uint64_t smaller = 16;          // times
+constexpr std::uint64_t branch_tuples = 1024;             // neighbours share compiled programs, as in a search
+constexpr std::uint64_t limited_branch_tuples = 1 << 16;  // most are excluded together
+constexpr std::uint64_t smaller = 16;                     // times
 constexpr std::uint64_t fewest_branches = 500;
 constexpr std::uint64_t too_few_branches = 50;  // for an interval, after the time for sampling
 constexpr double sampling_s = 8.0;              // processor time; twice that until the fewest branches are drawn
-constexpr double improving_s = 4.0;             // processor time
-constexpr int moves_of_a_member = 8;
+constexpr double exploring_s = 12.0;            // processor time
 
 /// Mean over branches, with its confidence interval.
 class Tally {
@@ -56,19 +55,6 @@ std::set<std::string> rules_of(const Space& space)
     return reasons;
 }
 
-std::vector<Bound> front_of(const std::vector<Bound>& bounds)
-{
-    std::vector<std::vector<double>> values;
-    for (const Bound& bound : bounds) {
-        values.push_back(bound.objectives);
-    }
-    std::vector<Bound> front;
-    for (const std::size_t place : non_dominated(values)) {
-        front.push_back(bounds[place]);
-    }
-    return front;
-}
-
 }  // namespace
 
 double SpaceEstimate::share_below() const
@@ -79,8 +65,10 @@ double SpaceEstimate::share_below() const
 
 namespace {
 
-/// The same with branches of at most so many tuples; nothing where the time is enough for too few of them.
-std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const Pause& pause, int most_branches)
+/// The estimate from branches of at most so many tuples; nothing where the time is enough for too few of them. `like`: limits of each
+/// range. The feasible plans are those that they do not exclude.
+std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& model, const SweepRange& like, const Pause& pause,
+                                        int most_branches)
 {
     const Space& space = model.designs.space();
     const BranchSampler sampler(space, tuples);
@@ -112,8 +100,12 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
                 ++result.branches;
                 continue;
             }
-            Sweep sweep = worker.sweep({.begin = branch->begin, .end = branch->end});
+            SweepRange range = like;
+            range.begin = branch->begin;
+            range.end = branch->end;
+            Sweep sweep = worker.sweep(range);
             ++result.branches;
+            result.largest = std::max(result.largest, branch->weight);
             std::uint64_t judged = sweep.feasible.size();
             std::erase_if(sweep.rejected, [&rules](const Rejected& rejected) { return rules.contains(rejected.reason); });
             for (const Rejected& rejected : sweep.rejected) {
@@ -142,6 +134,7 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
     for (SpaceEstimate::Plan& plan : result.plans) {
         plan.stands_for /= count;
     }
+    result.largest /= count;
     result.allowed = allowed.of(count);
     result.feasible = feasible.of(count);
     result.sweep_s = seconds.of(count);
@@ -149,15 +142,21 @@ std::optional<SpaceEstimate> sampled_by(std::uint64_t tuples, const StudyModel& 
     return result;
 }
 
+SpaceEstimate estimate_from(std::uint64_t tuples, const StudyModel& model, const SweepRange& like, const Pause& pause,
+                            int most_branches)
+{
+    for (;; tuples = std::max<std::uint64_t>(1, tuples / smaller)) {
+        if (auto estimate = sampled_by(tuples, model, like, pause, most_branches)) {
+            return *std::move(estimate);
+        }
+    }
+}
+
 }  // namespace
 
 SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int most_branches)
 {
-    for (std::uint64_t tuples = branch_tuples;; tuples /= smaller) {
-        if (auto estimate = sampled_by(std::max<std::uint64_t>(1, tuples), model, pause, most_branches)) {
-            return *std::move(estimate);
-        }
-    }
+    return estimate_from(branch_tuples, model, {}, pause, most_branches);
 }
 
 std::string none_found_text(const SpaceEstimate& estimate)
@@ -177,42 +176,36 @@ std::string none_found_text(const SpaceEstimate& estimate)
     return text;
 }
 
-std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause)
+std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause)
 {
-    const Space& space = model.designs.space();
-    const Moves moves(space);
-    const double some = 1.0 / static_cast<double>(space.axes().size());
+    Explorer explorer(model.designs.space(), model.scenario.seed);
     Worker worker(model, pause);
-    std::set<std::uint64_t> seen;
-    std::vector<Bound> front = front_of(sample);
     const double start_s = processor_s();
-    bool better = true;
-    for (std::uint32_t pass = 0; better && processor_s() - start_s < improving_s; ++pass) {
-        better = false;
-        std::vector<Bound> found = front;
-        for (std::size_t i = 0; i < front.size() && processor_s() - start_s < improving_s; ++i) {
-            SearchRandom random(model.scenario.seed + 1 + pass, static_cast<std::uint32_t>(i));
-            for (int move = 0; move < moves_of_a_member; ++move) {
-                Point point = space.point(front[i].index);
-                if (move % 2 == 1 || !moves.shift_factor(point, random)) {
-                    moves.mutate(point, some, random);
-                }
-                const auto allowed = moves.repaired(point);
-                if (!allowed || !seen.insert(space.index(*allowed)).second) {
-                    continue;
-                }
-                const std::uint64_t index = space.index(*allowed);
-                for (const Bound& bound : worker.sweep({.begin = index, .end = index + 1}).feasible) {
-                    better = better || std::none_of(found.begin(), found.end(), [&bound](const Bound& other) {
-                                 return other.objectives == bound.objectives || dominates(other.objectives, bound.objectives);
-                             });
-                    found.push_back(bound);
-                }
-            }
+    std::vector<std::uint64_t> points = explorer.ask();
+    explorer.tell(sample);
+    while (!points.empty() && processor_s() - start_s < exploring_s) {
+        for (const std::uint64_t index : points) {
+            explorer.tell(worker.sweep({.begin = index, .end = index + 1}).feasible);
         }
-        front = front_of(found);
+        points = explorer.ask();
     }
-    return front;
+    return explorer.front();
+}
+
+LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,
+                           const Pause& pause, int most_branches)
+{
+    SpaceEstimate estimate = estimate_from(limited_branch_tuples, model, {.limits = limits, .near = near}, pause, most_branches);
+    if (!estimate.stopped.empty()) {
+        throw Stopped(estimate.stopped);
+    }
+    constexpr double none_seen = 3.0;  // upper 95 % limit of a Poisson mean when nothing was observed
+    LimitedSweep result{estimate.feasible, estimate.sweep_s, {}};
+    result.plans.high += none_seen * estimate.largest;
+    for (SpaceEstimate::Plan& plan : estimate.plans) {
+        result.found.push_back(std::move(plan.bound));
+    }
+    return result;
 }
 
 }  // namespace prismopt

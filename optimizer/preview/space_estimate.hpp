@@ -32,6 +32,7 @@ struct SpaceEstimate {
     std::vector<Plan> plans;         // feasible plans of the branches
     std::vector<Rejected> rejected;  // of the checked tuples
     std::string stopped;             // text of Stopped; empty: the sample is complete
+    double largest = 0.0;            // number of plans of the space that one of the branches represents, at most
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
@@ -45,7 +46,18 @@ SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int mo
 /// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.
 std::string none_found_text(const SpaceEstimate& estimate);
 
-/// A front of lower bounds closer to that of the whole space, by local moves from the front of the sample.
-std::vector<Bound> improved_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
+/// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins (Explorer), with those of
+/// a sample of feasible plans.
+std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
+
+/// What a sweep with upper limits takes, and what it leaves, estimated from random branches.
+struct LimitedSweep {
+    Estimated plans;           // that no limit excludes
+    Estimated sweep_s;         // processor time to check the whole space
+    std::vector<Bound> found;  // of these plans, in the branches
+};
+/// Draws branches for some seconds. `limits`: of the objectives, at least one.
+LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,
+                           const Pause& pause, int most_branches = 20'000);
 
 }  // namespace prismopt

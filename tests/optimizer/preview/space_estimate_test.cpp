@@ -57,7 +57,7 @@ TEST(SpaceEstimate, AgreesWithTheWholeSpace)
     }
     EXPECT_NEAR(stands_for, estimate.feasible.value, 1e-9 * stands_for);
 
-    const std::vector<Bound> front = improved_front(model, {estimate.plans.front().bound}, [] {});
+    const std::vector<Bound> front = explored_front(model, {estimate.plans.front().bound}, [] {});
     std::vector<std::vector<double>> bounds;
     for (const Bound& bound : whole.feasible) {
         bounds.push_back(bound.objectives);
@@ -67,6 +67,28 @@ TEST(SpaceEstimate, AgreesWithTheWholeSpace)
                                 [&member](const std::vector<double>& other) { return dominates(other, member.objectives); }),
                   0.02 * static_cast<double>(bounds.size()));
     }
+}
+
+/// What a sweep of some branches with limits leaves is what the sweep of the whole space leaves.
+TEST(SpaceEstimate, AgreesWithASweepThatHasLimits)
+{
+    const Scenario scenario = tiny_scenario(many_choices);
+    const StudyModel model(scenario);
+    std::vector<std::vector<double>> limits;
+    for (const Bound& bound : explored_front(model, {}, [] {})) {
+        limits.push_back(bound.objectives);
+        for (double& limit : limits.back()) {
+            limit *= 1.3;
+        }
+    }
+    const Sweep whole = Worker(model).sweep({.begin = 0, .end = model.designs.space().size(), .limits = limits});
+    const LimitedSweep estimate = limited_sweep(
+        model, limits, {}, [] {}, 800);
+    EXPECT_GT(whole.feasible.size(), 100U);
+    EXPECT_GT(whole.unchecked + whole.excluded, 100U);
+    expect_near(estimate.plans, static_cast<double>(whole.feasible.size()));
+    EXPECT_GT(estimate.sweep_s.low, 0.0);
+    EXPECT_FALSE(estimate.found.empty());
 }
 
 /// Without a feasible plan in the sample only a share is told: the rule of three, where branches weigh the same.
