@@ -147,7 +147,7 @@ std::map<std::string, std::pair<std::string, double>> overridable()
 
 Scenario overridden(const std::string& key, double value)
 {
-    const std::string& unit = overridable().at(key).first;
+    const std::string unit = overridable().at(key).first;
     const std::string number = key == "multiprocessors" ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
     return scenario_with(
         fmt::format("{}accelerator_override.{} = {}", h100, key, unit.empty() ? number : fmt::format("\"{}{}\"", number, unit)));

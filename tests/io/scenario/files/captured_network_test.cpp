@@ -124,7 +124,7 @@ TEST(CapturedNetwork, DlrmIsTheDescribedOne)
 /// The 3 x 3 convolution that halves both dimensions of 16 x 16 positions.
 TEST(CapturedNetwork, ConvolutionIsTheDescribedOne)
 {
-    const LayerKind& halving = captured("resnet").network.kinds[2];
+    const LayerKind halving = captured("resnet").network.kinds[2];
     const auto found = std::find_if(halving.operators.begin(), halving.operators.end(), [](const Operator& part) {
         const auto* product = std::get_if<Recorded::Product>(&std::get<Recorded>(part).work);
         return product != nullptr && product->k == 9.0 * 16.0;
