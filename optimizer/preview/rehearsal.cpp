@@ -20,7 +20,9 @@ constexpr int sample_fleets = 8192;               // enough for limits among man
 constexpr int fleets_at_once = 4 * block_fleets;  // between two pauses
 /// Plans whose limits share the error probability in a search, about: incumbents of a round, and plans that these do not exclude.
 constexpr std::uint64_t compared = 256;
+constexpr int most_sample_steps = 4;
 constexpr double most_sampling_s = 8.0;
+constexpr double most_of_first_s = 24.0;  // of the first plan
 constexpr double most_rehearsing_s = 10.0;
 constexpr double most_timing_s = 4.0;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -49,7 +51,7 @@ Estimate without_limits(Estimate estimate)
 DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasible, const std::vector<Rung>& rungs,
                         const Pause& pause)
 {
-    const DrawRange range{0, sample_fleets, rungs.back().steps};
+    const DrawRange range{0, sample_fleets, std::min(rungs.back().steps, most_sample_steps)};
     Confidence confidence;
     confidence.skewness = model.skewness;
     const std::uint64_t limits = compared * model.objectives.size() * rungs.size();
@@ -68,7 +70,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         const SamplerOptions sampler = model.sampler({Purpose::search});
         PhaseDraws draws(model.problem.phases.size());
         int drawn_fleets = 0;
-        while (drawn_fleets < range.fleets && (i == 0 || time.seconds() < most_sampling_s)) {
+        while (drawn_fleets < range.fleets && time.seconds() < (i == 0 ? most_of_first_s : most_sampling_s)) {
             pause();
             const DrawRange next{drawn_fleets, std::min(fleets_at_once, range.fleets - drawn_fleets), range.steps};
             const PhaseDraws more = predictor.sample(plan, next, sampler);
@@ -77,7 +79,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
             }
             drawn_fleets += next.fleets;
         }
-        if (drawn_fleets < range.fleets) {
+        if (drawn_fleets < range.fleets && i > 0) {
             break;  // too few for limits
         }
         const double before_s = processor_s();
