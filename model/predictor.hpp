@@ -112,6 +112,8 @@ public:
     double least_memory(std::span<const ParallelPlan> plans);
     /// Bytes per GPU that plans may use.
     double capacity_bytes() const { return compilers_.front().capacity_bytes(); }
+    /// How full the memory for the paths of schedules is: between 0 and 1, nearly.
+    double paths_fill() const { return static_cast<double>(cached_counts_) / static_cast<double>(most_counts); }
 
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
@@ -176,7 +178,8 @@ private:
     std::vector<PlanCompiler> compilers_;  // [phase]
     FailureTables failure_tables_;
     std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;
-    std::size_t cached_counts_ = 0;  // of ops, in paths_
+    static constexpr std::size_t most_counts = 4U << 20;  // of 12 bytes
+    std::size_t cached_counts_ = 0;                       // of ops, in paths_
     std::optional<EarlyBounds> early_bounds_;
 };
 

@@ -58,7 +58,6 @@ bool from_mean(const LeastStep& step)
 
 const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
 {
-    constexpr std::size_t most_counts = 4U << 20;  // of 12 bytes
     auto found = paths_.find(shape);
     if (found == paths_.end()) {
         if (cached_counts_ > most_counts) {

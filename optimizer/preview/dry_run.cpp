@@ -10,6 +10,7 @@
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "search/near_bounds.hpp"
+#include "search/strategies/racing.hpp"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,8 @@ std::string sweep_text(const std::string& sweep_s, double found)
 {
     const double kept = std::min(found, static_cast<double>(most_kept_bounds));
     return fmt::format(
-        "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, at most {}), and the "
+        "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, with those listed near "
+        "the best; at most {}), and the "
         "draws\n",
         sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
 }
@@ -187,38 +189,70 @@ void whole_text(const StudyModel& model, const Count& count, double start_s, con
     rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
 }
 
-/// Cost of an exhaustive strategy, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
-/// plans of the estimate.
-void exhaustive_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate,
-                     const std::vector<Bound>& bounds, double start_s, const Pause& pause, std::string& text)
+double draws_of(const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; }
+
+std::string range_text(const Estimated& core_seconds)
 {
-    const std::vector<Bound> best = explored_front(model, bounds, pause);
+    return fmt::format("{} to {}", hours(core_seconds.low), hours(core_seconds.high));
+}
+
+/// Processor times of draws of these plans, so many of each.
+DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, double draws, const Pause& pause)
+{
+    constexpr std::size_t most = 4096;
+    const std::size_t count = std::min(most, plans.size());
+    Rehearsal like;
+    for (std::size_t i = 0; i < count; ++i) {
+        like.drawn.emplace_back(plans[i * plans.size() / count].index, draws);
+    }
+    return draw_costs(model, like, pause);
+}
+
+/// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
+/// plans of the estimate.
+void exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
+                double start_s, const Pause& pause, std::string& text)
+{
+    const bool all_bounded = std::find(model.bounded.begin(), model.bounded.end(), false) == model.bounded.end();
+    const std::vector<Bound> best =
+        all_bounded ? explored_front(model, bounds, pause) : std::vector<Bound>{bounds.front()};  // nothing is excluded
     const DrawnSample sample = draw_sample(model, best, plan.rungs, pause);
-    const std::vector<std::vector<double>> limits = likely_limits(sample, best);
+    const std::vector<std::vector<double>> limits =
+        all_bounded ? likely_limits(sample, best) : std::vector<std::vector<double>>{};
     const NearRequest near = near_the_best(model, best);
     const LimitedSweep left =
         limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds} : limited_sweep(model, limits, near, pause);
-    text += sweep_text(fmt::format("{} to {}", hours(left.sweep_s.low), hours(left.sweep_s.high)),
-                       left.plans.value + static_cast<double>(near.regions.size() * most_near));
-    const auto draws_of = [](const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; };
+    text += sweep_text(range_text(left.sweep_s), left.plans.value + static_cast<double>(near.regions.size() * most_near));
     const double top = draws_of(plan.rungs.back());
     const auto known = static_cast<double>(best.size());
     const Estimated drawn{std::max(known, left.plans.value), std::max(known, left.plans.low), std::max(known, left.plans.high)};
-    Rehearsal like;
-    for (const std::vector<Bound>& some : {left.found, best}) {
-        for (const Bound& bound : some) {
-            like.drawn.emplace_back(bound.index, top);
-        }
-    }
-    text += fmt::format("{} plans evaluated at the top rung, a front of about {} confirmed\n", about(drawn), best.size());
+    text += fmt::format("{} plans evaluated at the top rung, a front of {} confirmed\n", about(drawn),
+                        all_bounded ? fmt::format("about {}", best.size()) : "unknown size");
     // Some plans are excluded after a quarter of their draws; incumbents are drawn in two or three rounds.
     const double confirming = known * draws_of(model.scenario.search.confirm);
     const Work work{{drawn.value * top + 2.0 * known * top + confirming, 0.25 * drawn.low * top + known * top + confirming,
                      drawn.high * top + 3.0 * known * top + confirming},
                     sample.summary_s,
                     known};
-    text += expected_text("", start_s, left.sweep_s, work, draw_costs(model, like, pause)) +
-            "assumption: the other plans lie as far above their lower bounds as the plans drawn here\n";
+    std::vector<Bound> timed = best;
+    timed.insert(timed.end(), left.found.begin(), left.found.end());
+    text += expected_text("", start_s, left.sweep_s, work, costs_of(model, timed, top, pause)) + not_known_text;
+}
+
+/// Cost of a race among all plans: each rung after the first has half of the plans and doubles their draws.
+void race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
+               double start_s, const Pause& pause, std::string& text)
+{
+    const std::uint64_t asked = model.scenario.search.max_evaluations;
+    const auto most = static_cast<double>(asked > 0 ? asked : most_entrants);
+    const DrawnSample sample = draw_sample(model, bounds, plan.rungs, pause);
+    const double of_each = draws_of(plan.rungs.front()) * (1.0 + 0.5 * static_cast<double>(plan.rungs.size() - 1));
+    const Estimated plans{std::min(most, estimate.feasible.value), std::min(most, estimate.feasible.low),
+                          std::min(most, estimate.feasible.high)};
+    text += sweep_text(range_text(estimate.sweep_s), estimate.feasible.value);
+    text += fmt::format("{} plans evaluated at the first rung\n", about(plans));
+    const Work work{{of_each * plans.value, of_each * plans.low, of_each * plans.high}, sample.summary_s, 0.0};
+    text += expected_text("", start_s, estimate.sweep_s, work, costs_of(model, bounds, of_each, pause));
 }
 
 void sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
@@ -256,7 +290,11 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
         rehearsed_text(model, std::move(plan), bounds, tuple_s, start_s, pause, text);
         return;
     }
-    exhaustive_text(model, plan, estimate, bounds, start_s, pause, text);
+    if (model.scenario.search.parts > 1) {
+        text +=
+            fmt::format("the estimates are of the whole space, of which this job searches a {}th\n", model.scenario.search.parts);
+    }
+    (plan.chosen.name == "exact" ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
 
 }  // namespace

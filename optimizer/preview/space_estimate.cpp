@@ -183,9 +183,10 @@ std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bou
     const double start_s = processor_s();
     std::vector<std::uint64_t> points = explorer.ask();
     explorer.tell(sample);
-    while (!points.empty() && processor_s() - start_s < exploring_s) {
-        for (const std::uint64_t index : points) {
-            explorer.tell(worker.sweep({.begin = index, .end = index + 1}).feasible);
+    const auto has_time = [start_s] { return processor_s() - start_s < exploring_s; };
+    while (!points.empty() && has_time()) {
+        for (std::size_t i = 0; i < points.size() && has_time(); ++i) {
+            explorer.tell(worker.sweep({.begin = points[i], .end = points[i] + 1}).feasible);
         }
         points = explorer.ask();
     }

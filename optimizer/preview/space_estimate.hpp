@@ -32,7 +32,7 @@ struct SpaceEstimate {
     std::vector<Plan> plans;         // feasible plans of the branches
     std::vector<Rejected> rejected;  // of the checked tuples
     std::string stopped;             // text of Stopped; empty: the sample is complete
-    double largest = 0.0;            // number of plans of the space that one of the branches represents, at most
+    double largest = 0.0;            // number of branches of the space that one of these represents, at most
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.

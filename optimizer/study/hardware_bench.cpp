@@ -8,10 +8,25 @@ namespace prismopt {
 
 namespace {
 
-/// Each has its own noise tables, layer costs and paths: up to 70 MB in the sweep of a large space.
-constexpr std::size_t most_stands = 4;
+/// Each has its own noise tables and layer costs, and in the sweep of a large space up to 50 MB of paths.
+constexpr std::size_t most_stands = 24;
 
 }  // namespace
+
+/// Forgets predictors until there is room for another one: in number, and for the paths of one.
+void HardwareBench::make_room()
+{
+    const auto paths_fill = [this] {
+        double fill = 0.0;
+        for (const auto& [variant, stand] : stands_) {
+            fill += stand.predictor.paths_fill();
+        }
+        return fill;
+    };
+    while (stands_.size() >= most_stands || paths_fill() > 1.0) {
+        stands_.erase(std::ranges::min_element(stands_, {}, [](const auto& stand) { return stand.second.used; }));
+    }
+}
 
 HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
 {
@@ -19,9 +34,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
         found->second.used = ++calls_;
         return found->second;
     }
-    if (stands_.size() >= most_stands) {
-        stands_.erase(std::ranges::min_element(stands_, {}, [](const auto& stand) { return stand.second.used; }));
-    }
+    make_room();
     if (scenario_.hardware_parameters.empty()) {
         return stands_.emplace(variant, Stand{nullptr, Predictor(base_), ++calls_}).first->second;
     }

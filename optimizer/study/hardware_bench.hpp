@@ -29,6 +29,7 @@ private:
         std::uint64_t used = 0;  // by this call
     };
     Stand& stand(std::size_t variant);
+    void make_room();
 
     const Scenario& scenario_;
     const Problem& base_;

@@ -7,8 +7,6 @@
 namespace prismopt {
 namespace {
 
-constexpr std::uint64_t most_entrants = 20'000;  // without a limit by the user
-
 }  // namespace
 
 Racing::Racing(const Space& space, const StudyGoal& goal)

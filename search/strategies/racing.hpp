@@ -15,6 +15,9 @@
 
 namespace prismopt {
 
+/// Maximum number of points that are drawn at the first rung, without a limit by the user.
+inline constexpr std::uint64_t most_entrants = 20'000;
+
 /// Sweeps the space as the exact search does, then races the points with the best lower bounds.
 class Racing final : public Strategy {
 public:
