@@ -291,8 +291,8 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
         return;
     }
     if (model.scenario.search.parts > 1) {
-        text +=
-            fmt::format("the estimates are of the whole space, of which this job searches a {}th\n", model.scenario.search.parts);
+        text += fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
+                            model.scenario.search.parts);
     }
     (plan.chosen.name == "exact" ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
