@@ -114,7 +114,8 @@ std::vector<std::vector<double>> likely_limits(const DrawnSample& sample, const 
     for (std::size_t k = 0; k < best.front().objectives.size(); ++k) {
         std::vector<double> ratios;
         for (const DrawnSample::Plan& plan : sample.plans) {
-            ratios.push_back(plan.objectives[k].simultaneous_high / plan.bound[k]);
+            const double high = plan.objectives[k].simultaneous_high;
+            ratios.push_back(plan.bound[k] > 0.0 ? high / plan.bound[k] : std::numeric_limits<double>::infinity());
         }
         factors.push_back(median_of(std::move(ratios)));
     }
@@ -196,7 +197,7 @@ std::string range_text(const Estimated& core_seconds)
     return fmt::format("{} to {}", hours(core_seconds.low), hours(core_seconds.high));
 }
 
-/// Processor times of draws of these plans, so many of each.
+/// Processor times, if each of these plans is drawn so often.
 DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, double draws, const Pause& pause)
 {
     constexpr std::size_t most = 4096;

@@ -32,7 +32,7 @@ struct SpaceEstimate {
     std::vector<Plan> plans;         // feasible plans of the branches
     std::vector<Rejected> rejected;  // of the checked tuples
     std::string stopped;             // text of Stopped; empty: the sample is complete
-    double largest = 0.0;            // number of branches of the space that one of these represents, at most
+    double largest = 0.0;            // largest number of branches of the space that a drawn one represents
     double effective = 0.0;          // effective sample size (Kish, "Survey Sampling", 1965)
 
     /// Upper 95 % confidence limit of a share of the allowed tuples, if no tuple of that kind was found in the branches.
@@ -54,7 +54,7 @@ std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bou
 struct LimitedSweep {
     Estimated plans;           // that no limit excludes
     Estimated sweep_s;         // processor time to check the whole space
-    std::vector<Bound> found;  // of these plans, in the branches
+    std::vector<Bound> found;  // of such plans, from the branches
 };
 /// Draws branches for some seconds. `limits`: of the objectives, at least one.
 LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,

@@ -74,7 +74,7 @@ TEST_P(ErrorOfExact, IsSpentOnceOverAllLimits)
     EXPECT_LE(of_challengers, 0.025 * (1.0 + 1e-12));
 }
 
-/// If many points remain, incumbents are chosen among the best of these, too, before any is drawn to be compared.
+/// If many points remain, the best of them become incumbents before any is drawn to be compared.
 TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
 {
     for (const std::size_t rounds : {0, 1, 2}) {
