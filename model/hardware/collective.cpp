@@ -34,13 +34,11 @@ struct Edge {
 /// Levels of a binary tree over so many.
 double depth_of(double members) { return std::bit_width(static_cast<unsigned>(std::max(1.0, members)) - 1); }
 
-int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
-
 /// Share of its bandwidth that a GPU has for `members` of its tier: of links to each of the others those to members.
 double share_of_links(const NetworkTier& tier, int members)
 {
     const int links = tier.topology == Topology::full_mesh ? tier.group_gpus - 1 : 0;
-    return links > 0 ? static_cast<double>(members - 1) / links : 1.0;
+    return links > 0 ? static_cast<double>(std::max(1, members - 1)) / links : 1.0;
 }
 
 /// Share of a circuit that `members` of the `unit` GPUs behind it have, all of which send.
@@ -56,25 +54,26 @@ BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
 Edge slowest_edge(const Group& group, const Cluster& cluster)
 {
     Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, {}};
-    int inside = 1;  // members in one unit of the tier below
-    int unit = 1;    // GPUs of one
-    for (const NetworkTier& tier : cluster.tiers) {
-        const int joined = members_inside(group, tier, cluster);
-        if (joined > inside) {
-            const double links = share_of_links(tier, joined);
-            const BytesPerSecond share = tier.bandwidth * (links * tier.reached() * inside / tier.oversubscription);
+    Group::OnTier below{1, group.size};  // on the tier below: members in a unit, and units
+    int unit = 1;                        // GPUs of one
+    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+        const NetworkTier& tier = cluster.tiers[t];
+        const Group::OnTier& here = group.tiers[t];
+        if (here.units < below.units) {
+            const double links = share_of_links(tier, here.fewest);
+            const BytesPerSecond share = tier.bandwidth * (links * tier.reached() * below.fewest / tier.oversubscription);
             edge.bandwidth = std::min(edge.bandwidth, share);
             if (tier.circuit()) {
-                edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, inside));
+                edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, below.fewest));
             }
-            // Of the hops between neighbours, 1 / inside leave a unit of the tier below, less those that leave this tier too.
-            const double hops = group.size * (1.0 / inside - (joined < group.size ? 1.0 / joined : 0.0));
+            // The ring leaves each unit of the tier below once; where it leaves this tier's unit too, the hop is of a tier above.
+            const double hops = below.units - (here.units > 1 ? here.units : 0);
             const Latency latency = latency_of(tier);
             edge.latency.software += latency.software * (hops / group.size);
             edge.latency.distance += latency.distance * (hops / group.size);
-            edge.to_root += latency.distance * depth_of(static_cast<double>(joined) / inside);
+            edge.to_root += latency.distance * depth_of(static_cast<double>(below.units) / here.units);
         }
-        inside = joined;
+        below = here;
         unit = gpus_joined(tier, cluster);
     }
     return edge;
@@ -114,18 +113,20 @@ Seconds in_network_time(Bytes message, const NetworkTier& tier)
     return message / (tier.bandwidth * tier.in_network) + 2.0 * tier.latency;
 }
 
-/// The members inside one unit, `joined` of them.
-Group split_or_whole(const Group& group, int joined) { return joined < group.size ? Group{joined, group.stride} : group; }
-
-/// Share of the copies of its tokens that a member sends out of its unit, of `units` in all. `inside`: members of a unit.
-double share_leaving(const TokenCopies& copies, double units, int inside, double size)
+/// Share of the copies of its tokens that a member sends out of its unit, for the unit with the fewest members.
+double share_leaving(const TokenCopies& copies, const Group::OnTier& unit, double size)
 {
+    const double leaving = (size - unit.fewest) / size;
     if (copies.once <= 0.0) {
-        return (size - inside) / size;
+        return leaving;
     }
-    const double most = copies.nodes > 0.0 && inside > 1 ? std::min(copies.nodes, units) : units;
-    const double reached = most * (1.0 - std::pow(1.0 - 1.0 / most, copies.once));
-    return (units - 1.0) / units * reached / copies.once;
+    const double others = unit.units - 1.0;
+    if (copies.nodes > 0.0 && unit.fewest > 1 && copies.nodes < unit.units) {
+        const double reached = copies.nodes * (1.0 - std::pow(1.0 - 1.0 / copies.nodes, copies.once));
+        return others / unit.units * reached / copies.once;
+    }
+    // The others hold the rest of the members in equal parts.
+    return others > 0.0 ? others * (1.0 - std::pow(1.0 - leaving / others, copies.once)) / copies.once : 0.0;
 }
 
 /// Share of what rings reach between nodes that an all-to-all of NCCL reaches there: 22.6 of 38.5 GB/s per GPU for 16 B200 in two
@@ -137,40 +138,37 @@ constexpr double direct_between_nodes = 0.59;
 CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
     CollectiveTime result{Seconds{0.0}, Algorithm::direct};
-    int inside = 1;  // members in one unit of the tier below
-    int unit = 1;    // GPUs of one
-    for (const NetworkTier& tier : cluster.tiers) {
-        const int joined = members_inside(group, tier, cluster);
-        if (joined > inside) {
-            const double units = static_cast<double>(group.size) / inside;
-            const double leaving = share_leaving(copies, units, inside, group.size);
-            const double links = share_of_links(tier, joined);
-            const double direct = inside > 1 && copies.once <= 0.0 ? direct_between_nodes : 1.0;
+    Group::OnTier below{1, group.size};  // on the tier below: members in a unit, and units
+    int unit = 1;                        // GPUs of one
+    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+        const NetworkTier& tier = cluster.tiers[t];
+        const Group::OnTier& here = group.tiers[t];
+        if (here.units < below.units && tier.topology == Topology::torus) {
+            const Bytes inside_torus = message * (static_cast<double>(here.fewest) / group.size);
+            const Group local = here.units > 1 && group.even_on(t) ? split(group, here.fewest).local : group;
+            result.time = std::max(result.time, torus_time(Collective::all_to_all, inside_torus, local, tier));
+        } else if (here.units < below.units) {
+            const double leaving = share_leaving(copies, below, group.size);
+            const double links = share_of_links(tier, here.fewest);
+            const double direct = below.fewest > 1 && copies.once <= 0.0 ? direct_between_nodes : 1.0;
             BytesPerSecond share = tier.bandwidth * (links * direct * tier.reached() / tier.oversubscription);
-            if (tier.topology == Topology::torus) {
-                const Group local = split_or_whole(group, joined);
-                const Bytes inside_torus = message * (static_cast<double>(joined) / group.size);
-                result.time = std::max(result.time, torus_time(Collective::all_to_all, inside_torus, local, tier));
-                inside = joined;
-                unit = gpus_joined(tier, cluster);
-                continue;
-            }
             if (tier.circuit()) {
                 share = std::min(share, circuit_share(tier, unit, 1.0));
             }
             const Latency latency = latency_of(tier);
             result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, latency}, latency.distance));
         }
-        inside = joined;
+        below = here;
         unit = gpus_joined(tier, cluster);
     }
     return result;
 }
 
-bool divides(int inside, const Group& group)
+/// Whether the group has equal parts in several units of the tier.
+bool in_equal_parts(const Group& group, std::size_t tier)
 {
-    const int own = group.size / group.buildings;
-    return inside > 1 && inside < group.size && group.size % inside == 0 && (inside % own == 0 || own % inside == 0);
+    const auto [fewest, units] = group.tiers[tier];
+    return fewest > 1 && units > 1 && group.even();
 }
 
 /// The fastest inside what a circuit joins, then one member of each with the shards over the circuit.
@@ -189,26 +187,6 @@ Seconds circuit_time(Collective kind, Bytes message, const GroupLevels& level, c
 
 }  // namespace
 
-GroupLevels split(const Group& group, int inside)
-{
-    const int own = group.size / group.buildings;  // members in a building
-    if (group.buildings > 1 && inside >= own) {
-        const int buildings = inside / own;
-        return {{inside, group.stride, buildings, group.building_gpus}, {group.size / inside, group.building_gpus * buildings}};
-    }
-    return {{inside, group.stride}, {group.size / inside, group.stride * inside, group.buildings, group.building_gpus}};
-}
-
-int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster)
-{
-    const int joined = gpus_joined(tier, cluster);
-    const int own = group.size / group.buildings;
-    if (group.buildings > 1 && joined > group.building_gpus) {
-        return own * std::clamp(joined / group.building_gpus, 1, group.buildings);
-    }
-    return std::clamp(joined / group.stride, 1, own);
-}
-
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster)
 {
     if (group.size <= 1 || message.si <= 0.0) {
@@ -217,9 +195,9 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (kind == Collective::all_to_all) {
         return all_to_all_time(message, {}, group, cluster);
     }
-    const int inside = members_inside(group, cluster.tiers.front(), cluster);
+    const auto [inside, units] = group.tiers.front();
     const bool in_torus = cluster.tiers.front().topology == Topology::torus;
-    if (in_torus && inside == group.size) {
+    if (in_torus && units == 1) {
         return {torus_time(kind, message, group, cluster.tiers.front()), Algorithm::torus};
     }
     const Edge edge = slowest_edge(group, cluster);
@@ -233,10 +211,10 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
         consider(tree_time(message, group.size, edge), Algorithm::tree);
     }
     const bool adds = kind == Collective::all_reduce && cluster.tiers.front().in_network > 0.0;
-    if (adds && inside == group.size) {
+    if (adds && units == 1) {
         consider(in_network_time(message, cluster.tiers.front()), Algorithm::in_network);
     }
-    if (divides(inside, group)) {
+    if (in_equal_parts(group, 0)) {
         const auto [local, across] = split(group, inside);
         Seconds within = in_torus ? torus_time(kind, message, local, cluster.tiers.front())
                                   : ring_time(kind, message, inside, slowest_edge(local, cluster));
@@ -246,9 +224,9 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
         consider(within + ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)), Algorithm::hierarchical);
     }
     for (std::size_t t = 1; t < cluster.tiers.size() && !cluster.flat_collectives; ++t) {
-        const int below = members_inside(group, cluster.tiers[t - 1], cluster);
-        if (cluster.tiers[t].circuit() && below < members_inside(group, cluster.tiers[t], cluster) && divides(below, group)) {
-            consider(circuit_time(kind, message, split(group, below), cluster), Algorithm::hierarchical);
+        const Group::OnTier& below = group.tiers[t - 1];
+        if (cluster.tiers[t].circuit() && group.tiers[t].units < below.units && in_equal_parts(group, t - 1)) {
+            consider(circuit_time(kind, message, split(group, below.fewest), cluster), Algorithm::hierarchical);
         }
     }
     return best;
@@ -267,15 +245,6 @@ std::size_t tier_between(int from, int to, const Cluster& cluster)
         ++crossed;
     }
     return crossed;
-}
-
-std::size_t tier_around(const Group& group, const Cluster& cluster)
-{
-    std::size_t tier = 0;
-    while (tier + 1 < cluster.tiers.size() && members_inside(group, cluster.tiers[tier], cluster) < group.size) {
-        ++tier;
-    }
-    return tier;
 }
 
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)

@@ -3,28 +3,10 @@
 /// Mean times of collectives and messages over the network tiers that they cross. docs/methods/collectives.md.
 
 #include "model/base/units.hpp"
+#include "model/hardware/group.hpp"
 #include "model/hardware/hardware.hpp"
 
 namespace prismopt {
-
-/// Group of GPUs, `stride` apart in placement order. The GPUs between the members belong to groups of the same kind that run at
-/// the same time and share the links.
-struct Group {
-    int size = 1;
-    int stride = 1;
-    // For groups with equal parts in several buildings: `stride` is within a building; the parts lie at the same places of each.
-    int buildings = 1;
-    int building_gpus = 0;
-};
-
-/// Two levels of a group: a part of neighbours, and one member of each part.
-struct GroupLevels {
-    Group local;
-    Group across;
-};
-/// Splits a group into parts of `inside` neighbours each. `inside` must divide the size, and divide the members per building or
-/// be a multiple of them.
-GroupLevels split(const Group& group, int inside);
 
 enum class Algorithm { ring, tree, hierarchical, in_network, direct, torus };
 
@@ -45,7 +27,14 @@ struct CollectiveTime {
 ///
 /// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums
 /// in the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
+///
+/// A group that fills units unevenly is as slow as its members in the unit that holds the fewest of them: they send more of their
+/// data out of the unit, and a ring leaves it over their links alone. It has no hierarchical algorithm.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
+inline CollectiveTime collective_time(Collective kind, Bytes message, const Spacing& group, const Cluster& cluster)
+{
+    return collective_time(kind, message, group_of(group, cluster), cluster);
+}
 
 /// How a token travels to its experts.
 struct TokenCopies {
@@ -65,10 +54,4 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
 
 /// Returns the innermost tier that holds both GPUs.
 std::size_t tier_between(int from, int to, const Cluster& cluster);
-/// Returns the innermost tier that holds all of a group.
-std::size_t tier_around(const Group& group, const Cluster& cluster);
-
-/// Returns the number of members of the group inside one unit of a tier (at least one, at most all).
-int members_inside(const Group& group, const NetworkTier& tier, const Cluster& cluster);
-
 }  // namespace prismopt

@@ -33,17 +33,20 @@ std::vector<AxisSpan> axis_spans(const Group& group, const NetworkTier& torus)
 {
     std::vector<AxisSpan> spans;
     int inner = 1;  // positions between neighbours on the axis
-    const int extent = group.size * group.stride;
     for (std::size_t axis = 0; axis < torus.shape.size(); ++axis) {
         const int length = torus.shape[axis];
-        const int first = std::max(group.stride, inner);
-        const int last = std::min(extent, inner * length);
         AxisSpan span;
-        if (last > first) {
-            span.members = (last + first - 1) / first;
-            span.spacing = std::max(1, first / inner);
-            span.ring = torus.wrap[axis] && span.members * span.spacing == length;
+        bool spaced = false;
+        for (const Spacing& dimension : group.in_torus) {
+            const int first = std::max(dimension.stride, inner);
+            const int last = std::min(dimension.count * dimension.stride, inner * length);
+            if (last > first) {
+                span.members *= (last + first - 1) / first;
+                span.spacing = spaced ? span.spacing : std::max(1, first / inner);
+                spaced = true;
+            }
         }
+        span.ring = span.members > 1 && torus.wrap[axis] && span.members * span.spacing == length;
         spans.push_back(span);
         inner *= length;
     }

@@ -3,7 +3,8 @@
 /// Collectives and messages inside a torus or mesh, where each accelerator has links to its neighbours along each axis (TPU,
 /// Trainium). docs/methods/collectives.md.
 
-#include "model/hardware/collective.hpp"
+#include "model/hardware/group.hpp"
+#include "model/hardware/hardware.hpp"
 
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "model/network/call_times.hpp"
 
+#include "model/hardware/collective.hpp"
 #include "model/hardware/kernel_time.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ constexpr double cast_traffic = 4.0;
 
 }  // namespace
 
-CallTimes::CallTimes(Precision precision, const Cluster& cluster)
-    : cluster_(cluster), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
+CallTimes::CallTimes(Precision precision, const Cluster& cluster, const LayerGroups& groups)
+    : cluster_(cluster), groups_(groups), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
 {
 }
 
@@ -51,9 +52,10 @@ Seconds CallTimes::of(const CollectiveCall& message) const
     const double low = message.low && operand_bytes(precision_) < 2.0 ? stack.dispatch_bytes / 2.0 : 1.0;
     const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * low * message.bytes};
     const bool once = message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
+    const Group& group = groups_.of(message.group);
     const Seconds time = message.way == CollectiveCall::Way::tokens
-                             ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, message.group, cluster_)
-                             : collective_time(message.kind, bytes, message.group, cluster_).time;
+                             ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, group, cluster_)
+                             : collective_time(message.kind, bytes, group, cluster_).time;
     return message.times * time / cluster_.speed.of(message.kernel());
 }
 

@@ -11,8 +11,8 @@ namespace prismopt {
 /// Times of calls for one precision.
 class CallTimes {
 public:
-    /// The cluster must outlive this object. `precision`: of the products of linear layers.
-    CallTimes(Precision precision, const Cluster& cluster);
+    /// The cluster and the groups must outlive this object. `precision`: of the products of linear layers.
+    CallTimes(Precision precision, const Cluster& cluster, const LayerGroups& groups);
 
     /// Returns the width of activations relative to 16 bits: 1 or 2.
     double width() const { return width_; }
@@ -29,6 +29,7 @@ private:
     Seconds product(const KernelCall& call, Precision precision) const;
 
     const Cluster& cluster_;
+    const LayerGroups& groups_;
     Precision precision_;
     double width_;
 };

@@ -2,10 +2,11 @@
 
 /// A pass through a layer as a list of kernels and messages with their counts, independent of hardware.
 
-#include "model/hardware/collective.hpp"
+#include "model/hardware/group.hpp"
 #include "model/hardware/kernel_class.hpp"
 #include "model/network/extent.hpp"
 #include "model/plan/coupling.hpp"
+#include "model/plan/process_groups.hpp"
 
 #include <cstddef>
 #include <variant>
@@ -57,8 +58,7 @@ struct CollectiveCall {
     Collective kind = Collective::all_gather;
     double bytes = 0.0;        // for 16-bit numbers
     bool exact_bytes = false;  // ... for any precision of activations
-    ProcessGroup of = ProcessGroup::tensor;
-    Group group{};
+    GroupKind group = GroupKind::tensor;
     double times = 1.0;
     double active = 0.0;  // of tokens: experts per token
     double nodes = 0.0;   // of tokens: most nodes that one is sent to; 0: no limit
@@ -71,7 +71,7 @@ struct CollectiveCall {
     Surplus surplus{};    // of routed tokens
     bool in_graph = false;
 
-    KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(of, kind); }
+    KernelClass kernel() const { return way == Way::ring ? KernelClass::context_p2p : class_of(row_of(group).of, kind); }
 };
 
 using AnyCall = std::variant<KernelCall, CollectiveCall>;

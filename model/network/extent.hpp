@@ -31,7 +31,6 @@ struct LayerShape {
     bool offload = false;  // of activations
     Sharding sharding = Sharding::none;
     int sharding_gpus = 1;
-    int sharding_groups = 1;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     ModuleSet recompute_modules{};
     ModuleSet cuda_graphs{};

@@ -37,29 +37,27 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
     if (shape.sharding != Sharding::zero2 && shape.sharding != Sharding::zero3) {
         return {};
     }
-    const Group group{shape.sharding_gpus, shape.tp};
-    const Group between{shape.sharding_groups, shape.tp * shape.sharding_gpus};  // hybrid: shards are summed over the groups
     // Parameters and gradients are numbers of their own, whatever the precision of activations.
-    const auto time = [&](Collective kind, double bytes, const Group& members) {
-        return times.of(
-            CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .of = ProcessGroup::sharded, .group = members});
+    const auto time = [&](Collective kind, double bytes, GroupKind group) {
+        return times.of(CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .group = group});
     };
     const double gradient = optimizer.message_bytes(stack.gradient_bytes) * own.trained().all;
-    const Seconds gathered = time(Collective::all_gather, optimizer.parameter_bytes() * (own.all - own.rows), group);
+    const Seconds gathered = time(Collective::all_gather, optimizer.parameter_bytes() * (own.all - own.rows), GroupKind::sharded);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
     if (!backward) {
         return {.gathered = gathered, .hidden = hidden};
     }
     return {gathered, shape.sharding == Sharding::zero3 ? gathered : Seconds{0.0},
-            time(Collective::reduce_scatter, gradient, group),
-            time(Collective::all_reduce, gradient / shape.sharding_gpus, between), hidden};
+            time(Collective::reduce_scatter, gradient, GroupKind::sharded),
+            time(Collective::all_reduce, gradient / shape.sharding_gpus, GroupKind::between_shards), hidden};
 }
 
 /// Costs of one part under one way of recompute.
 class PartCosts {
 public:
-    PartCosts(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
-        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster),
+    PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
+              const Cluster& cluster)
+        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster, groups),
           stored_low_(network.activation_storage == ActivationStorage::fp8)
     {
     }
@@ -250,7 +248,6 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
     if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
-        shape.sharding_groups = std::max(1, plan.gradient_gpus() / plan.sharding_gpus());
         shape.dp_overlap = plan.dp_overlap;
     }
     return shape;
@@ -288,9 +285,10 @@ const PartCost& LayerCosts::typical() const
     return kinds[std::max_element(count.begin(), count.end()) - count.begin()];
 }
 
-LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster)
+LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
+                       const Cluster& cluster)
 {
-    const PartCosts costs(network, precision, shape, cluster);
+    const PartCosts costs(network, precision, shape, groups, cluster);
     const int layers = static_cast<int>(network.layers.size());
     const bool some = shape.recompute == Recompute::full && shape.recomputed_layers > 0 && shape.recomputed_layers < layers;
     LayerCosts result;

@@ -6,6 +6,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/coupling.hpp"
+#include "model/plan/process_groups.hpp"
 
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
@@ -111,8 +112,9 @@ struct LayerCosts {
 
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
 /// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. Not
-/// modelled: weight casts of fp8 (once per step).
-LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const Cluster& cluster);
+/// modelled: weight casts of fp8 (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
+LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
+                       const Cluster& cluster);
 
 /// Returns the time of updating the parameters that one GPU owns, in matrices and others, on the accelerator or on the host.
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,

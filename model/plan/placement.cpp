@@ -102,16 +102,6 @@ Placement place(const ParallelPlan& plan, const Cluster& cluster)
     return placement;
 }
 
-Group gradient_group(const ParallelPlan& plan, const Placement& placement)
-{
-    Group group{plan.gradient_gpus(), plan.tp * placement.replica_stride};
-    if (placement.crossing == Crossing::dp) {
-        group.buildings = placement.buildings;
-        group.building_gpus = placement.building_gpus;
-    }
-    return group;
-}
-
 ParallelPlan plan_of_building(ParallelPlan plan, const Cluster& cluster)
 {
     plan.dp /= plan.local_steps > 1 ? buildings_of(plan, cluster) : 1;

@@ -2,7 +2,6 @@
 
 /// Placement of stages and replicas on GPUs: the order of the dimensions, and the dimension that crosses buildings.
 
-#include "model/hardware/collective.hpp"
 #include "model/hardware/hardware.hpp"
 #include "model/plan/plan.hpp"
 
@@ -46,9 +45,6 @@ struct Placement {
 
 /// Returns the placement of a plan that has no placement_problem().
 Placement place(const ParallelPlan& plan, const Cluster& cluster);
-
-/// Returns the group of GPUs that reduce a stage's gradients.
-Group gradient_group(const ParallelPlan& plan, const Placement& placement);
 
 /// Returns the number of buildings that the plan uses; one if no dimension crosses.
 int buildings_of(const ParallelPlan& plan, const Cluster& cluster);

@@ -11,6 +11,7 @@
 #include "model/step/sample/op_window.hpp"
 #include "model/step/sample/plan_step.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "tests/support/neighbouring_groups.hpp"
 
 #include <omp.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 
 #include "model/step/graph/mean_step.hpp"
 #include "tests/support/example_problem.hpp"
+#include "tests/support/neighbouring_groups.hpp"
 
 #include <gtest/gtest.h>
 
@@ -141,7 +142,8 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
     const ParallelPlan plan = plan_of(1, 1, 1);
     const LayerCosts costs =
         layer_costs(network_of(problem.workload), problem.workload.precision,
-                    layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch), problem.cluster);
+                    layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
+                       layer_groups(plan, problem.cluster), problem.cluster);
     constexpr double speed = 1.1;
     std::vector<WhatIf> what_ifs{{}};
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {

@@ -3,6 +3,7 @@
 /// The job that brute force runs (brute_force_job.hpp) for a compiled plan.
 
 #include "tests/support/coupled_graph.hpp"
+#include "tests/support/neighbouring_groups.hpp"
 
 #include "model/plan/layout.hpp"
 #include "model/step/compile/plan_compiler.hpp"
@@ -33,7 +34,8 @@ inline void set_passes(const ParallelPlan& plan, const Setting& setting, const E
                        BruteForceJob& job)
 {
     const LayerCosts costs = layer_costs(network_of(setting.workload), setting.workload.precision,
-                                         layer_shape(plan, setting.phase.sequence, setting.phase.global_batch), setting.cluster);
+                                         layer_shape(plan, setting.phase.sequence, setting.phase.global_batch),
+                                         layer_groups(plan, setting.cluster), setting.cluster);
     const auto chunks = std::get<std::vector<Chunk>>(layout(setting.workload.layers(), plan));
     job.shape = graph.program->shape;
     job.widths = barrier_widths(plan);

@@ -2,6 +2,8 @@
 
 /// Published shapes and the hardware of plain numbers that tests of costs and memory share.
 
+#include "tests/support/neighbouring_groups.hpp"
+
 #include "model/hardware/hardware.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/network/transformer.hpp"

@@ -12,7 +12,6 @@ void enter(bool alone, const Extent& e, double columns, Beside beside, double ro
     if (alone && e.tp > 1.0 && e.shape.sequence_parallel) {
         calls.collective({.kind = Collective::all_gather,
                           .bytes = 2.0 * e.tokens * columns,
-                          .group = {e.shape.tp, 1},
                           .beside = beside,
                           .rounds = rounds});
     }
@@ -24,7 +23,6 @@ void leave(bool alone, const Extent& e, double columns, Beside beside, double ro
     if (alone && e.tp > 1.0) {
         calls.collective({.kind = e.shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
                           .bytes = 2.0 * e.tokens * columns,
-                          .group = {e.shape.tp, 1},
                           .beside = beside,
                           .rounds = rounds});
     }

@@ -21,8 +21,7 @@ void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) c
         calls.collective({.kind = Collective::all_to_all,
                           .bytes = bytes,
                           .exact_bytes = exact,
-                          .of = ProcessGroup::expert,
-                          .group = {members, 1},
+                          .group = GroupKind::tables,
                           .members = meeting});
     }
 }

@@ -68,8 +68,7 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
         const double columns = (space ? 3.0 : 2.0) * values().local(e.tp) + 2.0 * keys().local(e.tp) + (heads + decays) / e.tp;
         calls.collective({.kind = Collective::all_to_all,
                           .bytes = element_bytes * e.tokens * columns,
-                          .of = ProcessGroup::context,
-                          .group = {e.shape.cp, e.shape.tp},
+                          .group = GroupKind::context,
                           .members = Meeting::context});
     }
 }

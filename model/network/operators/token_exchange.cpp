@@ -18,24 +18,21 @@ void TokenExchange::exchange(const Extent& e, Way direction, Calls& calls) const
         if (e.shape.etp > 1) {
             calls.collective({.kind = Collective::all_gather,
                               .bytes = bytes * e.shape.etp,
-                              .of = ProcessGroup::expert,
-                              .group = {e.shape.etp, 1},
+                              .group = GroupKind::expert_tensor,
                               .members = meeting,
                               .surplus = e.surplus(routing)});
         }
     } else if (e.shape.dispatch == Dispatch::all_gather) {
         calls.collective({.kind = direction == Way::there ? Collective::all_gather : Collective::reduce_scatter,
                           .bytes = 2.0 * e.own() * e.shape.ep * width,
-                          .of = ProcessGroup::expert,
-                          .group = {e.shape.ep, e.shape.etp},
+                          .group = GroupKind::expert,
                           .members = meeting,
                           .beside = beside});
     } else {
         calls.collective({.way = CollectiveCall::Way::tokens,
                           .kind = Collective::all_to_all,
                           .bytes = bytes,
-                          .of = ProcessGroup::expert,
-                          .group = {e.shape.ep, e.shape.etp},
+                          .group = GroupKind::expert,
                           .active = routing.active,
                           .nodes = routing.nodes,
                           .low = direction == Way::there && !wide,

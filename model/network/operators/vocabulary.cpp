@@ -13,7 +13,7 @@ constexpr double logit_gradient_bytes = 2.0;
 
 CollectiveCall sequence_message(const Extent& e, double columns, Collective kind)
 {
-    return {.kind = kind, .bytes = 2.0 * e.tokens * columns, .group = {e.shape.tp, 1}};
+    return {.kind = kind, .bytes = 2.0 * e.tokens * columns};
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "model/step/compile/data_parallel.hpp"
 
+#include "model/hardware/collective.hpp"
+
 #include <algorithm>
 
 namespace prismopt {
@@ -19,17 +21,11 @@ Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 
 }  // namespace
 
-DataParallel::DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
+DataParallel::DataParallel(const ParallelPlan& plan, const ExchangeGroups& groups, const Cluster& cluster,
                            const OptimizerSettings& optimizer)
     : plan_(plan), cluster_(cluster), gradient_message_(optimizer.message_bytes(cluster.stack.gradient_bytes)),
-      parameter_message_(optimizer.parameter_bytes())
+      parameter_message_(optimizer.parameter_bytes()), groups_(groups)
 {
-    replicas_ = gradient_group(plan, placement);
-    sharded_ = split(replicas_, std::min(plan.sharding_gpus(), plan.gradient_gpus())).local;
-    const int experts = plan.ep * plan.etp;
-    expert_replicas_ = replicas_;
-    expert_replicas_.size = std::max(1, plan.tp * plan.gradient_gpus() / experts);
-    expert_replicas_.stride = experts * placement.replica_stride;
     crosses_circuits_ = std::any_of(cluster.tiers.begin(), cluster.tiers.begin() + static_cast<std::ptrdiff_t>(tier()) + 1,
                                     [](const NetworkTier& t) { return t.circuit(); });
 }
@@ -41,14 +37,13 @@ ExchangeTime DataParallel::time(Collective kind, double bytes_per_parameter, con
         return collective_time(collective, Bytes{bytes_per_parameter * parameters / buckets}, members, cluster_).time /
                cluster_.speed.of(class_of(ProcessGroup::data, collective));
     };
-    const Seconds experts = time_of(kind, own.expert, expert_replicas_);
-    if (kind == Collective::all_gather || sharded_.size == replicas_.size) {
-        return {buckets * (time_of(kind, own.dense(), sharded_) + experts).si, kind == Collective::all_reduce ? 1.0 : 0.0};
+    const Seconds experts = time_of(kind, own.expert, groups_.expert_data);
+    if (kind == Collective::all_gather || groups_.sharded.size == groups_.data.size) {
+        return {buckets * (time_of(kind, own.dense(), groups_.sharded) + experts).si, kind == Collective::all_reduce ? 1.0 : 0.0};
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
-    const Group between = split(replicas_, sharded_.size).across;
-    const Seconds scattered = time_of(Collective::reduce_scatter, own.dense(), sharded_);
-    const Seconds summed = time_of(Collective::all_reduce, own.dense() / sharded_.size, between);
+    const Seconds scattered = time_of(Collective::reduce_scatter, own.dense(), groups_.sharded);
+    const Seconds summed = time_of(Collective::all_reduce, own.dense() / groups_.sharded.size, groups_.between_shards);
     const Seconds all = scattered + summed + experts;
     return {buckets * all.si, all.si > 0.0 ? summed / all : 0.0};
 }
@@ -95,7 +90,7 @@ double DataParallel::updated(const Parameters& own) const
     if (plan_.sharding == Sharding::none) {
         return own.all;
     }
-    return own.dense() / sharded_.size + own.expert / expert_replicas_.size;
+    return own.dense() / groups_.sharded.size + own.expert / groups_.expert_data.size;
 }
 
 }  // namespace prismopt

@@ -3,9 +3,9 @@
 /// Exposed exchange of gradients and parameters between data-parallel replicas.
 /// docs/methods/collectives.md.
 
-#include "model/hardware/collective.hpp"
+#include "model/hardware/group.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/plan/placement.hpp"
+#include "model/plan/process_groups.hpp"
 #include "model/plan/plan.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/exchange.hpp"
@@ -26,12 +26,8 @@ struct ExchangeTime {
 /// both inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
-    DataParallel(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster,
-                 const OptimizerSettings& optimizer);
-    DataParallel(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {})
-        : DataParallel(plan, place(plan, cluster), cluster, optimizer)
-    {
-    }
+    /// `groups`: of one stage. All arguments must outlive the object.
+    DataParallel(const ParallelPlan& plan, const ExchangeGroups& groups, const Cluster& cluster, const OptimizerSettings& optimizer);
 
     /// Returns the reduction beside and after the last backward pass of a chunk. `last`: the chunk is the last of its stage, so
     /// that no other reduction follows.
@@ -39,7 +35,7 @@ public:
     /// Returns the gathering before and beside the first forward pass of a chunk.
     Exchange gathering(const Parameters& own, const ChunkPass& forward, int layers) const;
     /// Returns the network tier that holds all members.
-    std::size_t tier() const { return tier_around(replicas_, cluster_); }
+    std::size_t tier() const { return tier_around(groups_.data); }
     /// Returns the number of parameters that one GPU updates.
     double updated(const Parameters& own) const;
 
@@ -53,9 +49,7 @@ private:
     const Cluster& cluster_;
     double gradient_message_;   // bytes per element
     double parameter_message_;  // same
-    Group replicas_;
-    Group sharded_;
-    Group expert_replicas_;
+    const ExchangeGroups& groups_;
     bool crosses_circuits_ = false;
 };
 

@@ -51,12 +51,12 @@ DurationDistribution longer(const DurationDistribution& distribution, float seco
                        : distribution;
 }
 
-double transfer_time(double bytes, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
+double transfer_time(double bytes, int replica, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
 {
     if (bytes == 0.0) {
         return 0.0;
     }
-    return point_to_point_time(Bytes{bytes}, placement.gpu(0, from_stage), placement.gpu(0, to_stage),
+    return point_to_point_time(Bytes{bytes}, placement.gpu(replica, from_stage), placement.gpu(replica, to_stage),
                                placement.senders(from_stage, to_stage), cluster)
                .si /
            cluster.speed.of(KernelClass::p2p);
@@ -99,9 +99,9 @@ Updated updated_by(const Parameters& own, const ChunkParts& made_of, const DataP
 /// Builds one graph; each function sets one aspect of all chunks.
 class GraphBuilder {
 public:
-    GraphBuilder(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                 const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
-        : placed_(placed), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting), cluster_(setting.cluster)
+    GraphBuilder(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
+                 const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
+        : placed_(placed), places_(places), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting), cluster_(setting.cluster)
     {
         graph_.program = std::move(program);
         graph_.placement = placed.placement;
@@ -164,8 +164,8 @@ private:
             for (const int step : {-1, 1}) {
                 const int stage = chunks_.position(chunk).stage;
                 const int sender = chunks_.stage_next_to(chunk, step);
-                const double seconds =
-                    transfer_time(chunks_.received_bytes(chunk, step), sender, stage, graph_.placement, cluster_);
+                const double seconds = transfer_time(chunks_.received_bytes(chunk, step), replica_of_link(sender, stage), sender,
+                                                     stage, graph_.placement, cluster_);
                 for (int pass = 0; pass < graph_.passes(); ++pass) {
                     const auto kind = static_cast<Pass>(pass);
                     if (step < 0 ? is_forward(kind) : gives_input_gradient(kind)) {
@@ -176,11 +176,19 @@ private:
         }
     }
 
+    /// Neighbours of a ring of stages: the one before the other has the link of both.
+    int replica_of_link(int sender, int stage) const
+    {
+        const int stages = graph_.placement.stages;
+        return places_.replica.link[(sender + 1) % stages == stage ? sender : stage];
+    }
+
     void set_transfer(double seconds, bool waits, int sender, int stage, OpDistribution& distribution) const
     {
         if (!setting_.noise.tier.empty() && seconds > 0.0) {
-            distribution.transfer_tier =
-                static_cast<int>(tier_between(graph_.placement.gpu(0, sender), graph_.placement.gpu(0, stage), cluster_));
+            const int replica = replica_of_link(sender, stage);
+            distribution.transfer_tier = static_cast<int>(
+                tier_between(graph_.placement.gpu(replica, sender), graph_.placement.gpu(replica, stage), cluster_));
         }
         distribution.transfer_s = static_cast<float>(waits ? 0.5 * seconds : seconds);
         if (waits) {
@@ -193,8 +201,11 @@ private:
     void set_exchanges()
     {
         const ParallelPlan building = plan_of_building(placed_.plan, cluster_);
-        const DataParallel exchange(building, place(building, cluster_), cluster_, optimizer_);
-        graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
+        std::vector<DataParallel> exchanges;  // [stage]
+        for (int stage = 0; stage < graph_.stages(); ++stage) {
+            exchanges.emplace_back(building, places_.exchanges.exchange(stage), cluster_, optimizer_);
+        }
+        graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchanges.front().tier());
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
         std::vector<Updated> updated(graph_.stages());
         std::vector<Parameters> trained(graph_.stages());
@@ -202,6 +213,7 @@ private:
             const auto [stage, place] = chunks_.position(chunk);
             const int layers = chunks_.chunk(chunk).layers;
             const Parameters own = chunks_.made_of(chunk).parameters().trained();
+            const DataParallel& exchange = exchanges[stage];
             updated[stage] += updated_by(own, chunks_.made_of(chunk), exchange);
             trained[stage] += own;
             const bool last = place == 0;  // of the stage's chunks, to have its gradients
@@ -213,10 +225,11 @@ private:
         for (const Updated& own : updated) {
             graph_.optimizer_s.push_back(static_cast<float>(own.seconds(optimizer_, placed_.plan.offload, cluster_)));
         }
-        for (const Parameters& own : trained) {
-            const int steps = placed_.plan.local_steps;
-            graph_.outer_s = std::max(
-                graph_.outer_s, steps > 1 ? static_cast<float>(outer_exchange_time(own, placed_.plan, cluster_) / steps) : 0.0F);
+        const int steps = placed_.plan.local_steps;
+        for (int stage = 0; steps > 1 && stage < graph_.stages(); ++stage) {
+            const double seconds =
+                outer_exchange_time(trained[stage], placed_.plan, places_.exchanges.exchange(stage), cluster_);
+            graph_.outer_s = std::max(graph_.outer_s, static_cast<float>(seconds / steps));
         }
     }
 
@@ -271,6 +284,7 @@ private:
     }
 
     const PlacedPlan& placed_;
+    const PlacesOfReplica& places_;
     const PlacedChunks& chunks_;
     const LayerCosts& costs_;
     const OptimizerSettings& optimizer_;
@@ -281,10 +295,11 @@ private:
 
 }  // namespace
 
-ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
+ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
+                           const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer,
+                           const Setting& setting)
 {
-    return GraphBuilder(placed, std::move(program), chunks, costs, optimizer, setting).build();
+    return GraphBuilder(placed, places, std::move(program), chunks, costs, optimizer, setting).build();
 }
 
 void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDistributions& chains, ExecutionGraph& graph)

@@ -14,10 +14,17 @@
 
 namespace prismopt {
 
-/// Returns the graph with the means of all durations. `costs`: those that `chunks` were made from; `optimizer`: the
+/// Where the groups of a plan lie, as far as one of its replicas meets them.
+struct PlacesOfReplica {
+    const ReplicaKind& replica;
+    const GroupPlaces& exchanges;  // of the plan, or of its part in one building
+};
+
+/// Returns the graph with the means of all durations. `costs`: some of those that `chunks` were made from; `optimizer`: the
 /// network's.
-ExecutionGraph build_graph(const PlacedPlan& placed, std::shared_ptr<const Program> program, const PlacedChunks& chunks,
-                           const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting);
+ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
+                           const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer,
+                           const Setting& setting);
 
 /// Returns the barriers inside a replica alone.
 inline BarrierWidths inside_replica(const BarrierWidths& widths) { return {widths.tensor, widths.context}; }

@@ -17,14 +17,12 @@ constexpr double offloaded_traffic = 2.0 * outer_state_bytes;  // states come an
 
 }  // namespace
 
-double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const Cluster& cluster)
+double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const ExchangeGroups& inside,
+                           const Cluster& cluster)
 {
-    const ParallelPlan building = plan_of_building(plan, cluster);
-    const Placement placement = place(building, cluster);
-    const int experts = plan.ep * plan.etp;
-    const Group dense_inside = gradient_group(building, placement);
-    const Group expert_inside{std::max(1, plan.tp * building.gradient_gpus() / experts), experts * placement.replica_stride};
-    const Group across{buildings_of(plan, cluster), cluster.building_gpus()};
+    const Group& dense_inside = inside.data;
+    const Group& expert_inside = inside.expert_data;
+    const Group across = group_of({buildings_of(plan, cluster), cluster.building_gpus()}, cluster);
     const auto time = [&](Collective kind, double parameters, const Group& members) {
         return (collective_time(kind, Bytes{difference_bytes * parameters}, members, cluster).time /
                 cluster.speed.of(class_of(ProcessGroup::data, kind)))

@@ -6,6 +6,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/network/operators.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan/process_groups.hpp"
 
 namespace prismopt {
 
@@ -16,7 +17,8 @@ inline constexpr double outer_state_bytes = 8.0;
 /// Returns the seconds from the last inner step of a round to the first of the next, for a stage with these parameters: every GPU reduces
 /// its share of the differences, in 32 bits, with the GPUs at its place in the other buildings, and updates it; without sharding, the GPUs
 /// of a building then gather the shares. With sharding they gather parameters at the beginning of each step anyway. Nothing of it overlaps
-/// with compute, as in the algorithm. `plan`: of the whole job.
-double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const Cluster& cluster);
+/// with compute, as in the algorithm. `plan`: of the whole job; `inside`: the stage's groups in one building.
+double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const ExchangeGroups& inside,
+                           const Cluster& cluster);
 
 }  // namespace prismopt

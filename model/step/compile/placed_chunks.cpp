@@ -1,5 +1,6 @@
 #include "model/step/compile/placed_chunks.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace prismopt {
@@ -15,12 +16,17 @@ PassCost PartCost::*cost_of(Pass pass)
 
 }  // namespace
 
-PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs)
-    : shape_(shape), chunks_(chunks)
+PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, std::span<const LayerCosts* const> costs)
+    : shape_(&shape), chunks_(chunks)
 {
     made_of_.reserve(chunks.size());
     for (const Chunk& chunk : chunks) {
-        made_of_.emplace_back(chunk, costs);
+        made_of_.emplace_back(chunk, *costs.front());
+    }
+    if (std::any_of(costs.begin(), costs.end(), [&](const LayerCosts* other) { return other != costs.front(); })) {
+        for (int index = 0; index < count(); ++index) {
+            by_stage_.emplace_back(this->chunk(index), *costs[position(index).stage]);
+        }
     }
 }
 
@@ -30,25 +36,25 @@ ChunkPass PlacedChunks::layers_of(int index, Pass kind) const { return made_of(i
 
 int PlacedChunks::stage_next_to(int index, int step) const
 {
-    const auto next = neighbour(shape_, position(index), step);
+    const auto next = neighbour(*shape_, position(index), step);
     return next ? next->stage : position(index).stage;
 }
 
 double PlacedChunks::received_bytes(int index, int step) const
 {
-    const auto next = neighbour(shape_, position(index), step);
+    const auto next = neighbour(*shape_, position(index), step);
     if (!next || next->stage == position(index).stage) {
         return 0.0;
     }
     const StageChunk reader = step < 0 ? position(index) : *next;
-    const PartCost& first = *made_of_[part_of_network(shape_, reader)].parts.front().cost;
+    const PartCost& first = *made_of_[part_of_network(*shape_, reader)].parts.front().cost;
     return step < 0 || first.needs_gradient ? first.input_bytes : 0.0;
 }
 
 double PlacedChunks::sent_bytes(int index, int step) const
 {
-    const auto next = neighbour(shape_, position(index), step);
-    return next ? received_bytes(next->stage * shape_.chunks + next->chunk, -step) : 0.0;
+    const auto next = neighbour(*shape_, position(index), step);
+    return next ? received_bytes(next->stage * shape_->chunks + next->chunk, -step) : 0.0;
 }
 
 }  // namespace prismopt

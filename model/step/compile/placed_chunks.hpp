@@ -20,14 +20,17 @@ inline constexpr std::size_t most_passes = 5;
 /// The network's chunks where a schedule places them. Chunks are indexed by stage * v + chunk of the stage.
 class PlacedChunks {
 public:
-    /// `chunks`: in network order. All arguments must outlive the object.
-    PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs);
+    /// `chunks`: in network order; `costs`: [stage], or one of all stages. All arguments must outlive the object.
+    PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, std::span<const LayerCosts* const> costs);
 
-    int count() const { return shape_.stages * shape_.chunks; }
-    StageChunk position(int index) const { return {index / shape_.chunks, index % shape_.chunks}; }
-    const Chunk& chunk(int index) const { return chunks_[part_of_network(shape_, position(index))]; }
-    const ChunkParts& made_of(int index) const { return made_of_[part_of_network(shape_, position(index))]; }
-    /// In network order.
+    int count() const { return shape_->stages * shape_->chunks; }
+    StageChunk position(int index) const { return {index / shape_->chunks, index % shape_->chunks}; }
+    const Chunk& chunk(int index) const { return chunks_[part_of_network(*shape_, position(index))]; }
+    const ChunkParts& made_of(int index) const
+    {
+        return by_stage_.empty() ? made_of_[part_of_network(*shape_, position(index))] : by_stage_[index];
+    }
+    /// In network order, with the costs of the first stage.
     std::span<const ChunkParts> made_of() const { return made_of_; }
 
     ChunkPass pass(int index, Pass kind) const;
@@ -66,9 +69,10 @@ public:
     double sent_bytes(int index, int step) const;
 
 private:
-    const ScheduleShape& shape_;
+    const ScheduleShape* shape_;
     std::span<const Chunk> chunks_;
-    std::vector<ChunkParts> made_of_;
+    std::vector<ChunkParts> made_of_;   // in network order
+    std::vector<ChunkParts> by_stage_;  // by index, if the costs of stages differ
 };
 
 }  // namespace prismopt

@@ -7,6 +7,26 @@
 
 namespace prismopt {
 
+namespace {
+
+/// Places held at once: the search of a large space asks for more than are useful to keep.
+constexpr std::size_t most_places = 1 << 12;
+
+}  // namespace
+
+std::shared_ptr<const GroupPlaces> KnownPlaces::of(const ParallelPlan& plan, const Placement& placement)
+{
+    const GroupKey key = group_key(plan);
+    auto found = places_.find(key);
+    if (found == places_.end()) {
+        if (places_.size() == most_places) {
+            places_.clear();
+        }
+        found = places_.emplace(key, std::make_shared<const GroupPlaces>(place_groups(plan, placement, cluster_))).first;
+    }
+    return found->second;
+}
+
 std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster)
 {
     if (plan.dp >= static_cast<int>(shared_by_replicas)) {  // random keys number replicas in 16 bits

@@ -7,8 +7,11 @@
 #include "model/plan/phase.hpp"
 #include "model/plan/placement.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan/process_groups.hpp"
 #include "model/schedule/schedule.hpp"
 
+#include <map>
+#include <memory>
 #include <variant>
 
 namespace prismopt {
@@ -18,6 +21,18 @@ struct PlacedPlan {
     ScheduleShape shape;
     Placement placement;
     BarrierWidths widths;
+};
+
+/// Places of the groups of plans on one cluster, remembered: plans that differ in nothing else share them.
+class KnownPlaces {
+public:
+    /// The cluster must outlive this object.
+    explicit KnownPlaces(const Cluster& cluster) : cluster_(cluster) {}
+    std::shared_ptr<const GroupPlaces> of(const ParallelPlan& plan, const Placement& placement);
+
+private:
+    const Cluster& cluster_;
+    std::map<GroupKey, std::shared_ptr<const GroupPlaces>> places_;
 };
 
 /// Returns the placed plan, which refers to `plan`, or the reason why it cannot be placed on the cluster.

@@ -5,6 +5,7 @@
 #include "model/step/compile/graph_builder.hpp"
 #include "model/step/compile/placed_chunks.hpp"
 #include "model/step/compile/placed_plan.hpp"
+#include "model/step/graph/mean_step.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -64,18 +65,52 @@ constexpr std::size_t most_costs = 1 << 13;
 
 }  // namespace
 
-/// Valid until the costs of another shape are asked for.
-const LayerCosts& PlanCompiler::costs(const LayerShape& shape)
+/// Costs are valid until room is made for others.
+void PlanCompiler::make_room_for_costs(std::size_t count)
 {
-    auto found = costs_.find(shape);
+    if (costs_.size() + count > most_costs) {
+        chains_.forget_passes();
+        costs_.clear();
+    }
+}
+
+const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const LayerGroups& groups)
+{
+    const int number = groups_inside_.emplace(groups, static_cast<int>(groups_inside_.size())).first->second;
+    auto found = costs_.find({shape, number});
     if (found == costs_.end()) {
-        if (costs_.size() == most_costs) {
-            chains_.forget_passes();
-            costs_.clear();
-        }
-        found = costs_.emplace(shape, layer_costs(network_, setting_.workload.precision, shape, setting_.cluster)).first;
+        found = costs_
+                    .emplace(std::pair(shape, number),
+                             layer_costs(network_, setting_.workload.precision, shape, groups, setting_.cluster))
+                    .first;
     }
     return found->second;
+}
+
+PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const GroupPlaces& places, const ReplicaKind& replica)
+{
+    StageCosts result;
+    const bool alike = std::all_of(replica.layers.begin(), replica.layers.end(),
+                                   [&](int groups) { return groups == replica.layers.front(); });
+    const std::size_t stages = alike ? 1 : replica.layers.size();
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+        const LayerGroups& groups = places.layers[replica.layers[stage]];
+        result.of_stage.push_back(&costs(shape, groups));
+        result.key.push_back(groups_inside_.at(groups));
+    }
+    return result;
+}
+
+/// A plan that cannot be placed has groups without communication.
+std::shared_ptr<const GroupPlaces> PlanCompiler::places_for_bounds(const ParallelPlan& plan)
+{
+    if (expert_groups_divide(plan) && !placement_problem(plan, setting_.cluster)) {
+        return places_.of(plan, place(plan, setting_.cluster));
+    }
+    GroupPlaces nowhere;
+    nowhere.layers.emplace_back();
+    nowhere.replicas.push_back({1, std::vector<int>(plan.pp, 0), std::vector<int>(plan.pp, 0)});
+    return std::make_shared<const GroupPlaces>(std::move(nowhere));
 }
 
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
@@ -90,7 +125,11 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         return *refusal;
     }
     const auto& program = std::get<std::shared_ptr<const Program>>(compiled);
-    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch));
+    const LayerShape in_layers = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
+    const auto places = places_.of(plan, placed.placement);
+    make_room_for_costs(places->layers.size());
+    const StageCosts first_costs = costs(in_layers, *places, places->replicas.front());
+    const LayerCosts& layer = *first_costs.of_stage.front();
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
@@ -102,14 +141,34 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
-    const PlacedChunks chunks(placed.shape, result.chunks, layer);
-    result.stages = memory_by_stage(*program, chunks.made_of(), building, accelerator, optimizer, peaks_);
+    const PlacedChunks first_chunks(placed.shape, result.chunks, first_costs.of_stage);
+    result.stages = memory_by_stage(*program, first_chunks.made_of(), building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
-    result.graph = build_graph(placed, program, chunks, layer, optimizer, setting_);
+    const auto exchanges =
+        building.dp == plan.dp ? places : places_.of(building, place(building, setting_.cluster));
+    const auto graph_of = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
+        return build_graph(placed, {replica, *exchanges}, program, chunks, layer, optimizer, setting_);
+    };
+    result.graph = graph_of(places->replicas.front(), first_chunks);
+    PlacedChunks chunks = first_chunks;
+    if (places->replicas.size() > 1) {
+        // The slowest kind of replica sets the step.
+        double slowest_s = noise_free_step(result.graph).step_s;
+        for (const ReplicaKind& replica : std::span(places->replicas).subspan(1)) {
+            PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica).of_stage);
+            ExecutionGraph graph = graph_of(replica, other);
+            const double step_s = noise_free_step(graph).step_s;
+            if (step_s > slowest_s) {
+                slowest_s = step_s;
+                result.graph = std::move(graph);
+                chunks = std::move(other);
+            }
+        }
+    }
     if (purpose == CompileFor::bounds) {
         add_waiting(placed, chunks, chains_, result.graph);
     }
@@ -139,14 +198,29 @@ const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(const WorkKey& k
     return found->bound;
 }
 
-std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& plan) const
+std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& plan)
 {
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}};
+    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}, {}};
     plain.plan.sharding = Sharding::none;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
+    const auto places = places_for_bounds(plain.plan);
+    make_room_for_costs(places->layers.size());
+    double longest_s = -1.0;
+    for (const ReplicaKind& replica : places->replicas) {
+        StageCosts costs = this->costs(plain.layer, *places, replica);
+        double communication_s = 0.0;
+        for (const LayerCosts* of_stage : costs.of_stage) {
+            communication_s += of_stage->typical().forward.communication_s + of_stage->typical().backward.communication_s;
+        }
+        communication_s /= static_cast<double>(costs.of_stage.size());
+        if (communication_s > longest_s) {
+            longest_s = communication_s;
+            plain.costs = std::move(costs);
+        }
+    }
     return plain;
 }
 
@@ -156,7 +230,7 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_.of({plain->shape, plain->layer, plan.split, 0}, [&] {
+    return least_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->costs.key}, [&] {
         const double factor = least_factor(plan.tp * plan.cp);
         const BarrierWidths widths = inside_replica(barrier_widths(plain->plan));
         return busiest_stage_of(*plain, [&](const ChunkPass& pass) { return factor * chains_.mean_compute(pass, widths); });
@@ -169,7 +243,7 @@ std::optional<double> PlanCompiler::least_constant_step(const ParallelPlan& plan
     if (!plain) {
         return std::nullopt;
     }
-    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0}, [&] {
+    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->costs.key}, [&] {
         return busiest_stage_of(*plain, [](const ChunkPass& pass) { return pass.compute_s(); });
     });
 }
@@ -180,7 +254,7 @@ std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& 
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp},
+    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp, plain->costs.key},
                                      [&] { return slowest_groups_of(*plain, probabilities); });
 }
 
@@ -192,7 +266,7 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
         return false;
     }
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
-    const PlacedChunks chunks(plain.shape, of_chunks, costs(plain.layer));
+    const PlacedChunks chunks(plain.shape, of_chunks, plain.costs.of_stage);
     const int passes = passes_of(plain.shape.schedule);
     struct Seconds {
         std::size_t pass;
@@ -236,7 +310,7 @@ std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
     const ScheduleShape& shape = plain.shape;
     const BarrierWidths widths = barrier_widths(plain.plan);
     const GroupFactor& group =
-        group_of(plain.plan.tp * plain.plan.cp, segment_cv(costs(plain.layer).typical(), setting_.noise.residual, widths));
+        group_of(plain.plan.tp * plain.plan.cp, segment_cv(plain.costs.of_stage.front()->typical(), setting_.noise.residual, widths));
     if (group.constant()) {
         return std::nullopt;
     }
@@ -285,7 +359,10 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     if (of_chunks == nullptr) {
         return std::nullopt;
     }
-    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch));
+    const auto places = places_for_bounds(plan);
+    make_room_for_costs(1);
+    const LayerCosts& layer =
+        costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch), places->layers.front());
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
     const auto of_stage = [&](int stage) {
         return least_memory_of(stage, shape, *of_chunks, layer, building, setting_.cluster.accelerator, network_.optimizer);

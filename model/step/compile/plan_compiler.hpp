@@ -13,6 +13,7 @@
 #include "model/schedule/given_orders.hpp"
 #include "model/schedule/program.hpp"
 #include "model/step/compile/memory.hpp"
+#include "model/step/compile/placed_plan.hpp"
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/graph/slowest_group.hpp"
 
@@ -60,7 +61,7 @@ class PlanCompiler {
 public:
     /// The members that `setting` refers to must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), network_(network_of(setting.workload)),
+        : setting_(setting), network_(network_of(setting.workload)), places_(setting.cluster),
           chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
     {
     }
@@ -102,11 +103,21 @@ public:
     const Setting& setting() const { return setting_; }
 
 private:
-    const LayerCosts& costs(const LayerShape& shape);
+    /// Costs of the layers of one kind of replica, [stage] or one for all stages. They are `key` in the compiler, whatever else differs.
+    struct StageCosts {
+        std::vector<int> key;
+        std::vector<const LayerCosts*> of_stage;
+    };
+    StageCosts costs(const LayerShape& shape, const GroupPlaces& places, const ReplicaKind& replica);
+    std::shared_ptr<const GroupPlaces> places_for_bounds(const ParallelPlan& plan);
+    const LayerCosts& costs(const LayerShape& shape, const LayerGroups& groups);
+    void make_room_for_costs(std::size_t count);
 
     Setting setting_;
     Network network_;
-    std::map<LayerShape, LayerCosts> costs_;
+    KnownPlaces places_;
+    std::map<LayerGroups, int> groups_inside_;             // numbers of distinct groups
+    std::map<std::pair<LayerShape, int>, LayerCosts> costs_;  // by shape and number of groups
     ChainDistributions chains_;
     ActivationPeaks peaks_;
 
@@ -116,6 +127,7 @@ private:
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
         int replicas = 0;  // zero if it does not depend on them
+        std::vector<int> groups{};  // StageCosts::key
 
         bool operator==(const WorkKey&) const = default;
     };
@@ -145,9 +157,10 @@ private:
         ParallelPlan plan;
         ScheduleShape shape;
         LayerShape layer;
+        StageCosts costs;  // of the replicas that communicate longest
     };
     /// Nothing if the busiest stage of the plan is not known.
-    std::optional<PlainPlan> plain(const ParallelPlan& plan) const;
+    std::optional<PlainPlan> plain(const ParallelPlan& plan);
     std::optional<LeastStep> slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities);
     /// Calls visit(place, compute, communication) for each pass of the plan's chunks, in seconds, with the compute of a pass
     /// compute_s(pass). False where its schedule is not defined, or its layers do not fill the chunks.

@@ -7,6 +7,7 @@
 #include "model/network/network.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "tests/support/neighbouring_groups.hpp"
 
 #include <gtest/gtest.h>
 

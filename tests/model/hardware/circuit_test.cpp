@@ -26,7 +26,7 @@ Cluster region()
     return c;
 }
 
-double seconds_of_circuit(Collective kind, double bytes, const Group& group, const Cluster& c)
+double seconds_of_circuit(Collective kind, double bytes, const Spacing& group, const Cluster& c)
 {
     return collective_time(kind, Bytes{bytes}, group, c).time.si;
 }
@@ -57,7 +57,7 @@ TEST(Circuit, NothingOutrunsLight)
         Cluster c = region();
         c.flat_collectives = flat;
         for (const int size : {2, 16, 64, 128}) {
-            const Group group{size, 128 / size};
+            const Spacing group{size, 128 / size};
             for (const double bytes : {1.0, 1e4, 1e6, 1e9}) {
                 EXPECT_GE(seconds_of_circuit(Collective::all_gather, bytes, group, c), 1e-3) << size << " " << bytes;
                 EXPECT_GE(seconds_of_circuit(Collective::reduce_scatter, bytes, group, c), 1e-3) << size << " " << bytes;
@@ -89,14 +89,18 @@ TEST(Circuit, HierarchyHasItsClosedForm)
 TEST(Circuit, PartsOfAGroupMayLieInSeveralBuildings)
 {
     const Cluster c = region();
+    // `inside`: members of a building, which lie `stride` apart.
+    const auto in_buildings = [&c](int inside, int stride, int buildings) {
+        return group_of(std::array{Spacing{inside, stride}, Spacing{buildings, 64}}, 0, c);
+    };
     for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-        EXPECT_DOUBLE_EQ(seconds_of_circuit(kind, 1e9, {16, 8, 2, 64}, c), seconds_of_circuit(kind, 1e9, {16, 8}, c));
-        EXPECT_DOUBLE_EQ(seconds_of_circuit(kind, 1e9, {32, 8, 4, 64}, c), seconds_of_circuit(kind, 1e9, {32, 8}, c));
-        EXPECT_GT(seconds_of_circuit(kind, 1e9, {16, 1, 2, 64}, c),
-                  seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
+        const auto seconds = [&](const Group& group) { return collective_time(kind, 1_GB, group, c).time.si; };
+        EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 2)), seconds_of_circuit(kind, 1e9, {16, 8}, c));
+        EXPECT_DOUBLE_EQ(seconds(in_buildings(8, 8, 4)), seconds_of_circuit(kind, 1e9, {32, 8}, c));
+        EXPECT_GT(seconds(in_buildings(8, 1, 2)), seconds_of_circuit(kind, 1e9, {16, 1}, c));  // the second is in one building
     }
-    EXPECT_EQ(members_inside({16, 1, 2, 64}, c.tiers[1], c), 8);
-    EXPECT_EQ(members_inside({16, 1, 2, 64}, c.tiers[2], c), 16);
+    EXPECT_EQ(in_buildings(8, 1, 2).tiers[1].fewest, 8);
+    EXPECT_EQ(in_buildings(8, 1, 2).tiers[2].fewest, 16);
 }
 
 /// The share of a group falls as groups grow: all of a building's GPUs are behind one circuit, in however many groups.
@@ -107,8 +111,8 @@ TEST(Circuit, SharesShrinkAsTheBuildingGrows)
         large.tiers[t].group_gpus *= 4;
     }
     large.gpus *= 4;
-    const Group small_pair{2, 64};
-    const Group large_pair{2, 256};
+    const Spacing small_pair{2, 64};
+    const Spacing large_pair{2, 256};
     const double latency = 1e-3;
     EXPECT_NEAR(seconds_of_circuit(Collective::all_gather, 1e9, large_pair, large) - latency,
                 4.0 * (seconds_of_circuit(Collective::all_gather, 1e9, small_pair, region()) - latency), 1e-12);

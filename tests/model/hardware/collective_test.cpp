@@ -24,16 +24,16 @@ Cluster cluster()
     return c;
 }
 
-double seconds(Collective kind, Bytes message, const Group& group, const Cluster& c)
+double seconds(Collective kind, Bytes message, const Spacing& group, const Cluster& c)
 {
     return collective_time(kind, message, group, c).time.si;
 }
 
 double passes(Collective kind) { return kind == Collective::all_reduce ? 2.0 : 1.0; }
 
-std::vector<Group> groups()
+std::vector<Spacing> groups()
 {
-    std::vector<Group> list;
+    std::vector<Spacing> list;
     for (const int size : {2, 3, 4, 6, 8, 16, 24, 64, 128}) {
         for (const int stride : {1, 2, 8, 64}) {
             if (size * stride <= 1024) {
@@ -105,11 +105,11 @@ TEST(Collective, HierarchyBeatsTheFlatRingWhereMembersShareNodes)
 TEST(Collective, GrowsWithItsMessage)
 {
     for (const Collective kind : kinds) {
-        for (const Group& group : groups()) {
+        for (const Spacing& group : groups()) {
             double last = 0.0;
             for (int octave = 0; octave < 40; ++octave) {
                 const double t = seconds(kind, Bytes{std::ldexp(1.0, octave)}, group, cluster());
-                EXPECT_GT(t, last) << group.size << " by " << group.stride;
+                EXPECT_GT(t, last) << group.count << " by " << group.stride;
                 last = t;
             }
         }
@@ -120,14 +120,14 @@ TEST(Collective, GrowsWithItsMessage)
 TEST(Collective, NeverBeatsTheBandwidthBound)
 {
     for (const Collective kind : kinds) {
-        for (const Group& group : groups()) {
+        for (const Spacing& group : groups()) {
             for (const double bytes : {1e3, 1e6, 1e9, 1e11}) {
-                const double k = group.size;
+                const double k = group.count;
                 const double inside = std::clamp(8.0 / group.stride, 1.0, k);
                 const double member = (k - 1.0) / k * bytes / 300e9;
                 const double node = (1.0 - inside / k) * bytes / (inside * 25e9);
                 EXPECT_GE(seconds(kind, Bytes{bytes}, group, cluster()), passes(kind) * std::max(member, node))
-                    << group.size << " by " << group.stride;
+                    << group.count << " by " << group.stride;
             }
         }
     }
@@ -140,7 +140,7 @@ TEST(Collective, InsideANodeDoesNotSeeTheNetwork)
     slow.tiers[1].latency = 1_s;
     slow.tiers[2].oversubscription = 100.0;
     for (const Collective kind : kinds) {
-        for (const Group& group : {Group{8, 1}, Group{4, 2}, Group{2, 1}}) {
+        for (const Spacing& group : {Spacing{8, 1}, Spacing{4, 2}, Spacing{2, 1}}) {
             EXPECT_EQ(seconds(kind, 1_GB, group, slow), seconds(kind, 1_GB, group, cluster()));
         }
         EXPECT_GT(seconds(kind, 1_GB, {16, 1}, slow), seconds(kind, 1_GB, {16, 1}, cluster()));
@@ -158,12 +158,12 @@ TEST(Collective, SlowsWithOversubscription)
 
 TEST(Collective, AllReduceByRingIsReduceScatterThenAllGather)
 {
-    for (const Group& group : groups()) {
+    for (const Spacing& group : groups()) {
         const CollectiveTime both = collective_time(Collective::all_reduce, 1_GB, group, cluster());
         if (both.algorithm == Algorithm::ring) {
             const double parts = seconds(Collective::reduce_scatter, 1_GB, group, cluster()) +
                                  seconds(Collective::all_gather, 1_GB, group, cluster());
-            EXPECT_NEAR(both.time.si, parts, 1e-12 * parts) << group.size << " by " << group.stride;
+            EXPECT_NEAR(both.time.si, parts, 1e-12 * parts) << group.count << " by " << group.stride;
         }
     }
 }
@@ -218,11 +218,11 @@ TEST(PointToPoint, OneMessageMayReachLessThanCollectives)
 TEST(MembersInside, CountsWhoSharesAUnit)
 {
     const Cluster c = cluster();
-    EXPECT_EQ(members_inside({8, 1}, c.tiers[0], c), 8);
-    EXPECT_EQ(members_inside({16, 2}, c.tiers[0], c), 4);
-    EXPECT_EQ(members_inside({16, 8}, c.tiers[0], c), 1);
-    EXPECT_EQ(members_inside({16, 8}, c.tiers[1], c), 8);
-    EXPECT_EQ(members_inside({16, 8}, c.tiers[2], c), 16);
+    EXPECT_EQ(group_of({8, 1}, c).tiers[0].fewest, 8);
+    EXPECT_EQ(group_of({16, 2}, c).tiers[0].fewest, 4);
+    EXPECT_EQ(group_of({16, 8}, c).tiers[0].fewest, 1);
+    EXPECT_EQ(group_of({16, 8}, c).tiers[1].fewest, 8);
+    EXPECT_EQ(group_of({16, 8}, c).tiers[2].fewest, 16);
 }
 
 /// What a member sends out of its node goes over its own link: 15/16 to others, 8/16 of it beyond the node, where direct messages
@@ -240,10 +240,10 @@ TEST(AllToAll, TokensGoOnceToANode)
 {
     const Cluster c = cluster();
     const double crossing = (1.0 - std::pow(0.5, 8.0)) / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, {16, 1}, c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
-    EXPECT_EQ(token_exchange_time(8_GB, {}, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
-    EXPECT_EQ(token_exchange_time(8_GB, {8.0}, {1, 1}, c).si, 0.0);
-    EXPECT_LE(token_exchange_time(8_GB, {1.0}, {16, 1}, c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({16, 1}, c), c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(token_exchange_time(8_GB, {}, group_of({16, 1}, c), c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
+    EXPECT_EQ(token_exchange_time(8_GB, {8.0}, group_of({1, 1}, c), c).si, 0.0);
+    EXPECT_LE(token_exchange_time(8_GB, {1.0}, group_of({16, 1}, c), c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
 }
 
 /// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links, where plain copies send 7/8 of
@@ -252,7 +252,7 @@ TEST(AllToAll, TokensGoOnceToAGpu)
 {
     const Cluster c = cluster();
     const double needed = 7.0 * (1.0 - std::pow(7.0 / 8.0, 8.0)) / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, {8, 1}, c).si, needed * 8e9 / 300e9 + 2 * 3e-6, 1e-12);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({8, 1}, c), c).si, needed * 8e9 / 300e9 + 2 * 3e-6, 1e-12);
 }
 
 /// Of 8 nodes 4 have experts for a token at most: one of them is its own with probability 1/2.
@@ -261,8 +261,8 @@ TEST(AllToAll, TokensGoToALimitedNumberOfNodes)
     const Cluster c = cluster();
     const double reached = 4.0 * (1.0 - std::pow(3.0 / 4.0, 8.0));
     const double crossing = 7.0 / 8.0 * reached / 8.0;
-    EXPECT_NEAR(token_exchange_time(8_GB, {8.0, 4.0}, {64, 1}, c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
-    EXPECT_EQ(token_exchange_time(8_GB, {8.0, 8.0}, {64, 1}, c).si, token_exchange_time(8_GB, {8.0}, {64, 1}, c).si);
+    EXPECT_NEAR(token_exchange_time(8_GB, {8.0, 4.0}, group_of({64, 1}, c), c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
+    EXPECT_EQ(token_exchange_time(8_GB, {8.0, 8.0}, group_of({64, 1}, c), c).si, token_exchange_time(8_GB, {8.0}, group_of({64, 1}, c), c).si);
 }
 
 /// A short message takes a sixth of a hop's latency at half of the bandwidth, as long as that is faster.

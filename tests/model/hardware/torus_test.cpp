@@ -1,5 +1,7 @@
 #include "model/hardware/torus.hpp"
 
+#include "model/hardware/collective.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,9 +32,12 @@ NetworkTier torus(std::vector<int> shape, std::vector<bool> wrap)
     return tier;
 }
 
-double seconds_of_torus(Collective kind, double bytes, const Group& group, const NetworkTier& tier)
+/// Members inside one torus.
+Group inside(int size, int stride) { return {.size = size, .tiers = {}, .in_torus = {{size, stride}}}; }
+
+double seconds_of_torus(Collective kind, double bytes, const Spacing& group, const NetworkTier& tier)
 {
-    return torus_time(kind, Bytes{bytes}, group, tier).si;
+    return torus_time(kind, Bytes{bytes}, inside(group.count, group.stride), tier).si;
 }
 
 double others(double members) { return (members - 1.0) / members; }
@@ -41,12 +46,12 @@ double others(double members) { return (members - 1.0) / members; }
 TEST(Torus, HasTheClosedFormsOfRings)
 {
     const NetworkTier pod = torus({16, 16}, {true, true});
-    for (const auto& [group, axes] : {std::pair{Group{16, 1}, 1.0}, {Group{16, 16}, 1.0}, {Group{256, 1}, 2.0}}) {
-        const double gather = others(group.size) * large / (axes * both);
+    for (const auto& [group, axes] : {std::pair{Spacing{16, 1}, 1.0}, {Spacing{16, 16}, 1.0}, {Spacing{256, 1}, 2.0}}) {
+        const double gather = others(group.count) * large / (axes * both);
         EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_gather, large, group, pod), gather);
         EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::reduce_scatter, large, group, pod), gather);
         EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_reduce, large, group, pod), 2.0 * gather);
-        EXPECT_NEAR(gather / (large / (axes * both)), 1.0, 1.0 / group.size + 1e-12);
+        EXPECT_NEAR(gather / (large / (axes * both)), 1.0, 1.0 / group.count + 1e-12);
     }
     const double whole = large * 16.0;  // of the 16 members, each with `large`
     EXPECT_DOUBLE_EQ(seconds_of_torus(Collective::all_to_all, large, {16, 1}, pod), whole / (4.0 * both));
@@ -86,7 +91,7 @@ TEST(Torus, MapsGroupsToAxes)
     const NetworkTier pod = torus({4, 8, 16}, {true, true, true});
     const auto spans = [&pod](int size, int stride) {
         std::vector<std::vector<int>> shown;
-        for (const AxisSpan& span : axis_spans({size, stride}, pod)) {
+        for (const AxisSpan& span : axis_spans(inside(size, stride), pod)) {
             shown.push_back({span.members, span.spacing, span.ring ? 1 : 0});
         }
         return shown;
@@ -102,7 +107,7 @@ TEST(Torus, MapsGroupsToAxes)
     for (const int stride : {1, 2, 4, 8, 16, 32, 64, 128}) {
         for (int size = 2; size * stride <= 512; size *= 2) {
             int members = 1;
-            for (const AxisSpan& span : axis_spans({size, stride}, pod)) {
+            for (const AxisSpan& span : axis_spans(inside(size, stride), pod)) {
                 members *= span.members;
             }
             EXPECT_EQ(members, size) << stride;
@@ -134,7 +139,7 @@ TEST(Torus, IsPartOfACluster)
     Cluster cluster;
     cluster.gpus = 1024;
     cluster.tiers = {torus({16, 16}, {true, true}), {"network", 1024, BytesPerSecond{6.25e9}, 1.0, 10_us, 1.0}};
-    const auto time = [&cluster](Collective kind, const Group& group) {
+    const auto time = [&cluster](Collective kind, const Spacing& group) {
         return collective_time(kind, Bytes{large}, group, cluster);
     };
     EXPECT_EQ(time(Collective::all_gather, {256, 1}).algorithm, Algorithm::torus);

@@ -1,5 +1,7 @@
 #include "model/step/compile/data_parallel.hpp"
 
+#include "tests/support/neighbouring_groups.hpp"
+
 #include <gtest/gtest.h>
 
 namespace prismopt {
@@ -24,6 +26,20 @@ ParallelPlan sharded_plan(Sharding sharding, DataParallelOverlap overlap)
     return plan;
 }
 
+/// The exchange of a plan, with its groups.
+class PlacedExchange {
+public:
+    PlacedExchange(const ParallelPlan& plan, const Cluster& cluster, const OptimizerSettings& optimizer = {})
+        : groups_(exchange_groups(plan, cluster)), exchange_(plan, groups_, cluster, optimizer)
+    {
+    }
+    const DataParallel* operator->() const { return &exchange_; }
+
+private:
+    ExchangeGroups groups_;
+    DataParallel exchange_;
+};
+
 /// A pass that computes for so long.
 ChunkPass lasting(PassCost& pass, double seconds)
 {
@@ -42,14 +58,14 @@ TEST(DataParallel, WithoutOverlapAllIsExposed)
     const ChunkPass chunk = lasting(pass, 1.0);
     const ParallelPlan none = sharded_plan(Sharding::none, DataParallelOverlap::off);
     const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
-    EXPECT_NEAR(DataParallel(none, c).reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way, single_precision);
-    EXPECT_EQ(DataParallel(none, c).gathering(own, chunk, 10).exposed(), 0.0F);
-    EXPECT_EQ(DataParallel(none, c).reduction(own, chunk, 10, true).all_reduce, 1.0F);
-    EXPECT_EQ(DataParallel(zero1, c).reduction(own, chunk, 10, true).all_reduce, 0.0F);
-    EXPECT_NEAR(DataParallel(zero1, c).reduction(own, chunk, 10, true).exposed(), 4e9 * one_way, single_precision);
-    EXPECT_NEAR(DataParallel(zero1, c).gathering(own, chunk, 10).exposed(), 2e9 * one_way, single_precision);
-    EXPECT_DOUBLE_EQ(DataParallel(none, c).updated(own), 1e9);
-    EXPECT_DOUBLE_EQ(DataParallel(zero1, c).updated(own), 1e9 / 8.0);
+    EXPECT_NEAR(PlacedExchange(none, c)->reduction(own, chunk, 10, true).exposed(), 2.0 * 4e9 * one_way, single_precision);
+    EXPECT_EQ(PlacedExchange(none, c)->gathering(own, chunk, 10).exposed(), 0.0F);
+    EXPECT_EQ(PlacedExchange(none, c)->reduction(own, chunk, 10, true).all_reduce, 1.0F);
+    EXPECT_EQ(PlacedExchange(zero1, c)->reduction(own, chunk, 10, true).all_reduce, 0.0F);
+    EXPECT_NEAR(PlacedExchange(zero1, c)->reduction(own, chunk, 10, true).exposed(), 4e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(zero1, c)->gathering(own, chunk, 10).exposed(), 2e9 * one_way, single_precision);
+    EXPECT_DOUBLE_EQ(PlacedExchange(none, c)->updated(own), 1e9);
+    EXPECT_DOUBLE_EQ(PlacedExchange(zero1, c)->updated(own), 1e9 / 8.0);
 }
 
 /// 32-bit parameters and their gradients are sent as they are, unless the user reduces in another type.
@@ -60,11 +76,11 @@ TEST(DataParallel, MessagesHaveTheTypesOfTheNumbers)
     const ChunkPass chunk = lasting(pass, 1.0);
     const ParallelPlan zero1 = sharded_plan(Sharding::zero1, DataParallelOverlap::off);
     OptimizerSettings wide{.parameters = NumberType::fp32};
-    EXPECT_NEAR(DataParallel(zero1, c, wide).gathering(own, chunk, 10).exposed(), 4e9 * one_way, single_precision);
+    EXPECT_NEAR(PlacedExchange(zero1, c, wide)->gathering(own, chunk, 10).exposed(), 4e9 * one_way, single_precision);
     Cluster reduces_in_16_bits = c;
     reduces_in_16_bits.stack.gradient_bytes = 2.0;
     const auto sent = [&](const OptimizerSettings& optimizer) {
-        return DataParallel(zero1, reduces_in_16_bits, optimizer).reduction(own, chunk, 10, true).exposed();
+        return PlacedExchange(zero1, reduces_in_16_bits, optimizer)->reduction(own, chunk, 10, true).exposed();
     };
     EXPECT_NEAR(sent({}), 2e9 * one_way, single_precision);
     EXPECT_NEAR(sent(wide), 4e9 * one_way, single_precision);
@@ -77,14 +93,14 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
 {
     const Cluster c = cluster();
     const ParallelPlan plan = sharded_plan(Sharding::zero1, DataParallelOverlap::on);
-    const DataParallel exchange(plan, c);
+    const PlacedExchange exchange(plan, c);
     PassCost pass;
     const double all = 4e9 * one_way;
-    EXPECT_NEAR(exchange.reduction(own, lasting(pass, 10.0), 10, true).exposed(), 0.1 * all, single_precision);
-    EXPECT_NEAR(exchange.reduction(own, lasting(pass, 0.5 * all), 10, true).exposed(), all - 0.9 * 0.5 * all, single_precision);
-    EXPECT_NEAR(exchange.reduction(own, lasting(pass, 10.0), 10, false).exposed(), all,
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, true).exposed(), 0.1 * all, single_precision);
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 0.5 * all), 10, true).exposed(), all - 0.9 * 0.5 * all, single_precision);
+    EXPECT_NEAR(exchange->reduction(own, lasting(pass, 10.0), 10, false).exposed(), all,
                 single_precision);  // other chunks' reductions come after it
-    EXPECT_NEAR(exchange.gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way, single_precision);
+    EXPECT_NEAR(exchange->gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way, single_precision);
 }
 
 /// A draw that is longer is waited for by all that it is longer, where the compute beside it is used up; slower compute hides
@@ -106,9 +122,9 @@ TEST(DataParallel, LayerwiseShardingLeavesOneLayer)
     for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
         const ParallelPlan plan = sharded_plan(sharding, DataParallelOverlap::on);
         PassCost pass;
-        EXPECT_NEAR(DataParallel(plan, c).reduction(own, lasting(pass, 0.0), 10, true).exposed(), 0.1 * 4e9 * one_way,
+        EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 10, true).exposed(), 0.1 * 4e9 * one_way,
                     single_precision);
-        EXPECT_DOUBLE_EQ(DataParallel(plan, c).updated(own), 1e9 / 8.0);
+        EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(own), 1e9 / 8.0);
     }
 }
 
@@ -122,11 +138,11 @@ TEST(DataParallel, HybridShardingStaysInsideItsGroup)
     PassCost pass;
     const ChunkPass chunk = lasting(pass, 0.0);
     const double between = 2.0 * 0.5 * 4e9 / 8.0 / 10e9;
-    const Exchange reduction = DataParallel(plan, c).reduction(own, chunk, 1, true);
+    const Exchange reduction = PlacedExchange(plan, c)->reduction(own, chunk, 1, true);
     EXPECT_NEAR(reduction.exposed(), 4e9 * one_way + between, single_precision);
     EXPECT_NEAR(reduction.all_reduce, between / (4e9 * one_way + between), 1e-6);
-    EXPECT_NEAR(DataParallel(plan, c).gathering(own, chunk, 1).exposed(), 2e9 * one_way, single_precision);
-    EXPECT_DOUBLE_EQ(DataParallel(plan, c).updated(own), 1e9 / 8.0);
+    EXPECT_NEAR(PlacedExchange(plan, c)->gathering(own, chunk, 1).exposed(), 2e9 * one_way, single_precision);
+    EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(own), 1e9 / 8.0);
 }
 
 /// 8 replicas with ep = 4 hold each expert twice.
@@ -137,9 +153,9 @@ TEST(DataParallel, ExpertsAreReducedBetweenTheirCopies)
     plan.ep = 4;
     const Parameters experts{1e9, 1e9};
     PassCost pass;
-    EXPECT_NEAR(DataParallel(plan, c).reduction(experts, lasting(pass, 0.0), 1, true).exposed(), 0.5 * 4e9 / 100e9,
+    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(experts, lasting(pass, 0.0), 1, true).exposed(), 0.5 * 4e9 / 100e9,
                 single_precision);
-    EXPECT_DOUBLE_EQ(DataParallel(plan, c).updated(experts), 1e9 / 2.0);
+    EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(experts), 1e9 / 2.0);
 }
 
 /// A context parallel group reduces with the replicas.
@@ -150,8 +166,8 @@ TEST(DataParallel, ContextParallelMembersReduceTogether)
     plan.dp = 4;
     plan.cp = 2;
     PassCost pass;
-    EXPECT_NEAR(DataParallel(plan, c).reduction(own, lasting(pass, 0.0), 1, true).exposed(), 4e9 * one_way, single_precision);
-    EXPECT_DOUBLE_EQ(DataParallel(plan, c).updated(own), 1e9 / 8.0);
+    EXPECT_NEAR(PlacedExchange(plan, c)->reduction(own, lasting(pass, 0.0), 1, true).exposed(), 4e9 * one_way, single_precision);
+    EXPECT_DOUBLE_EQ(PlacedExchange(plan, c)->updated(own), 1e9 / 8.0);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST(ExecutionGraph, GradientsCrossTheReplicas)
     LayerShape on_two;
     on_two.tp = 2;
     const double stage_parameters = 4.0 * parameters_of(network_of(p.workload).kinds.front(), on_two).all;  // a middle stage
-    const Group replicas{4, 8};  // four stages of two GPUs apart
+    const Spacing replicas{4, 8};  // four stages of two GPUs apart
     const auto time = [&](Collective kind, double bytes) {
         return 4.0 * collective_time(kind, Bytes{bytes / 4.0}, replicas, p.cluster).time.si;  // a message a layer
     };

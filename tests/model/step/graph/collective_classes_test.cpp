@@ -2,6 +2,7 @@
 #include "model/sensitivity.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "tests/support/example_problem.hpp"
+#include "tests/support/neighbouring_groups.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ Problem problem_of(const Case& c, const Variability& v)
 LayerCosts costs_of(const Problem& problem, const ParallelPlan& plan)
 {
     return layer_costs(network_of(problem.workload), problem.workload.precision,
-                       layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch), problem.cluster);
+                       layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
+                       layer_groups(plan, problem.cluster), problem.cluster);
 }
 
 /// Calls visit(how often, exposed) for the collectives of a pass over all the network.
