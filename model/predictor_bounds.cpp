@@ -324,11 +324,11 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
     };
     const auto take_groups = [&](std::size_t phase, const std::vector<StagePath>& paths) {
         const LeastStep found = slowest_group_bounds(graphs[phase], group_of(phase), paths, bounded_quantiles);
-        LeastStep& known = from_groups[phase];
-        known.mean_s = std::max(known.mean_s, found.mean_s);
-        known.quantiles_s.resize(
+        LeastStep& least = from_groups[phase];
+        least.mean_s = std::max(least.mean_s, found.mean_s);
+        least.quantiles_s.resize(
             graphs.size() > 1 ? 0 : found.quantiles_s.size());  // no sum of quantiles: phases count with their means
-        std::transform(known.quantiles_s.begin(), known.quantiles_s.end(), found.quantiles_s.begin(), known.quantiles_s.begin(),
+        std::transform(least.quantiles_s.begin(), least.quantiles_s.end(), found.quantiles_s.begin(), least.quantiles_s.begin(),
                        [](double a, double b) { return std::max(a, b); });
     };
     if (cutoff != nullptr) {

@@ -4,11 +4,12 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --words [FILE...]]
+usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --tidy-changed | --words [FILE...]]
 
   --format  fails where clang-format would change a file
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of the preset release, on FILE... or on all sources
+  --tidy-changed  runs it on the sources that changed in the last 20 commits or since
   --words   prints lines of FILE..., or of all guides and of the messages of commands and reports, with words of tests/words.txt, and
             spellings in guides that codespell doubts; fails on none. It reads the string literals of C++ sources
 TEXT
@@ -36,14 +37,18 @@ case ${1:-} in
     --fix)
         clang-format -i "${sources[@]}"
         ;;
-    --tidy)
+    --tidy | --tidy-changed)
         if [[ ! -d build/release/generated ]]; then
             echo "lint.sh: clang-tidy reads headers that a build writes: cmake --preset release && cmake --build --preset release" >&2
             exit 1
         fi
+        which=$1
         shift
         if [[ $# -gt 0 ]]; then
             files=("$@")
+        elif [[ $which == --tidy-changed ]]; then
+            since=$(git rev-list --max-count=21 HEAD | tail -n 1)
+            mapfile -t files < <(git diff --name-only --diff-filter=d "$since" -- '*.cpp')
         else
             mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$')
         fi

@@ -4,19 +4,25 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash tests/run.sh [--all]
+usage: bash tests/run.sh [--all] [--tidy-all]
 
 Installs packages, builds build/release, runs its tests (ctest) and the format check. With CI=true, warnings are errors, the files of
 each folder are compiled together, and the browser that tests reports is installed too.
-  --all    also: tests labelled `long`, a tenth of the fault tests among them (all: ctest --preset complete, an hour), builds and
-           tests under AddressSanitizer with UndefinedBehaviorSanitizer (dev) and ThreadSanitizer (tsan), clang-tidy
+  --all       also: tests labelled `long`; unit tests under AddressSanitizer with UndefinedBehaviorSanitizer (preset dev); tests that
+              start threads under ThreadSanitizer (tsan); clang-tidy on what the last 20 commits changed. Not run: ctest --preset complete (all fault tests and random spaces, hours)
+  --tidy-all  as --all, with clang-tidy on all sources
 TEXT
 }
 
 all=false
+tidy=--tidy-changed
 for argument in "$@"; do
     case $argument in
         --all) all=true ;;
+        --tidy-all)
+            all=true
+            tidy=--tidy
+            ;;
         -h | --help) usage; exit 0 ;;
         *)
             echo "run.sh: unknown argument '$argument'" >&2
@@ -37,10 +43,10 @@ check() {
     fi
 }
 
-# build_and_test PRESET [cmake option...]
+# build_and_test PRESET TARGET [cmake option...]
 build_and_test() {
     # One test more than there are cores: the slowest ones wait for processes that they kill.
-    cmake --preset "$1" "${@:2}" && cmake --build --preset "$1" && ctest --preset "$1" --parallel "$(($(nproc) + 1))"
+    cmake --preset "$1" "${@:3}" && cmake --build --preset "$1" --target "$2" && ctest --preset "$1" --parallel "$(($(nproc) + 1))"
 }
 
 if $all; then
@@ -52,18 +58,18 @@ else
 fi
 check bash tests/lint.sh --format
 if $all; then
-    check build_and_test dev
-    check build_and_test tsan
+    check build_and_test dev all
+    check build_and_test tsan thread_tests
 fi
 # The build is the quick start's; warnings stop it only where nobody would read them.
 if [[ ${CI:-} == true ]]; then
-    check build_and_test release -DPRISMOPT_WARNINGS_AS_ERRORS=ON -DPRISMOPT_UNITY_BUILD=ON
+    check build_and_test release all -DPRISMOPT_WARNINGS_AS_ERRORS=ON -DPRISMOPT_UNITY_BUILD=ON
 else
-    check build_and_test release
+    check build_and_test release all
 fi
 if $all; then
     check ctest --preset long
-    check bash tests/lint.sh --tidy
+    check bash tests/lint.sh "$tidy"
 fi
 
 if [[ ${#failed[@]} -gt 0 ]]; then

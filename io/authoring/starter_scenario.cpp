@@ -181,7 +181,7 @@ std::string plain_schedules()
 }
 
 constexpr std::string_view both_orders =
-    "order = [\"tp-pp-dp\", \"tp-dp-pp\"]     # order of the parallel dimensions over the GPUs, innermost first\n";
+    "order = [\"tp-dp-pp\", \"tp-pp-dp\"]     # order of the parallel dimensions over the GPUs, innermost first\n";
 
 TrainerAxes any_trainer()
 {

@@ -72,6 +72,7 @@ struct Scenario {
     std::vector<std::vector<double>>
         hardware;  // hardware parameter values of each hardware variant; empty without hardware parameters
     SpaceSettings space;
+    bool gives_order = false;             // whether the scenario states the order of the parallel dimensions
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;
 };

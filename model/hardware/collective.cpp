@@ -134,6 +134,17 @@ double share_leaving(const TokenCopies& copies, const Group::OnTier& unit, doubl
 /// (section 1), and so do kernels that send tokens once (deepseek-ai/DeepEP, README.md, table of normal kernels).
 constexpr double direct_between_nodes = 0.59;
 
+double share_of_direct(const TokenCopies& copies, std::size_t t, const NetworkTier& tier)
+{
+    if (copies.once > 0.0) {
+        return 1.0;
+    }
+    if (tier.all_to_all > 0.0) {
+        return tier.all_to_all;
+    }
+    return t > 0 ? direct_between_nodes : 1.0;
+}
+
 /// Each member has links of its own out of a unit.
 CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
@@ -150,7 +161,7 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
         } else if (here.units < below.units) {
             const double leaving = share_leaving(copies, below, group.size);
             const double links = share_of_links(tier, here.fewest);
-            const double direct = below.fewest > 1 && copies.once <= 0.0 ? direct_between_nodes : 1.0;
+            const double direct = share_of_direct(copies, t, tier);
             BytesPerSecond share = tier.bandwidth * (links * direct * tier.reached() / tier.oversubscription);
             if (tier.circuit()) {
                 share = std::min(share, circuit_share(tier, unit, 1.0));

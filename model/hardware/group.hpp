@@ -29,7 +29,7 @@ struct Group {
     };
 
     int size = 1;
-    std::vector<OnTier> tiers{};        // [tier of the cluster]; empty: one member
+    std::vector<OnTier> tiers{};      // [tier of the cluster]; empty: one member
     std::vector<Spacing> in_torus{};  // of the members inside one torus; empty: the cluster has none
 
     /// Whether all units of a tier that hold members hold equally many.

@@ -59,29 +59,37 @@ Seconds CallTimes::of(const CollectiveCall& message) const
     return message.times * time / cluster_.speed.of(message.kernel());
 }
 
-Seconds CallTimes::beside_tokens(const std::vector<AnyCall>& list) const
+CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list) const
 {
     Seconds time{0.0};
-    int exchanges = 0;
+    TokenCover cover;
     for (const AnyCall& call : list) {
         if (const auto* kernel = std::get_if<KernelCall>(&call)) {
             time = kernel->hides_tokens ? time + of(*kernel) : time;
         } else if (std::get<CollectiveCall>(call).beside == CollectiveCall::Beside::shared_experts) {
-            ++exchanges;
+            ++cover.exchanges;
         }
     }
-    return exchanges > 0 ? (1.0 / exchanges) * time : time;
+    if (cover.exchanges > 0) {
+        cover.each = (1.0 / cover.exchanges) * time;
+    }
+    return cover;
 }
 
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
 {
     const std::vector<AnyCall>& list = calls.list();
     Seconds before{0.0};
-    const Seconds hides_each = beside_tokens(list);
+    const TokenCover cover = beside_tokens(list);
+    // Kernels whose compute hides exchanges of tokens hide nothing else.
+    const auto free_part = [&cover](const KernelCall& kernel, Seconds time) {
+        return kernel.hides_tokens && cover.exchanges > 0 ? Seconds{0.0} : time;
+    };
     for (std::size_t i = 0; i < list.size(); ++i) {
         if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
-            before = of(*kernel);
-            pass.kernel(kernel->kind, before, kernel->in_graph ? 0.0 : kernel->launches, kernel->surplus);
+            const Seconds time = of(*kernel);
+            before = free_part(*kernel, time);
+            pass.kernel(kernel->kind, time, kernel->in_graph ? 0.0 : kernel->launches, kernel->surplus);
             continue;
         }
         const CollectiveCall& message = std::get<CollectiveCall>(list[i]);
@@ -89,9 +97,10 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
         if (message.beside == CollectiveCall::Beside::kernel_before) {
             beside = message.share * before;
         } else if (message.beside == CollectiveCall::Beside::kernel_after) {
-            beside = message.share * of(std::get<KernelCall>(list[i + 1]));
+            const KernelCall& after = std::get<KernelCall>(list[i + 1]);
+            beside = message.share * free_part(after, of(after));
         } else if (message.beside == CollectiveCall::Beside::shared_experts) {
-            beside = hides_each;
+            beside = cover.each;
         }
         if (message.in_graph) {
             pass.launched_with_others();

@@ -22,10 +22,14 @@ public:
     void add(const Calls& calls, PassBuilder& pass) const;
 
 private:
-    /// Returns the compute of shared experts beside each exchange of tokens: equal shares for the exchange before and the one
-    /// after the routed experts (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the
-    /// second).
-    Seconds beside_tokens(const std::vector<AnyCall>& list) const;
+    /// Compute of shared experts beside exchanges of tokens: equal shares for the exchange before and the one after the routed experts
+    /// (Megatron-Core, shared_experts.py: the first product beside the first, the second beside the second; it turns the overlap of
+    /// these products with tensor-parallel collectives off).
+    struct TokenCover {
+        int exchanges = 0;
+        Seconds each{0.0};
+    };
+    TokenCover beside_tokens(const std::vector<AnyCall>& list) const;
     Seconds product(const KernelCall& call, Precision precision) const;
 
     const Cluster& cluster_;

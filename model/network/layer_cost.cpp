@@ -97,28 +97,28 @@ private:
         times_.add(backward_calls(kind, shape_, Gradients::input), input_gradient);
         PassBuilder weight_gradient = pass(weight_gradient_calls(kind, shape_));
         set_memory(kind, recompute, part);
+        Seconds move{0.0};
         if (offload) {
             // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
             // there at a time.
-            const Seconds move =
-                Bytes{part.saved_bytes} / cluster_.accelerator.host_link / cluster_.speed.of(KernelClass::host_copy);
-            forward.copied_beside(move);
-            backward.copied_beside(move);
-            input_gradient.copied_beside(move);
+            move = Bytes{part.saved_bytes} / cluster_.accelerator.host_link / cluster_.speed.of(KernelClass::host_copy);
             part.workspace_bytes += 2.0 * part.saved_bytes;
             part.saved_bytes = 0.0;
         }
         part.backward =
             backward.wait_for_host()
                 .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()}, sharded.hidden)
+                .copied_beside(move)
                 .done();
         part.input_gradient = input_gradient.wait_for_host()
                                   .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
+                                  .copied_beside(move)
                                   .done();
         part.weight_gradient = weight_gradient.wait_for_host()
                                    .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
                                    .done();
-        part.forward = forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).done();
+        part.forward =
+            forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).copied_beside(move).done();
         pair(part);
         if (shape_.expert_overlap == ExpertOverlap::microbatches) {
             const PassCost forward_alone = part.forward;

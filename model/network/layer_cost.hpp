@@ -11,6 +11,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
 
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct Exposed {
 
     double seconds = 0.0;
     Parts parts;
-    Surplus surplus{};  // of routed tokens
+    Surplus surplus{};      // of routed tokens
+    double slowed_s = 0.0;  // part of `seconds`: compute that takes longer because the collective runs beside it
 };
 
 /// One pass (forward or backward) through a part on one tensor-parallel rank: segments with a barrier after each, at which the
@@ -48,11 +50,14 @@ struct PassCost {
     double surplus_most = 0.0;     // its upper limit over its mean, set by a capacity; infinity: none
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
+    double hiding_s = 0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
+
+    double free_s() const { return std::max(0.0, compute_s - hiding_s); }
 };
 
 /// Passes of one part, and bytes saved per microbatch between them. The backward pass is whole, or split into the gradient of the
 /// input and that of the weights, each a GEMM of its own (Qi et al., arXiv 2401.10241, section 2.1; Korthikanti et al.). Paired:
-/// a forward and a backward pass side by side, each one's collectives hidden behind the other's compute as far as possible
+/// a forward and a backward pass side by side, each one's collectives hidden behind what the other's compute does not hide of its own
 /// (DeepSeek-AI, arXiv 2412.19437, section 3.2.1).
 struct PartCost {
     PassCost forward;
@@ -111,8 +116,8 @@ struct LayerCosts {
 };
 
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
-/// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. Not
-/// modelled: weight casts of fp8 (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
+/// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. A second of
+/// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8 (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
                        const Cluster& cluster);
 

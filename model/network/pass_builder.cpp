@@ -36,7 +36,7 @@ PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seco
         launches_ += in_graph_ ? 0.0 : 1.0;
     }
     in_graph_ = false;
-    expose(std::max(0.0, (time - behind).si) + share_ * std::min(time.si, behind.si), {{kind, 1.0}}, surplus);
+    expose(time.si, std::min(time.si, behind.si), {{kind, 1.0}}, surplus);
     return *this;
 }
 
@@ -61,14 +61,14 @@ PassBuilder& PassBuilder::beside_all(Seconds time, std::initializer_list<Kernel>
             parts.push_back({message.kind, message.seconds / sum});
         }
     }
-    const double beside = std::min(hidden * time.si, cost_.compute_s);
-    expose(time.si - beside + share_ * beside, parts);
+    expose(time.si, std::min(hidden * time.si, cost_.free_s()), parts);
     return *this;
 }
 
 PassBuilder& PassBuilder::copied_beside(Seconds time)
 {
-    expose(time.si - cost_.compute_s, {{KernelClass::host_copy, 1.0}});
+    const double busy_s = cost_.compute_s + cost_.communication_s;
+    expose(std::max(0.0, time.si - busy_s), 0.0, {{KernelClass::host_copy, 1.0}});
     return *this;
 }
 
@@ -90,11 +90,14 @@ PassCost PassBuilder::done()
     return cost_;
 }
 
-void PassBuilder::expose(double seconds, const Exposed::Parts& parts, const Surplus& surplus)
+void PassBuilder::expose(double seconds, double hidden, const Exposed::Parts& parts, const Surplus& surplus)
 {
-    if (seconds > 0.0) {
-        cost_.exposed.push_back({seconds, parts, surplus});
-        cost_.communication_s += seconds;
+    const double slowed_s = share_ * hidden;
+    const double exposed_s = seconds - hidden + slowed_s;
+    cost_.hiding_s += hidden;
+    if (exposed_s > 0.0) {
+        cost_.exposed.push_back({exposed_s, parts, surplus, slowed_s});
+        cost_.communication_s += exposed_s;
     }
 }
 
@@ -111,19 +114,22 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
 {
     PassCost result = pass;
     std::vector<Exposed*> messages;
-    double exposed_s = 0.0;
+    double open_s = 0.0;  // what no compute hides yet
     for (Exposed& message : result.exposed) {
         if (!beside.only || is_within(message.parts.front().kind, *beside.only)) {
             messages.push_back(&message);
-            exposed_s += message.seconds;
+            open_s += message.seconds - message.slowed_s;
         }
     }
-    const double hidden = std::min(exposed_s, other.compute_s) * (1.0 - stack.communication_share) * beside.passes;
-    if (hidden > 0.0) {
-        for (Exposed* message : messages) {
-            message->seconds *= 1.0 - hidden / exposed_s;
-        }
-        result.communication_s -= hidden;
+    const double hidden_s = std::min(open_s, other.free_s()) * beside.passes;
+    if (hidden_s <= 0.0) {
+        return result;
+    }
+    const double saved = (1.0 - stack.communication_share) * hidden_s / open_s;
+    for (Exposed* message : messages) {
+        const double saved_s = saved * (message->seconds - message->slowed_s);
+        message->seconds -= saved_s;
+        result.communication_s -= saved_s;
     }
     return result;
 }

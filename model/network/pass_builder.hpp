@@ -22,8 +22,8 @@ public:
     {
         return hidden_collective(kind, time, Seconds{0.0}, members);
     }
-    /// Adds a collective beside compute of `behind` seconds. Only its exposed part takes time, but its members wait for each
-    /// other.
+    /// Adds a collective beside kernels of `behind` seconds, which hide no other. Only its exposed part takes time, but its members wait
+    /// for each other.
     PassBuilder& hidden_collective(KernelClass kind, Seconds time, Seconds behind, Meeting members = Meeting::tensor,
                                    const Surplus& surplus = {});
     /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
@@ -35,9 +35,9 @@ public:
         in_graph_ = true;
         return *this;
     }
-    /// Adds collectives of which a share `hidden` runs beside the whole pass. `time`: of all `messages`.
+    /// Adds collectives of which a share `hidden` runs beside the compute that hides no other yet. `time`: of all `messages`.
     PassBuilder& beside_all(Seconds time, std::initializer_list<Kernel> messages, double hidden);
-    /// Adds copies to or from the host beside the whole pass, on copy engines.
+    /// Adds copies to or from the host beside the whole pass, on copy engines: what is longer than all that was added before.
     PassBuilder& copied_beside(Seconds time);
     /// Adds the time that the accelerator waits for a host that launches more slowly than kernels run. Collectives count as
     /// launches.
@@ -46,7 +46,8 @@ public:
     PassCost done();
 
 private:
-    void expose(double seconds, const Exposed::Parts& parts, const Surplus& surplus = {});
+    /// Adds collectives of `seconds` in all, of which compute hides `hidden`, but is slowed.
+    void expose(double seconds, double hidden, const Exposed::Parts& parts, const Surplus& surplus = {});
     void close_segment();
 
     double share_;   // share of compute lost while a collective runs beside it
@@ -63,8 +64,8 @@ struct Beside {
     double passes = 1.0;
 };
 
-/// Returns a pass whose collectives run beside the compute of another pass, which loses a share of its speed meanwhile: the mean
-/// over passes with and without another beside them.
+/// Returns a pass whose collectives run beside the compute of another pass that hides none of that pass's own, and that loses a share
+/// of its speed meanwhile: the mean over passes with and without another beside them.
 PassCost side_by_side(const PassCost& pass, const PassCost& other, const SoftwareStack& stack, const Beside& beside = {});
 
 }  // namespace prismopt

@@ -180,7 +180,7 @@ struct ParallelPlan {
     Sharding sharding = Sharding::zero1;
     LayerSplit split = LayerSplit::layers;
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
-    PlacementOrder order = PlacementOrder::tp_pp_dp;
+    PlacementOrder order = PlacementOrder::tp_dp_pp;
     PostValidation post_validation = PostValidation::off;
     bool sequence_parallel = true;
     int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence

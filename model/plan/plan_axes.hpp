@@ -37,7 +37,7 @@ struct SpaceSettings {
     std::vector<Sharding> sharding{Sharding::zero1};
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
-    std::vector<PlacementOrder> order{PlacementOrder::tp_pp_dp};
+    std::vector<PlacementOrder> order{PlacementOrder::tp_dp_pp};
     std::vector<Crossing> crossing{Crossing::by_order};
     std::vector<int> local_steps{1};
     std::vector<NodeOrder> node_order{NodeOrder::as_listed};
@@ -76,8 +76,11 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep, "expert-parallel degree: GPUs that share the experts of a layer",
                   "8", 1, 100'000},
     PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "tensor-parallel degree inside an expert", "1"},
-    PlanAxis<PlacementOrder>{"order", &ParallelPlan::order, &SpaceSettings::order,
-                             "order of the parallel dimensions over the GPUs, innermost first", "tp-pp-dp"},
+    PlanAxis<PlacementOrder>{
+        "order", &ParallelPlan::order, &SpaceSettings::order,
+        "order of the parallel dimensions over the GPUs, innermost first; default: stages outermost (tp-dp-pp), as in "
+        "Megatron-Core, torchtitan, DeepSpeed and nanotron",
+        "tp-pp-dp"},
     PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
                        "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",
                        "dp"},
@@ -94,7 +97,8 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<LayerSplit>{
         "split", &ParallelPlan::split, &SpaceSettings::split,
         "how layers are divided among chunks: evenly (layers); evenly, with embedding and head counted as a layer each (slots); "
-        "by layer times, to minimise the busiest stage (balanced); or as in `layout` (given)",
+        "by layer times, to minimise the busiest stage (balanced; without its transfers and its work once per step); or as in "
+        "`layout` (given)",
         "balanced"},
     PlanAxis<Recompute>{"recompute", &ParallelPlan::recompute, &SpaceSettings::recompute, "what the backward pass recomputes",
                         "selective"},

@@ -130,7 +130,7 @@ std::vector<Spacing> members_in(const Digits& digits)
     return members;
 }
 
-/// Places of the groups of one kind.
+/// Places of the groups of one kind. Distinct ones have numbers.
 class KindPlaces {
 public:
     KindPlaces(GroupKind kind, const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
@@ -138,64 +138,84 @@ public:
           digits_(digits_of(shape_, plan, placement))
     {
         if (shape_.size * shape_.copies == 1) {
-            equal_ = Group{};
+            alike_ = true;
+            groups_.emplace_back();
         } else if (digits_ && fits_cluster(*digits_, used_gpus(), cluster)) {
-            equal_ = group_of(members_in(*digits_), 0, cluster);
+            alike_ = true;
+            groups_.push_back(group_of(members_in(*digits_), 0, cluster));
         }
     }
 
-    /// The one place of all groups, if they lie alike.
-    const std::optional<Group>& equal() const { return equal_; }
-    const GroupShape& shape() const { return shape_; }
+    /// Whether all groups lie alike; they then have the number 0.
+    bool alike() const { return alike_; }
+    const Group& group(int number) const { return groups_[number]; }
 
-    /// Calls visit(set of coupled replicas, group) for all groups of a stage.
+    /// Calls visit(set of coupled replicas, number) for all groups of a stage.
     template <class Visit>
     void for_groups(int stage, Visit&& visit)
     {
         const int set_numbers = width_of(plan_) * placement_.coupled;
         for (int index = 0; index < number_of_groups(shape_, plan_); ++index) {
             const int first = first_of(index, shape_);
-            visit(first / set_numbers, at(index, first, stage));
+            visit(first / set_numbers, number_at(index, first, stage));
         }
     }
 
-    /// The group of a stage that spreads most.
-    Group widest(int stage)
+    /// The number of the group of a stage that spreads most.
+    int widest(int stage)
     {
-        if (equal_) {
-            return *equal_;
+        if (alike_) {
+            return 0;
         }
-        Group widest;
-        for_groups(stage, [&widest](int /*set*/, const Group& group) {
-            if (widest.size == 1 || spreads_more(group, widest)) {
-                widest = group;
-            }
-        });
+        if (neighbours_lie_alike()) {
+            return number_at(0, 0, stage);
+        }
+        int widest = -1;
+        for_groups(stage, [&](int /*set*/, int number) { widest = wider(widest, number); });
         return widest;
     }
+
+    /// The one of two groups that spreads more; -1: none.
+    int wider(int a, int b) const { return a < 0 || spreads_more(groups_[b], groups_[a]) ? b : a; }
 
 private:
     int used_gpus() const { return placement_.buildings > 1 ? placement_.buildings * placement_.building_gpus : plan_.gpus(); }
 
-    /// Groups whose first members lie at the same place of a unit of every tier lie alike.
-    const Group& at(int index, int first, int stage)
+    /// Whether the groups of a stage are moved against each other inside units only.
+    bool neighbours_lie_alike() const
     {
-        if (!digits_) {
-            const std::vector<int> members = members_of(kind_, index, stage, plan_, placement_);
-            other_ = group_of_members(members, cluster_);
-            return other_;
-        }
-        const int gpu = gpu_of(first, stage, plan_, placement_);
-        const int period = this->period();
-        const int key = period > 0 ? gpu % period : gpu;
-        auto found = known_.find(key);
-        if (found == known_.end()) {
-            found = known_.emplace(key, group_of(members_in(*digits_), gpu, cluster_)).first;
+        const int step = shape_.step;
+        return number_of_groups(shape_, plan_) == step && width_of(plan_) % step == 0 &&
+               std::all_of(cluster_.tiers.begin(), cluster_.tiers.end(),
+                           [&](const NetworkTier& tier) { return gpus_joined(tier, cluster_) % step == 0; });
+    }
+
+    int number_of(const Group& group)
+    {
+        const auto [found, is_new] = numbers_.emplace(group, static_cast<int>(groups_.size()));
+        if (is_new) {
+            groups_.push_back(group);
         }
         return found->second;
     }
 
-    /// GPUs after which the units of all tiers begin again together; 0: too many to say.
+    /// Groups whose first members lie at the same place of a unit of every tier lie alike.
+    int number_at(int index, int first, int stage)
+    {
+        if (!digits_) {
+            return number_of(group_of_members(members_of(kind_, index, stage, plan_, placement_), cluster_));
+        }
+        const int gpu = gpu_of(first, stage, plan_, placement_);
+        const int period = this->period();
+        const int place = period > 0 ? gpu % period : gpu;
+        auto found = at_places_.find(place);
+        if (found == at_places_.end()) {
+            found = at_places_.emplace(place, number_of(group_of(members_in(*digits_), gpu, cluster_))).first;
+        }
+        return found->second;
+    }
+
+    /// GPUs after which the units of all tiers begin again together; 0: more than the job has.
     int period()
     {
         if (period_ < 0) {
@@ -216,9 +236,10 @@ private:
     const Cluster& cluster_;
     GroupShape shape_;
     std::optional<Digits> digits_;
-    std::optional<Group> equal_;
-    std::map<int, Group> known_;  // by the first member's place
-    Group other_;
+    bool alike_ = false;
+    std::vector<Group> groups_;     // by number
+    std::map<Group, int> numbers_;  // of groups
+    std::map<int, int> at_places_;  // number by the first member's place
     int period_ = -1;
 };
 
@@ -258,25 +279,36 @@ std::vector<KindPlaces> kinds_inside_layers(const ParallelPlan& plan, const Plac
     return kinds;
 }
 
-/// Groups inside the layers of a stage, by set of coupled replicas.
-std::vector<LayerGroups> groups_of_sets(int stage, int sets, std::vector<KindPlaces>& kinds)
+/// Numbers of the groups inside the layers of a stage, by kind.
+using Numbers = std::array<int, LayerGroups::kinds>;
+
+/// [set of coupled replicas]
+std::vector<Numbers> groups_of_sets(int stage, int sets, std::vector<KindPlaces>& kinds)
 {
-    LayerGroups common;
+    std::vector<Numbers> of_sets(sets);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        common.of(static_cast<GroupKind>(kind)) = kinds[kind].equal().value_or(Group{});
-    }
-    std::vector<LayerGroups> of_sets(sets, common);
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        if (!kinds[kind].equal()) {
-            kinds[kind].for_groups(stage, [&](int set, const Group& group) {
-                Group& own = of_sets[set].of(static_cast<GroupKind>(kind));
-                if (own.size == 1 || spreads_more(group, own)) {
-                    own = group;
-                }
-            });
+        KindPlaces& places = kinds[kind];
+        if (places.alike()) {
+            continue;  // all are number 0
         }
+        for (Numbers& numbers : of_sets) {
+            numbers[kind] = -1;
+        }
+        places.for_groups(stage, [&](int set, int number) {
+            int& own = of_sets[set][kind];
+            own = places.wider(own, number);
+        });
     }
     return of_sets;
+}
+
+LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& kinds)
+{
+    LayerGroups groups;
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+        groups.of(static_cast<GroupKind>(kind)) = kinds[kind].group(numbers[kind]);
+    }
+    return groups;
 }
 
 /// What tells kinds of replicas apart.
@@ -291,37 +323,36 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
 {
     std::vector<KindPlaces> kinds = kinds_inside_layers(plan, placement, cluster);
     const bool alike = links_lie_alike(plan, placement, cluster) &&
-                       std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.equal().has_value(); });
+                       std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.alike(); });
     const int all_sets = placement.replicas / placement.coupled;
-    const int sets = alike ? 1 : all_sets;
-    const int stages = alike ? 1 : placement.stages;
-    std::map<LayerGroups, int> known;
-    std::vector<Signature> signatures(sets);
-    for (int stage = 0; stage < stages; ++stage) {
-        const std::vector<LayerGroups> of_sets = groups_of_sets(stage, sets, kinds);
-        for (int set = 0; set < sets; ++set) {
+    if (alike) {
+        places.layers.push_back(layer_groups({}, kinds));
+        places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), std::vector<int>(placement.stages, 0)}};
+        return;
+    }
+    std::map<Numbers, int> known;
+    std::vector<Signature> signatures(all_sets);
+    for (int stage = 0; stage < placement.stages; ++stage) {
+        const std::vector<Numbers> of_sets = groups_of_sets(stage, all_sets, kinds);
+        for (int set = 0; set < all_sets; ++set) {
             const auto [found, is_new] = known.emplace(of_sets[set], static_cast<int>(places.layers.size()));
             if (is_new) {
-                places.layers.push_back(of_sets[set]);
+                places.layers.push_back(layer_groups(of_sets[set], kinds));
             }
             signatures[set].layers.push_back(found->second);
         }
     }
-    if (alike) {
-        places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), std::vector<int>(placement.stages, 0)}};
-        return;
-    }
     std::map<Signature, std::size_t> kinds_of_replicas;
-    for (int set = 0; set < sets; ++set) {
+    for (int set = 0; set < all_sets; ++set) {
         ReplicaKind replica{.sets = 1, .layers = signatures[set].layers, .link = {}};
-        for (int stage = 0; stage < stages; ++stage) {
+        for (int stage = 0; stage < placement.stages; ++stage) {
             const int widest = widest_link(set, stage, placement, cluster);
-            const int next = (stage + 1) % stages;
+            const int next = (stage + 1) % placement.stages;
             replica.link.push_back(widest);
-            signatures[set].tiers.push_back(
-                tier_between(placement.gpu(widest, stage), placement.gpu(widest, next), cluster));
+            signatures[set].tiers.push_back(tier_between(placement.gpu(widest, stage), placement.gpu(widest, next), cluster));
         }
         const auto [found, is_new] = kinds_of_replicas.emplace(signatures[set], places.replicas.size());
+        places.kind_of_set.push_back(static_cast<int>(found->second));
         if (is_new) {
             places.replicas.push_back(std::move(replica));
         } else {
@@ -332,17 +363,41 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
 
 void place_exchanges(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster, GroupPlaces& places)
 {
-    // Without a switch of kinds: groups that shard a step's ends are those of layers, whatever the level of sharding.
     KindPlaces data(GroupKind::data, plan, placement, cluster);
     KindPlaces expert_data(GroupKind::expert_data, plan, placement, cluster);
+    // The ends of a step shard over the same GPUs, whatever the level of sharding.
     ParallelPlan sharding = plan;
     sharding.sharding = Sharding::zero3;
     KindPlaces sharded(GroupKind::sharded, sharding, placement, cluster);
     KindPlaces between(GroupKind::between_shards, sharding, placement, cluster);
-    const bool alike = data.equal() && expert_data.equal() && sharded.equal() && between.equal();
+    const bool alike = data.alike() && expert_data.alike() && sharded.alike() && between.alike();
     for (int stage = 0; stage < (alike ? 1 : placement.stages); ++stage) {
-        places.exchanges.push_back(
-            {data.widest(stage), sharded.widest(stage), between.widest(stage), expert_data.widest(stage)});
+        const auto widest = [stage](KindPlaces& kind) { return kind.group(kind.widest(stage)); };
+        places.exchanges.push_back({widest(data), widest(sharded), widest(between), widest(expert_data)});
+    }
+}
+
+/// The largest part of a unit that groups of consecutive GPUs divide, or that divides them.
+int fitting_unit(int unit, int extent)
+{
+    if (extent <= unit) {
+        return unit / extent * extent;
+    }
+    int divisor = unit;
+    while (extent % divisor != 0) {
+        --divisor;
+    }
+    return divisor;
+}
+
+/// Calls visit(group, sets) for the groups of a kind in each stage of each kind of replica.
+template <class Visit>
+void for_places(const GroupPlaces& places, GroupKind kind, Visit&& visit)
+{
+    for (const ReplicaKind& replica : places.replicas) {
+        for (const int groups : replica.layers) {
+            visit(places.layers[groups].of(kind), replica.sets);
+        }
     }
 }
 
@@ -389,6 +444,46 @@ std::vector<int> members_of(GroupKind kind, int index, int stage, const Parallel
     }
     std::sort(members.begin(), members.end());
     return members;
+}
+
+std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster)
+{
+    const Placement placement = place(plan, cluster);
+    const GroupPlaces places = place_groups(plan, placement, cluster);
+    std::vector<Straddling> result;
+    for (std::size_t k = 0; k < LayerGroups::kinds; ++k) {
+        const auto kind = static_cast<GroupKind>(k);
+        const Group& first = places.layers.front().of(kind);
+        for (std::size_t tier = 0; tier < first.tiers.size(); ++tier) {
+            int least_units = first.size;
+            for_places(places, kind,
+                       [&](const Group& group, int /*sets*/) { least_units = std::min(least_units, group.tiers[tier].units); });
+            const auto straddles = [&](const Group& group) {
+                return group.tiers[tier].units > least_units || !group.even_on(tier);
+            };
+            Straddling found{.kind = kind, .tier = tier, .size = first.size, .unit = gpus_joined(cluster.tiers[tier], cluster)};
+            const Group* worst = nullptr;
+            for (const ReplicaKind& replica : places.replicas) {
+                bool any = false;
+                for (const int groups : replica.layers) {
+                    const Group& group = places.layers[groups].of(kind);
+                    any = any || straddles(group);
+                    worst = straddles(group) && (worst == nullptr || spreads_more(group, *worst)) ? &group : worst;
+                }
+                found.sets += any ? replica.sets : 0;
+                found.of_sets += replica.sets;
+            }
+            if (worst != nullptr) {
+                const GroupShape shape = group_shape(kind, plan);
+                found.worst = worst->tiers[tier];
+                found.fitting_unit =
+                    plan.order == PlacementOrder::tp_dp_pp ? fitting_unit(found.unit, shape.size * shape.step) : 0;
+                result.push_back(found);
+                break;
+            }
+        }
+    }
+    return result;
 }
 
 GroupKey group_key(const ParallelPlan& plan)

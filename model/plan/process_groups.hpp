@@ -97,6 +97,7 @@ struct ReplicaKind {
 struct GroupPlaces {
     std::vector<LayerGroups> layers;        // distinct ones
     std::vector<ReplicaKind> replicas;      // at least one
+    std::vector<int> kind_of_set;           // [set of coupled replicas]: index in `replicas`; empty: all are of the first
     std::vector<ExchangeGroups> exchanges;  // [stage], or one for all
     const ExchangeGroups& exchange(int stage) const { return exchanges[exchanges.size() > 1 ? stage : 0]; }
 };
@@ -111,5 +112,19 @@ GroupKey group_key(const ParallelPlan& plan);
 
 /// Returns the places of all groups of a plan that has no placement_problem() and whose expert groups divide its GPUs.
 GroupPlaces place_groups(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster);
+
+/// Groups of one kind that do not lie alike in the units of a tier: some are in more units than others, or unevenly.
+struct Straddling {
+    GroupKind kind = GroupKind::tensor;
+    std::size_t tier = 0;
+    int size = 1;     // members
+    int unit = 1;     // GPUs of a unit
+    int sets = 0;     // sets of coupled replicas with such groups,
+    int of_sets = 0;  // of so many
+    Group::OnTier worst{};
+    int fitting_unit = 0;  // GPUs to use of a unit, so that none straddle; 0: unknown
+};
+/// Returns the innermost tier of each kind of groups inside layers that straddles units. The plan has no placement_problem().
+std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster);
 
 }  // namespace prismopt

@@ -238,6 +238,29 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
     }
 }
 
+/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are alike.
+bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
+{
+    const int node = cluster.gpus_per_node();
+    if (plan.gpus() <= node || cluster.building_gpus() > 0) {
+        return plan.gpus() > node;
+    }
+    ParallelPlan other = plan;
+    other.order = plan.order == PlacementOrder::tp_pp_dp ? PlacementOrder::tp_dp_pp : PlacementOrder::tp_pp_dp;
+    const Placement here = place(plan, cluster);
+    const Placement there = place(other, cluster);
+    for (int replica = 0; replica < plan.dp; ++replica) {
+        for (int stage = 0; stage < plan.pp; ++stage) {
+            const int first = here.gpu(replica, stage);
+            const int other_first = there.gpu(replica, stage);
+            if (first / node != other_first / node || (first + here.tp - 1) / node != (other_first + here.tp - 1) / node) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// Of choices that make no difference the first name stays.
 void add_names(const Scenario& scenario, std::vector<Constraint>& all)
 {
@@ -270,8 +293,8 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
         });
     };
     const auto sums_gradients = [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; };
-    first_unless(&ParallelPlan::order, [node = scenario.cluster.gpus_per_node()](const ParallelPlan& plan, const Phase&) {
-        return plan.gradient_gpus() > 1 && plan.pp > 1 && plan.gpus() > node;  // GPUs of a node are alike
+    first_unless(&ParallelPlan::order, [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) {
+        return plan.gradient_gpus() > 1 && plan.pp > 1 && order_moves_nodes(plan, cluster);
     });
     first_unless(&ParallelPlan::crossing,
                  [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) { return !stays_in_one(plan, cluster); });

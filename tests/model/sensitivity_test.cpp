@@ -140,10 +140,9 @@ TEST(Sensitivity, AFasterClassSavesItsShareOfASum)
 {
     const Problem problem = example_problem(Variability{}, 8, sensitivity_widths);
     const ParallelPlan plan = plan_of(1, 1, 1);
-    const LayerCosts costs =
-        layer_costs(network_of(problem.workload), problem.workload.precision,
-                    layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
-                       layer_groups(plan, problem.cluster), problem.cluster);
+    const LayerCosts costs = layer_costs(network_of(problem.workload), problem.workload.precision,
+                                         layer_shape(plan, problem.phases.front().sequence, problem.phases.front().global_batch),
+                                         layer_groups(plan, problem.cluster), problem.cluster);
     constexpr double speed = 1.1;
     std::vector<WhatIf> what_ifs{{}};
     for (const KernelClass kind : {KernelClass::gemm, KernelClass::attention, KernelClass::elementwise}) {

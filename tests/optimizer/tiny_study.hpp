@@ -8,6 +8,7 @@
 
 namespace prismopt {
 
+/// `space`: with the stages of a replica next to each other if it does not say otherwise.
 inline Scenario tiny_scenario(const std::string& space, const std::string& search = "", int second_batch = 16)
 {
     return parse_scenario(R"(name = "tiny"
@@ -66,7 +67,8 @@ checkpoint_write = "5 s"
 minimise = ["training_time_p99", "step_time_mean", "memory"]
 
 [space]
-)" + space + "\n[search]\n" + search,
+)" + space + (space.find("order = ") == std::string::npos ? "\norder = [\"tp-pp-dp\"]" : "") +
+                              "\n[search]\n" + search,
                           "tiny.toml");
 }
 

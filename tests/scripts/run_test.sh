@@ -21,7 +21,7 @@ everyday_checks() {
     expect_call "install.sh "
     expect_call "lint.sh --format"
     expect_call "cmake --preset release"
-    expect_call "cmake --build --preset release"
+    expect_call "cmake --build --preset release --target all"
     expect_call "ctest --preset release --parallel 3"
     expect_said "100% tests passed"
     expect_said "all checks passed"
@@ -41,6 +41,10 @@ all_checks() {
     expect_call "ctest --preset tsan --parallel 3"
     expect_call "ctest --preset release --parallel 3"
     expect_call "ctest --preset long"
+    expect_call "cmake --build --preset tsan --target thread_tests"
+    expect_call "lint.sh --tidy-changed"
+    run bash "$tree/tests/run.sh" --tidy-all
+    expect_status 0
     expect_call "lint.sh --tidy"
 }
 

@@ -89,4 +89,12 @@ inline ParallelPlan plan_of(int tp, int pp, int dp)
     return plan;
 }
 
+/// The same with the stages of a replica next to each other.
+inline ParallelPlan plan_with_replicas_outermost(int tp, int pp, int dp)
+{
+    ParallelPlan plan = plan_of(tp, pp, dp);
+    plan.order = PlacementOrder::tp_pp_dp;
+    return plan;
+}
+
 }  // namespace prismopt

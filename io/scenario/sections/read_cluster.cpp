@@ -312,6 +312,10 @@ const Fields<NetworkTier>& link_fields()
             .number("point_to_point", &NetworkTier::point_to_point,
                     {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1, "0.8",
                      Range::Ends::open_low})
+            .number(
+                "all_to_all", &NetworkTier::all_to_all,
+                {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in the first tier, 0.59 beyond",
+                 0, 1, "0.59", Range::Ends::open_low})
             .quantity("latency", &NetworkTier::latency, "3 us", "message latency", Sign::zero_or_more)
             .complete();
     return fields;

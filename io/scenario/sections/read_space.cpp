@@ -479,6 +479,7 @@ void read_space(Table table, Scenario& scenario)
             read_axis(*value, axis, networks, space);
         }
     });
+    scenario.gives_order = table.find("order").has_value();
     if (const auto value = table.find(batch_axis.name)) {
         read_axis(*value, batch_axis, networks, space);
     }

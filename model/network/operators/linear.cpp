@@ -10,10 +10,7 @@ using Beside = CollectiveCall::Beside;
 void enter(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
     if (alone && e.tp > 1.0 && e.shape.sequence_parallel) {
-        calls.collective({.kind = Collective::all_gather,
-                          .bytes = 2.0 * e.tokens * columns,
-                          .beside = beside,
-                          .rounds = rounds});
+        calls.collective({.kind = Collective::all_gather, .bytes = 2.0 * e.tokens * columns, .beside = beside, .rounds = rounds});
     }
 }
 

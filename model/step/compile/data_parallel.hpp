@@ -5,8 +5,8 @@
 
 #include "model/hardware/group.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/plan/process_groups.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan/process_groups.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/exchange.hpp"
 
@@ -27,7 +27,8 @@ struct ExchangeTime {
 class DataParallel {
 public:
     /// `groups`: of one stage. All arguments must outlive the object.
-    DataParallel(const ParallelPlan& plan, const ExchangeGroups& groups, const Cluster& cluster, const OptimizerSettings& optimizer);
+    DataParallel(const ParallelPlan& plan, const ExchangeGroups& groups, const Cluster& cluster,
+                 const OptimizerSettings& optimizer);
 
     /// Returns the reduction beside and after the last backward pass of a chunk. `last`: the chunk is the last of its stage, so
     /// that no other reduction follows.

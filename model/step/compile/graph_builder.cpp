@@ -101,7 +101,8 @@ class GraphBuilder {
 public:
     GraphBuilder(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
                  const PlacedChunks& chunks, const LayerCosts& costs, const OptimizerSettings& optimizer, const Setting& setting)
-        : placed_(placed), places_(places), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting), cluster_(setting.cluster)
+        : placed_(placed), places_(places), chunks_(chunks), costs_(costs), optimizer_(optimizer), setting_(setting),
+          cluster_(setting.cluster)
     {
         graph_.program = std::move(program);
         graph_.placement = placed.placement;
@@ -227,8 +228,7 @@ private:
         }
         const int steps = placed_.plan.local_steps;
         for (int stage = 0; steps > 1 && stage < graph_.stages(); ++stage) {
-            const double seconds =
-                outer_exchange_time(trained[stage], placed_.plan, places_.exchanges.exchange(stage), cluster_);
+            const double seconds = outer_exchange_time(trained[stage], placed_.plan, places_.exchanges.exchange(stage), cluster_);
             graph_.outer_s = std::max(graph_.outer_s, static_cast<float>(seconds / steps));
         }
     }

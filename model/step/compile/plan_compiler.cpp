@@ -90,8 +90,8 @@ const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const LayerGroups
 PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const GroupPlaces& places, const ReplicaKind& replica)
 {
     StageCosts result;
-    const bool alike = std::all_of(replica.layers.begin(), replica.layers.end(),
-                                   [&](int groups) { return groups == replica.layers.front(); });
+    const bool alike =
+        std::all_of(replica.layers.begin(), replica.layers.end(), [&](int groups) { return groups == replica.layers.front(); });
     const std::size_t stages = alike ? 1 : replica.layers.size();
     for (std::size_t stage = 0; stage < stages; ++stage) {
         const LayerGroups& groups = places.layers[replica.layers[stage]];
@@ -148,25 +148,28 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
-    const auto exchanges =
-        building.dp == plan.dp ? places : places_.of(building, place(building, setting_.cluster));
+    const auto exchanges = building.dp == plan.dp ? places : places_.of(building, place(building, setting_.cluster));
     const auto graph_of = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
         return build_graph(placed, {replica, *exchanges}, program, chunks, layer, optimizer, setting_);
     };
     result.graph = graph_of(places->replicas.front(), first_chunks);
     PlacedChunks chunks = first_chunks;
     if (places->replicas.size() > 1) {
-        // The slowest kind of replica sets the step.
-        double slowest_s = noise_free_step(result.graph).step_s;
+        // The slowest kind of replica sets the step; the others end earlier.
+        std::vector<double> step_s{noise_free_step(result.graph).step_s};
+        double slowest_s = step_s.front();
         for (const ReplicaKind& replica : std::span(places->replicas).subspan(1)) {
             PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica).of_stage);
             ExecutionGraph graph = graph_of(replica, other);
-            const double step_s = noise_free_step(graph).step_s;
-            if (step_s > slowest_s) {
-                slowest_s = step_s;
+            step_s.push_back(noise_free_step(graph).step_s);
+            if (step_s.back() > slowest_s) {
+                slowest_s = step_s.back();
                 result.graph = std::move(graph);
                 chunks = std::move(other);
             }
+        }
+        for (const int kind : places->kind_of_set) {
+            result.graph.lead_s.push_back(static_cast<float>(slowest_s - step_s[kind]));
         }
     }
     if (purpose == CompileFor::bounds) {
@@ -203,11 +206,15 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}, {}};
+    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}, {}, 1};
     plain.plan.sharding = Sharding::none;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
     const auto places = places_for_bounds(plain.plan);
     make_room_for_costs(places->layers.size());
+    int all_sets = 0;
+    for (const ReplicaKind& replica : places->replicas) {
+        all_sets += replica.sets;
+    }
     double longest_s = -1.0;
     for (const ReplicaKind& replica : places->replicas) {
         StageCosts costs = this->costs(plain.layer, *places, replica);
@@ -219,6 +226,7 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
         if (communication_s > longest_s) {
             longest_s = communication_s;
             plain.costs = std::move(costs);
+            plain.replicas = replica.sets * (plan.dp / all_sets);
         }
     }
     return plain;
@@ -254,7 +262,7 @@ std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& 
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plan.dp, plain->costs.key},
+    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plain->replicas, plain->costs.key},
                                      [&] { return slowest_groups_of(*plain, probabilities); });
 }
 
@@ -268,12 +276,12 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
     const PlacedChunks chunks(plain.shape, of_chunks, plain.costs.of_stage);
     const int passes = passes_of(plain.shape.schedule);
-    struct Seconds {
+    struct PassSeconds {
         std::size_t pass;
         double compute;
         double communication;
     };
-    boost::container::static_vector<Seconds, most_passes> seconds;
+    boost::container::static_vector<PassSeconds, most_passes> seconds;
     for (int chunk = 0; chunk < chunks.count(); ++chunk) {
         const bool paired = passes > static_cast<int>(Pass::paired_backward);  // with those of another chunk
         if (chunk == 0 || paired || chunks.made_of(chunk).parts != chunks.made_of(chunk - 1).parts) {
@@ -285,7 +293,7 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
                 }
             });
         }
-        for (const Seconds& of : seconds) {
+        for (const PassSeconds& of : seconds) {
             visit(static_cast<std::size_t>(chunk) * passes + of.pass, of.compute, of.communication);
         }
     }
@@ -309,8 +317,8 @@ std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
 {
     const ScheduleShape& shape = plain.shape;
     const BarrierWidths widths = barrier_widths(plain.plan);
-    const GroupFactor& group =
-        group_of(plain.plan.tp * plain.plan.cp, segment_cv(plain.costs.of_stage.front()->typical(), setting_.noise.residual, widths));
+    const GroupFactor& group = group_of(plain.plan.tp * plain.plan.cp,
+                                        segment_cv(plain.costs.of_stage.front()->typical(), setting_.noise.residual, widths));
     if (group.constant()) {
         return std::nullopt;
     }
@@ -326,7 +334,7 @@ std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
     if (paths.empty()) {
         return std::nullopt;
     }
-    LeastStep least = slowest_group_bounds(group, paths, plain.plan.dp, probabilities);
+    LeastStep least = slowest_group_bounds(group, paths, plain.replicas, probabilities);
     least.mean_s *= 1.0 - single_precision;
     for (double& quantile_s : least.quantiles_s) {
         quantile_s *= 1.0 - single_precision;

@@ -73,8 +73,7 @@ public:
     /// Returns the compiled schedule for bounds; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
-    /// Returns a lower bound of the noise-free step of this plan with whatever sharding, overlap of data parallelism and order of
-    /// dimensions, in seconds: that of its busiest stage, without transfers between stages, collectives of data parallelism and
+    /// Returns a lower bound of the noise-free step of this plan with whatever sharding and overlap of data parallelism, in seconds: that of its busiest stage, without transfers between stages, collectives of data parallelism and
     /// the optimizer. Nothing if it is not known: with balanced splits, given orders, known nodes, or schedules that are not
     /// defined. The plan need not fit into memory.
     std::optional<double> least_step(const ParallelPlan& plan);
@@ -116,7 +115,7 @@ private:
     Setting setting_;
     Network network_;
     KnownPlaces places_;
-    std::map<LayerGroups, int> groups_inside_;             // numbers of distinct groups
+    std::map<LayerGroups, int> groups_inside_;                // numbers of distinct groups
     std::map<std::pair<LayerShape, int>, LayerCosts> costs_;  // by shape and number of groups
     ChainDistributions chains_;
     ActivationPeaks peaks_;
@@ -126,7 +125,7 @@ private:
         ScheduleShape schedule;
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
-        int replicas = 0;  // zero if it does not depend on them
+        int replicas = 0;           // zero if it does not depend on them
         std::vector<int> groups{};  // StageCosts::key
 
         bool operator==(const WorkKey&) const = default;
@@ -157,7 +156,8 @@ private:
         ParallelPlan plan;
         ScheduleShape shape;
         LayerShape layer;
-        StageCosts costs;  // of the replicas that communicate longest
+        StageCosts costs;  // of the replicas that communicate longest,
+        int replicas = 1;  // and their number
     };
     /// Nothing if the busiest stage of the plan is not known.
     std::optional<PlainPlan> plain(const ParallelPlan& plan);

@@ -4,6 +4,14 @@
 
 namespace prismopt {
 
+int ExecutionGraph::slowest_replicas() const
+{
+    if (lead_s.empty()) {
+        return placement.replicas;
+    }
+    return placement.coupled * static_cast<int>(std::count(lead_s.begin(), lead_s.end(), 0.0F));
+}
+
 double ExecutionGraph::mean_factor(int replica, int stage) const
 {
     if (node.empty()) {

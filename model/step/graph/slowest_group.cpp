@@ -262,7 +262,7 @@ LeastStep slowest_group_bounds(const ExecutionGraph& graph, const GroupFactor& g
     if (!graph.node.empty() || group.constant()) {
         return {0.0, std::vector<double>(probabilities.size(), 0.0)};
     }
-    return bounds_of(LongestOfReplicas(paths, group, graph.placement.replicas, optimizer_time(graph),
+    return bounds_of(LongestOfReplicas(paths, group, graph.slowest_replicas(), optimizer_time(graph),
                                        static_cast<double>(graph.outer_s)),
                      probabilities);
 }

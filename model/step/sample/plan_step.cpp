@@ -265,6 +265,11 @@ void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
         for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
             longest_path(shared_[p], plan_.paths[p].compute_s.data(), own, stages_, length);
         }
+        if (!graph_.lead_s.empty()) {
+            for (float& seconds : length.at) {
+                seconds -= graph_.lead_s[replica];
+            }
+        }
         insert_largest(length, replica, slow, chosen_path_.data(), chosen_.data());
     }
     for (int l = 0; l < lanes; ++l) {
@@ -363,7 +368,12 @@ Floats PlanStep::last_end()
 
 void PlanStep::end_replica(int k)
 {
-    const Floats end = last_end();
+    Floats end = last_end();
+    if (!graph_.lead_s.empty()) {
+        for (int l = 0; l < lanes; ++l) {
+            end.at[l] -= graph_.lead_s[chosen_[k].at[l]];
+        }
+    }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {

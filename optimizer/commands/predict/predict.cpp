@@ -4,6 +4,7 @@
 #include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/plots/timeline_file.hpp"
+#include "io/report/placement_text.hpp"
 #include "io/scenario/files/node_file.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -293,6 +294,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.listed_nodes =
         static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
     of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(plan, scenario.cluster) - std::max(0, plan.spares));
+    of.placement = placement_text(plan_in_phase(plan, scenario.phases.front()), scenario, scenario.cluster);
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
     if (!infeasible) {

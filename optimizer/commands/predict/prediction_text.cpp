@@ -286,6 +286,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["quantiles_of"] = quantiles_of(of.nodes_known);
     json["listed_nodes"] = of.listed_nodes;
     json["idle_nodes"] = of.idle_nodes;
+    json["placement_note"] = of.placement;
     json["step_time_s"] = to_json(p.step, of.model);
     json["training_time_s"] = to_json(p.training, of.model);
     json["noise_free_step_time_s"] = p.noise_free_step_s;
@@ -360,6 +361,9 @@ void print_text(const PlanPrediction& of, StageTable table)
     print_phases(of.phases, of.space);
     fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
                100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
+    if (!of.placement.empty()) {
+        fmt::print("placement: {}\n", of.placement);
+    }
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
     print_run(p, of.model, of.idle_nodes);

@@ -53,7 +53,8 @@ struct PlanPrediction {
     std::string hardware = {};  // values of the [[knob]]s; empty: none
     int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
-    int idle_nodes = 0;  // nodes of the cluster that neither work nor are spares
+    int idle_nodes = 0;          // nodes of the cluster that neither work nor are spares
+    std::string placement = {};  // note on where process groups lie; empty: none
     std::vector<StageUse> stages = {};
     NetworkSize network = {};
     std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core

@@ -73,6 +73,10 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     }
     write("json", [&] { return report_json(results, path); });
     fmt::print("{}", text_report(results));
+    const std::string placement = placement_of_first(results);
+    if (!placement.empty()) {
+        fmt::print("\nPlacement of the first plan: {}.\n", placement);
+    }
     return exit_done;
 }
 

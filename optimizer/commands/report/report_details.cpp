@@ -1,6 +1,7 @@
 #include "optimizer/commands/report/report_details.hpp"
 
 #include "io/report/front/named_points.hpp"
+#include "io/report/placement_text.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/run_effects.hpp"
@@ -59,6 +60,7 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     study.results = results;
     study.name = results.study.scenario_name;
     study.file = file;
+    study.placement = placement_of_first(results);
     try {
         StoredStudy stored(results);
         add_timelines(stored, study);
@@ -72,6 +74,21 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
             error.what();
     }
     return study;
+}
+
+std::string placement_of_first(const Results& results)
+{
+    if (results.front.empty()) {
+        return "";
+    }
+    try {
+        StoredStudy stored(results);
+        const Point first = stored.space().point(results.front.front().index);
+        const Problem& problem = stored.problem(first);
+        return placement_text(plan_in_phase(stored.plan(first), problem.phases.front()), stored.scenario(), problem.cluster);
+    } catch (const InputError&) {
+        return "";
+    }
 }
 
 void add_sensitivity(ReportedStudy& study, const std::string& path)

@@ -30,7 +30,7 @@ Launch llama()
     launch.point = "7";
     launch.design = "tp=8 pp=16";
     launch.program = "prismopt 1.2.3";
-    launch.plan = {.tp = 8, .pp = 16, .dp = 128, .chunks = 8};
+    launch.plan = {.tp = 8, .pp = 16, .dp = 128, .chunks = 8, .order = PlacementOrder::tp_pp_dp};  // section 3.3.2
     launch.plan.schedule = Schedule::interleaved;
     launch.plan.split = LayerSplit::slots;
     launch.plan.recompute = Recompute::selective;
@@ -178,7 +178,7 @@ TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
 TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 {
     Launch launch = llama();
-    launch.plan = {.tp = 2, .pp = 8, .dp = 128, .ep = 16, .etp = 1};
+    launch.plan = {.tp = 2, .pp = 8, .dp = 128, .order = PlacementOrder::tp_pp_dp, .ep = 16, .etp = 1};
     change_decoder(launch.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
                 HasSubstr("as many replicas as attention, 128, but with this context and expert parallelism they have 16; search "
@@ -282,7 +282,7 @@ TEST(Megatron, ExportsPredictionModules)
     launch.workload.predictions = 1;
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--mtp-num-layers 1"));
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=1\n"));
-    launch.plan = {.tp = 8, .pp = 4, .dp = 512};
+    launch.plan = {.tp = 8, .pp = 4, .dp = 512, .order = PlacementOrder::tp_pp_dp};
     launch.plan.split = LayerSplit::given;
     launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*30|t*33|t*32|t*31mL", 1))};
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),

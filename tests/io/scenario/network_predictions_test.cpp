@@ -108,6 +108,7 @@ std::vector<Row> rows()
         for (const auto& [name, change] : ways()) {
             ParallelPlan plan;
             plan.tp = 8;
+            plan.order = PlacementOrder::tp_pp_dp;
             change(plan);
             plan.dp = gpus / (plan.tp * plan.cp * plan.pp);
             const Phase phase = scenario.phases.front();

@@ -243,7 +243,8 @@ TEST(AllToAll, TokensGoOnceToANode)
     EXPECT_NEAR(token_exchange_time(8_GB, {8.0}, group_of({16, 1}, c), c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
     EXPECT_EQ(token_exchange_time(8_GB, {}, group_of({16, 1}, c), c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c));
     EXPECT_EQ(token_exchange_time(8_GB, {8.0}, group_of({1, 1}, c), c).si, 0.0);
-    EXPECT_LE(token_exchange_time(8_GB, {1.0}, group_of({16, 1}, c), c).si, seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
+    EXPECT_LE(token_exchange_time(8_GB, {1.0}, group_of({16, 1}, c), c).si,
+              seconds(Collective::all_to_all, 8_GB, {16, 1}, c) + 1e-12);
 }
 
 /// Inside a node each of 8 GPUs is needed with probability 1 - (7/8)^8, seven of them over links, where plain copies send 7/8 of
@@ -262,7 +263,8 @@ TEST(AllToAll, TokensGoToALimitedNumberOfNodes)
     const double reached = 4.0 * (1.0 - std::pow(3.0 / 4.0, 8.0));
     const double crossing = 7.0 / 8.0 * reached / 8.0;
     EXPECT_NEAR(token_exchange_time(8_GB, {8.0, 4.0}, group_of({64, 1}, c), c).si, crossing * 8e9 / 25e9 + 2 * 6e-6, 1e-12);
-    EXPECT_EQ(token_exchange_time(8_GB, {8.0, 8.0}, group_of({64, 1}, c), c).si, token_exchange_time(8_GB, {8.0}, group_of({64, 1}, c), c).si);
+    EXPECT_EQ(token_exchange_time(8_GB, {8.0, 8.0}, group_of({64, 1}, c), c).si,
+              token_exchange_time(8_GB, {8.0}, group_of({64, 1}, c), c).si);
 }
 
 /// A short message takes a sixth of a hop's latency at half of the bandwidth, as long as that is faster.

@@ -34,7 +34,7 @@ Cluster four_nodes(std::vector<double> factors)
 
 std::vector<int> ordered(NodeOrder order, const Cluster& cluster, int dp = 2, int spares = 0)
 {
-    ParallelPlan plan = plan_of(8, 2, dp);
+    ParallelPlan plan = plan_with_replicas_outermost(8, 2, dp);
     plan.node_order = order;
     plan.spares = spares;
     return nodes_in_order(plan, cluster);
@@ -75,7 +75,7 @@ TEST(NodeOrder, ASlowNodeAtAStageIsWhatThePlainSimulationSays)
     for (int slow = 0; slow < 4; ++slow) {
         problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
         problem.cluster.node_factors[4 + slow] = 1.3;  // of the second replica
-        const ExecutionGraph graph = graph_of(problem, plan_of(8, 4, 2));
+        const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(8, 4, 2));
         EXPECT_NEAR(graph.mean_factor(1, slow), 1.3, 1e-6);
         EXPECT_NEAR(graph.mean_factor(0, slow), 1.0, 1e-6);
         const SamplerOptions options{7, Purpose::confirm, 2};
@@ -95,7 +95,7 @@ TEST(NodeOrder, DrawnNodesBesideAKnownOneAreWhatThePlainSimulationSays)
     problem.cluster.node_factors.assign(problem.cluster.nodes(), Cluster::drawn_node);
     problem.cluster.node_factors[3] = 1.1;
     for (const int tp : {4, 8, 16}) {
-        const ExecutionGraph graph = graph_of(problem, plan_of(tp, 4, 2));
+        const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(tp, 4, 2));
         EXPECT_GT(graph.group_mean, 1.0);
         EXPECT_EQ(graph.mean_factor(0, 0), graph.group_mean);
         const SamplerOptions options{7, Purpose::confirm, 2};

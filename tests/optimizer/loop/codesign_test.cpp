@@ -114,6 +114,7 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
 TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
 {
     Scenario scenario = with_hardware_parameters("tune_points = 6\ntune_evaluations = 60", bandwidth);
+    scenario.cluster.tiers.front().group_gpus = 4;  // so that 8 GPUs fill nodes
     ASSERT_TRUE(tunes_hardware(scenario));
     scenario.objectives = {"training_time_mean", "expected_cost"};
     const TunedHardware tuned = tune_hardware(scenario);

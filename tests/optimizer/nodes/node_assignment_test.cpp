@@ -26,7 +26,7 @@ TEST(NodeAssignment, IsTheBestOfAllOrders)
     problem.cluster.tiers.resize(2);
     problem.cluster.tiers.back().group_gpus = 40;
     problem.cluster.node_factors = {1.0, 1.2, 1.0, 1.1, 1.4};
-    const ExecutionGraph graph = graph_of(problem, plan_of(8, 2, 2));
+    const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(8, 2, 2));
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
     std::vector<float> factors(problem.cluster.node_factors.begin(), problem.cluster.node_factors.end());
@@ -85,7 +85,7 @@ TEST(AssignmentBound, IsBelowAllOrders)
     Problem problem = example_problem({}, 32, widths);
     problem.cluster = example_cluster(64);
     problem.cluster.node_factors.assign(8, 1.0);
-    const ExecutionGraph graph = graph_of(problem, plan_of(8, 2, 4));
+    const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(8, 2, 4));
     const NodesJudge judge = [&](std::span<const std::vector<float>> lists) { return steps_on(graph, lists, problem.noise); };
     struct Case {
         std::vector<float> factors;
@@ -120,7 +120,7 @@ TEST(AssignmentGuide, RanksPositionsAsTheirSteps)
     Problem problem = example_problem({}, 32, widths);
     problem.cluster = example_cluster(64);
     problem.cluster.node_factors.assign(8, 1.0);
-    const ExecutionGraph graph = graph_of(problem, plan_of(8, 4, 2));
+    const ExecutionGraph graph = graph_of(problem, plan_with_replicas_outermost(8, 4, 2));
     AssignmentGuide guide(graph, 1.0F);
     EXPECT_DOUBLE_EQ(guide(std::vector<float>(4, 1.0F)), 1.0);
     EXPECT_DOUBLE_EQ(guide(std::vector<float>(8, 1.0F)), 2.0);
@@ -146,7 +146,7 @@ TEST(AssignNodes, ListsTheClusterInTheOrderFound)
     problem.cluster.tiers.resize(2);
     problem.cluster.tiers.back().group_gpus = 48;
     problem.cluster.node_factors = {1.0, 1.2, 1.4, 1.1, 1.0, 1.4};
-    ParallelPlan plan = plan_of(8, 2, 2);
+    ParallelPlan plan = plan_with_replicas_outermost(8, 2, 2);
     plan.spares = 1;
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
@@ -181,7 +181,7 @@ TEST(AssignNodes, LeavesSlowNodesIdleWhereOthersAreFree)
     }
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
-    ParallelPlan plan = plan_of(8, 8, 8);
+    ParallelPlan plan = plan_with_replicas_outermost(8, 8, 8);
     const AssignedNodes assigned = assign_nodes(problem, plan, range, sampler);
     for (const NodePosition& position : assigned.positions) {
         EXPECT_EQ(position.factor, 1.0);
@@ -204,7 +204,7 @@ TEST(AssignNodes, PositionsTheFastestAndSaysHowFarTheBestMayBe)
     }
     const DrawRange range{0, 64, 1};
     const SamplerOptions sampler{1, Purpose::search, 2};
-    const AssignedNodes assigned = assign_nodes(problem, plan_of(8, 8, 8), range, sampler);
+    const AssignedNodes assigned = assign_nodes(problem, plan_with_replicas_outermost(8, 8, 8), range, sampler);
     EXPECT_FALSE(assigned.exact);
     double slowest = 0.0;
     for (const NodePosition& position : assigned.positions) {

@@ -239,7 +239,7 @@ struct LabelledProblem {
     Space space;
     KnownProblem problem;
 };
-LabelledProblem labelled(unsigned seed, std::size_t objectives)
+inline LabelledProblem labelled(unsigned seed, std::size_t objectives)
 {
     std::vector<Axis> axes;
     for (const int labels : {3, 4, 5, 6}) {

@@ -59,7 +59,7 @@ TEST(Placement, GivesEachGroupItsOwnGpus)
 /// last stage's backward.
 TEST(ExecutionGraph, TransfersCrossTheTierBetweenStages)
 {
-    const ExecutionGraph graph = graph_of(plan_of(4, 4, 2));
+    const ExecutionGraph graph = graph_of(plan_with_replicas_outermost(4, 4, 2));
     const double bytes = 2.0 * 2048.0 * 2048.0 / 4.0;  // 16-bit activations of one sequence, split over tp
     const double inside = bytes / (300e9 * 0.8) + 3e-6;
     const double outside = bytes / (25e9 * 0.8) + 6e-6;
@@ -132,7 +132,7 @@ TEST(ExecutionGraph, PartsSumToTheNetwork)
 
 TEST(ExecutionGraph, GradientsCrossTheReplicas)
 {
-    ParallelPlan plan = plan_of(2, 4, 4);
+    ParallelPlan plan = plan_with_replicas_outermost(2, 4, 4);
     plan.microbatch = 2;
     plan.dp_overlap = DataParallelOverlap::off;
     const Problem& p = problem();

@@ -1,0 +1,77 @@
+#include "io/report/placement_text.hpp"
+
+#include "io/trainers/trainer.hpp"
+#include "model/plan/coupling.hpp"
+#include "model/plan/process_groups.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+std::string straddling_text(const Straddling& of, const Cluster& cluster)
+{
+    const std::string& tier = cluster.tiers[of.tier].name;
+    const std::string remedy = of.fitting_unit > 1 && of.fitting_unit < of.unit
+                                   ? fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs) none would",
+                                                 of.fitting_unit, tier, of.fitting_unit, of.unit)
+                                   : "";
+    return fmt::format(
+        "{} groups of {} GPUs straddle units of {} in tier \"{}\" for {} of {} sets of replicas, which wait for the "
+        "slowest: at worst {} units, {} members in one of them{}",
+        row_of(of.kind).name, of.size, of.unit, tier, of.sets, of.of_sets, of.worst.units, of.worst.fewest, remedy);
+}
+
+/// Why no training program that prismopt knows places ranks in this order; empty: one does.
+std::string order_problem(const TrainedPlan& plan)
+{
+    std::string first;
+    for (const Trainer& trainer : trainers()) {
+        std::string why;
+        for (const TrainerRule& rule : trainer.rules) {
+            if (rule.axis == "order" && why.empty()) {
+                why = rule.why(plan);
+            }
+        }
+        if (why.empty()) {
+            return "";
+        }
+        first = first.empty() ? fmt::format("{}: {}", trainer.name, why) : first;
+    }
+    return first;
+}
+
+/// Groups that the network has no use for are of no interest.
+bool has_use(GroupKind kind, const Workload& network)
+{
+    return kind != GroupKind::tables || network.find<TablesBlock>() != nullptr;
+}
+
+}  // namespace
+
+std::string placement_text(const ParallelPlan& plan, const Scenario& scenario, const Cluster& cluster)
+{
+    std::vector<std::string> notes;
+    if (!scenario.gives_order && plan.pp > 1 && plan.dp > 1) {
+        notes.push_back(fmt::format("order = \"{}\" by default, as most training programs place ranks", name(plan.order)));
+    }
+    const std::string refused = order_problem({plan, scenario.workload, scenario.phases.front(), cluster});
+    if (!refused.empty()) {
+        notes.push_back(fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
+                                    name(plan.order), refused));
+    }
+    if (expert_groups_divide(plan) && !placement_problem(plan, cluster)) {
+        for (const Straddling& straddling : straddling_groups(plan, cluster)) {
+            if (has_use(straddling.kind, scenario.workload)) {
+                notes.push_back(straddling_text(straddling, cluster));
+            }
+        }
+    }
+    return fmt::format("{}", fmt::join(notes, "; "));
+}
+
+}  // namespace prismopt

@@ -1,0 +1,111 @@
+#pragma once
+
+/// Plans of all kinds, drawn at random, with networks and a cluster that they fit: for properties that hold for every plan.
+
+#include "tests/support/example_problem.hpp"
+
+#include "model/plan_rules.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// One choice per call, the same for the same seed.
+class PlanDice {
+public:
+    explicit PlanDice(unsigned seed) : engine_(seed) {}
+
+    template <class T>
+    T pick(std::initializer_list<T> values)
+    {
+        return values.begin()[engine_() % values.size()];
+    }
+    template <class Enum>
+    Enum any()
+    {
+        return names_of<Enum>[engine_() % names_of<Enum>.size()].value;
+    }
+
+private:
+    std::mt19937 engine_;
+};
+
+/// A mixture of experts, or a dense decoder, with shared experts and host memory to offload to.
+inline Problem problem_for_random_plans(bool mixture)
+{
+    Experts experts;
+    if (mixture) {
+        experts = {.count = 16, .active = 4, .feed_forward = 2048, .shared = 2048, .imbalance = 1.2};
+    }
+    constexpr std::array widths{1, 2, 4, 8, 16, 32};
+    Problem problem = example_problem(Variability{}, 64, widths);
+    problem.workload = example_workload(16, experts);
+    problem.cluster = example_cluster(512);
+    for (std::size_t tier = 1; tier < problem.cluster.tiers.size(); ++tier) {
+        problem.cluster.tiers[tier].bandwidth = BytesPerSecond{6e9};  // so that much is left to hide
+    }
+    problem.cluster.accelerator.host_link = BytesPerSecond{25e9};
+    problem.cluster.accelerator.host_memory_bandwidth = BytesPerSecond{50e9};
+    problem.cluster.stack.host = Seconds{2e-6};
+    problem.memory_headroom = no_memory_limit;
+    return problem;
+}
+
+/// A plan that may be infeasible.
+inline ParallelPlan random_plan(PlanDice& dice)
+{
+    ParallelPlan plan;
+    plan.tp = dice.pick({1, 2, 4, 8});
+    plan.cp = dice.pick({1, 1, 2});
+    plan.pp = dice.pick({1, 2, 4});
+    plan.dp = dice.pick({1, 2, 4, 8});
+    plan.ep = dice.pick({1, 2, 4, 8, 16});
+    plan.etp = dice.pick({1, 1, 2});
+    plan.schedule = dice.any<Schedule>();
+    const int chunks = facts_of(plan.schedule).chunks;
+    plan.chunks = chunks > 0 ? chunks : 2;
+    plan.microbatch = dice.pick({1, 2});
+    plan.recompute = dice.any<Recompute>();
+    plan.sharding = dice.any<Sharding>();
+    plan.dp_overlap = dice.any<DataParallelOverlap>();
+    plan.tp_overlap = dice.any<TensorParallelOverlap>();
+    plan.expert_overlap = dice.any<ExpertOverlap>();
+    plan.dispatch = dice.any<Dispatch>();
+    plan.context_exchange = dice.any<ContextExchange>();
+    plan.offload = dice.any<Offload>();
+    plan.order = dice.any<PlacementOrder>();
+    return plan;
+}
+
+inline std::string text_of(const ParallelPlan& p)
+{
+    const auto number = [](const char* key, int value) { return std::string(" ") + key + " " + std::to_string(value); };
+    std::string text = number("tp", p.tp) + number("cp", p.cp) + number("pp", p.pp) + number("dp", p.dp) + number("ep", p.ep) +
+                       number("etp", p.etp) + number("v", p.chunks) + number("microbatch", p.microbatch);
+    for (const std::string_view choice :
+         {name(p.schedule), name(p.recompute), name(p.sharding), name(p.dp_overlap), name(p.tp_overlap), name(p.expert_overlap),
+          name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order)}) {
+        text += " " + std::string(choice);
+    }
+    return text;
+}
+
+/// Plans that the problem's network and cluster allow.
+inline std::vector<ParallelPlan> random_plans(const Problem& problem, std::size_t count, unsigned seed)
+{
+    PlanDice dice(seed);
+    std::vector<ParallelPlan> plans;
+    while (plans.size() < count) {
+        const ParallelPlan plan = random_plan(dice);
+        if (!structural_problem(plan, problem.phases, problem.workload, problem.cluster)) {
+            plans.push_back(plan);
+        }
+    }
+    return plans;
+}
+
+}  // namespace prismopt
