@@ -56,15 +56,16 @@ bool has_use(GroupKind kind, const Workload& network)
 std::string placement_text(const ParallelPlan& plan, const Scenario& scenario, const Cluster& cluster)
 {
     std::vector<std::string> notes;
-    if (!scenario.gives_order && plan.pp > 1 && plan.dp > 1) {
-        notes.push_back(fmt::format("order = \"{}\" by default, as most training programs place ranks", name(plan.order)));
+    if (!scenario.gives_order && plan.order == ParallelPlan{}.order && plan.pp > 1 && plan.dp > 1) {
+        notes.push_back(fmt::format("the scenario gives no order; \"{}\" is assumed, as most training programs place ranks",
+                                    name(plan.order)));
     }
     const std::string refused = order_problem({plan, scenario.workload, scenario.phases.front(), cluster});
     if (!refused.empty()) {
         notes.push_back(fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
                                     name(plan.order), refused));
     }
-    if (expert_groups_divide(plan) && !placement_problem(plan, cluster)) {
+    if (plan.dp > 0 && expert_groups_divide(plan) && !placement_problem(plan, cluster)) {
         for (const Straddling& straddling : straddling_groups(plan, cluster)) {
             if (has_use(straddling.kind, scenario.workload)) {
                 notes.push_back(straddling_text(straddling, cluster));

@@ -202,9 +202,9 @@ private:
     void set_exchanges()
     {
         const ParallelPlan building = plan_of_building(placed_.plan, cluster_);
-        std::vector<DataParallel> exchanges;  // [stage]
-        for (int stage = 0; stage < graph_.stages(); ++stage) {
-            exchanges.emplace_back(building, places_.exchanges.exchange(stage), cluster_, optimizer_);
+        std::vector<DataParallel> exchanges;  // [stage], or one for all
+        for (const ExchangeGroups& groups : places_.exchanges.exchanges) {
+            exchanges.emplace_back(building, groups, cluster_, optimizer_);
         }
         graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchanges.front().tier());
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
@@ -214,7 +214,7 @@ private:
             const auto [stage, place] = chunks_.position(chunk);
             const int layers = chunks_.chunk(chunk).layers;
             const Parameters own = chunks_.made_of(chunk).parameters().trained();
-            const DataParallel& exchange = exchanges[stage];
+            const DataParallel& exchange = exchanges[exchanges.size() > 1 ? stage : 0];
             updated[stage] += updated_by(own, chunks_.made_of(chunk), exchange);
             trained[stage] += own;
             const bool last = place == 0;  // of the stage's chunks, to have its gradients

@@ -4,6 +4,7 @@
 #include "model/plan/node_order.hpp"
 
 #include <string>
+#include <utility>
 
 namespace prismopt {
 
@@ -14,7 +15,16 @@ constexpr std::size_t most_places = 1 << 12;
 
 }  // namespace
 
-std::shared_ptr<const GroupPlaces> KnownPlaces::of(const ParallelPlan& plan, const Placement& placement)
+std::shared_ptr<const NumberedPlaces> KnownPlaces::numbered(GroupPlaces places)
+{
+    NumberedPlaces result{std::move(places), {}};
+    for (const LayerGroups& groups : result.groups.layers) {
+        result.numbers.push_back(numbers_.emplace(groups, static_cast<int>(numbers_.size())).first->second);
+    }
+    return std::make_shared<const NumberedPlaces>(std::move(result));
+}
+
+std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, const Placement& placement)
 {
     const GroupKey key = group_key(plan);
     auto found = places_.find(key);
@@ -22,7 +32,7 @@ std::shared_ptr<const GroupPlaces> KnownPlaces::of(const ParallelPlan& plan, con
         if (places_.size() == most_places) {
             places_.clear();
         }
-        found = places_.emplace(key, std::make_shared<const GroupPlaces>(place_groups(plan, placement, cluster_))).first;
+        found = places_.emplace(key, numbered(place_groups(plan, placement, cluster_))).first;
     }
     return found->second;
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <variant>
+#include <vector>
 
 namespace prismopt {
 
@@ -23,16 +24,24 @@ struct PlacedPlan {
     BarrierWidths widths;
 };
 
+/// Places of a plan's groups, with the numbers of those inside layers: equal ones of all plans have the same number.
+struct NumberedPlaces {
+    GroupPlaces groups;
+    std::vector<int> numbers;  // of groups.layers
+};
+
 /// Places of the groups of plans on one cluster, remembered: plans that differ in nothing else share them.
 class KnownPlaces {
 public:
     /// The cluster must outlive this object.
     explicit KnownPlaces(const Cluster& cluster) : cluster_(cluster) {}
-    std::shared_ptr<const GroupPlaces> of(const ParallelPlan& plan, const Placement& placement);
+    std::shared_ptr<const NumberedPlaces> of(const ParallelPlan& plan, const Placement& placement);
+    std::shared_ptr<const NumberedPlaces> numbered(GroupPlaces places);
 
 private:
     const Cluster& cluster_;
-    std::map<GroupKey, std::shared_ptr<const GroupPlaces>> places_;
+    std::map<GroupKey, std::shared_ptr<const NumberedPlaces>> places_;
+    std::map<LayerGroups, int> numbers_;
 };
 
 /// Returns the placed plan, which refers to `plan`, or the reason why it cannot be placed on the cluster.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace prismopt {
 
@@ -74,43 +75,43 @@ void PlanCompiler::make_room_for_costs(std::size_t count)
     }
 }
 
-const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const LayerGroups& groups)
+const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const NumberedPlaces& places, int groups)
 {
-    const int number = groups_inside_.emplace(groups, static_cast<int>(groups_inside_.size())).first->second;
-    auto found = costs_.find({shape, number});
+    const std::pair key(shape, places.numbers[groups]);
+    auto found = costs_.find(key);
     if (found == costs_.end()) {
         found = costs_
-                    .emplace(std::pair(shape, number),
-                             layer_costs(network_, setting_.workload.precision, shape, groups, setting_.cluster))
+                    .emplace(key, layer_costs(network_, setting_.workload.precision, shape, places.groups.layers[groups],
+                                              setting_.cluster))
                     .first;
     }
     return found->second;
 }
 
-PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const GroupPlaces& places, const ReplicaKind& replica)
+PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica)
 {
     StageCosts result;
     const bool alike =
         std::all_of(replica.layers.begin(), replica.layers.end(), [&](int groups) { return groups == replica.layers.front(); });
     const std::size_t stages = alike ? 1 : replica.layers.size();
     for (std::size_t stage = 0; stage < stages; ++stage) {
-        const LayerGroups& groups = places.layers[replica.layers[stage]];
-        result.of_stage.push_back(&costs(shape, groups));
-        result.key.push_back(groups_inside_.at(groups));
+        const int groups = replica.layers[stage];
+        result.of_stage.push_back(&costs(shape, places, groups));
+        result.key.push_back(places.numbers[groups]);
     }
     return result;
 }
 
 /// A plan that cannot be placed has groups without communication.
-std::shared_ptr<const GroupPlaces> PlanCompiler::places_for_bounds(const ParallelPlan& plan)
+std::shared_ptr<const NumberedPlaces> PlanCompiler::places_for_bounds(const ParallelPlan& plan)
 {
-    if (expert_groups_divide(plan) && !placement_problem(plan, setting_.cluster)) {
+    if (plan.dp > 0 && expert_groups_divide(plan) && !placement_problem(plan, setting_.cluster)) {
         return places_.of(plan, place(plan, setting_.cluster));
     }
     GroupPlaces nowhere;
     nowhere.layers.emplace_back();
     nowhere.replicas.push_back({1, std::vector<int>(plan.pp, 0), std::vector<int>(plan.pp, 0)});
-    return std::make_shared<const GroupPlaces>(std::move(nowhere));
+    return places_.numbered(std::move(nowhere));
 }
 
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
@@ -127,8 +128,8 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const auto& program = std::get<std::shared_ptr<const Program>>(compiled);
     const LayerShape in_layers = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
     const auto places = places_.of(plan, placed.placement);
-    make_room_for_costs(places->layers.size());
-    const StageCosts first_costs = costs(in_layers, *places, places->replicas.front());
+    make_room_for_costs(places->numbers.size());
+    const StageCosts first_costs = costs(in_layers, *places, places->groups.replicas.front());
     const LayerCosts& layer = *first_costs.of_stage.front();
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
@@ -150,28 +151,30 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     const auto exchanges = building.dp == plan.dp ? places : places_.of(building, place(building, setting_.cluster));
     const auto graph_of = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
-        return build_graph(placed, {replica, *exchanges}, program, chunks, layer, optimizer, setting_);
+        return build_graph(placed, {replica, exchanges->groups}, program, chunks, layer, optimizer, setting_);
     };
-    result.graph = graph_of(places->replicas.front(), first_chunks);
-    PlacedChunks chunks = first_chunks;
-    if (places->replicas.size() > 1) {
+    const std::vector<ReplicaKind>& replicas = places->groups.replicas;
+    result.graph = graph_of(replicas.front(), first_chunks);
+    std::optional<PlacedChunks> slowest_chunks;  // if not the first ones
+    if (replicas.size() > 1) {
         // The slowest kind of replica sets the step; the others end earlier.
         std::vector<double> step_s{noise_free_step(result.graph).step_s};
         double slowest_s = step_s.front();
-        for (const ReplicaKind& replica : std::span(places->replicas).subspan(1)) {
+        for (const ReplicaKind& replica : std::span(replicas).subspan(1)) {
             PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica).of_stage);
             ExecutionGraph graph = graph_of(replica, other);
             step_s.push_back(noise_free_step(graph).step_s);
             if (step_s.back() > slowest_s) {
                 slowest_s = step_s.back();
                 result.graph = std::move(graph);
-                chunks = std::move(other);
+                slowest_chunks = std::move(other);
             }
         }
-        for (const int kind : places->kind_of_set) {
+        for (const int kind : places->groups.kind_of_set) {
             result.graph.lead_s.push_back(static_cast<float>(slowest_s - step_s[kind]));
         }
     }
+    const PlacedChunks& chunks = slowest_chunks ? *slowest_chunks : first_chunks;
     if (purpose == CompileFor::bounds) {
         add_waiting(placed, chunks, chains_, result.graph);
     }
@@ -201,6 +204,28 @@ const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(const WorkKey& k
     return found->bound;
 }
 
+/// The kind of replica whose layers communicate longest, by index.
+std::size_t PlanCompiler::longest_communication(const LayerShape& shape, const NumberedPlaces& places)
+{
+    const std::vector<ReplicaKind>& replicas = places.groups.replicas;
+    std::size_t longest = 0;
+    double longest_s = -1.0;
+    for (std::size_t kind = 0; replicas.size() > 1 && kind < replicas.size(); ++kind) {
+        double mean_s = 0.0;
+        const StageCosts costs = this->costs(shape, places, replicas[kind]);
+        for (const LayerCosts* of_stage : costs.of_stage) {
+            const PartCost& layer = of_stage->typical();
+            mean_s += layer.forward.communication_s + layer.backward.communication_s;
+        }
+        mean_s /= static_cast<double>(costs.of_stage.size());
+        if (mean_s > longest_s) {
+            longest_s = mean_s;
+            longest = kind;
+        }
+    }
+    return longest;
+}
+
 std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& plan)
 {
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
@@ -210,25 +235,15 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     plain.plan.sharding = Sharding::none;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
     const auto places = places_for_bounds(plain.plan);
-    make_room_for_costs(places->layers.size());
+    make_room_for_costs(places->numbers.size());
+    const std::vector<ReplicaKind>& replicas = places->groups.replicas;
+    const ReplicaKind& longest = replicas[longest_communication(plain.layer, *places)];
     int all_sets = 0;
-    for (const ReplicaKind& replica : places->replicas) {
+    for (const ReplicaKind& replica : replicas) {
         all_sets += replica.sets;
     }
-    double longest_s = -1.0;
-    for (const ReplicaKind& replica : places->replicas) {
-        StageCosts costs = this->costs(plain.layer, *places, replica);
-        double communication_s = 0.0;
-        for (const LayerCosts* of_stage : costs.of_stage) {
-            communication_s += of_stage->typical().forward.communication_s + of_stage->typical().backward.communication_s;
-        }
-        communication_s /= static_cast<double>(costs.of_stage.size());
-        if (communication_s > longest_s) {
-            longest_s = communication_s;
-            plain.costs = std::move(costs);
-            plain.replicas = replica.sets * (plan.dp / all_sets);
-        }
-    }
+    plain.costs = costs(plain.layer, *places, longest);
+    plain.replicas = longest.sets * (plan.dp / all_sets);
     return plain;
 }
 
@@ -369,8 +384,7 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     }
     const auto places = places_for_bounds(plan);
     make_room_for_costs(1);
-    const LayerCosts& layer =
-        costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch), places->layers.front());
+    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch), *places, 0);
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
     const auto of_stage = [&](int stage) {
         return least_memory_of(stage, shape, *of_chunks, layer, building, setting_.cluster.accelerator, network_.optimizer);

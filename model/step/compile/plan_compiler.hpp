@@ -107,15 +107,16 @@ private:
         std::vector<int> key;
         std::vector<const LayerCosts*> of_stage;
     };
-    StageCosts costs(const LayerShape& shape, const GroupPlaces& places, const ReplicaKind& replica);
-    std::shared_ptr<const GroupPlaces> places_for_bounds(const ParallelPlan& plan);
-    const LayerCosts& costs(const LayerShape& shape, const LayerGroups& groups);
+    StageCosts costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica);
+    std::shared_ptr<const NumberedPlaces> places_for_bounds(const ParallelPlan& plan);
+    std::size_t longest_communication(const LayerShape& shape, const NumberedPlaces& places);
+    /// `groups`: index in places.groups.layers.
+    const LayerCosts& costs(const LayerShape& shape, const NumberedPlaces& places, int groups);
     void make_room_for_costs(std::size_t count);
 
     Setting setting_;
     Network network_;
     KnownPlaces places_;
-    std::map<LayerGroups, int> groups_inside_;                // numbers of distinct groups
     std::map<std::pair<LayerShape, int>, LayerCosts> costs_;  // by shape and number of groups
     ChainDistributions chains_;
     ActivationPeaks peaks_;
