@@ -17,6 +17,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <regex>
 #include <span>
 #include <stdexcept>
 
@@ -34,6 +35,24 @@ constexpr double most_rungs = 1000.0;
 /// Tuples of the space.
 Allowed index_of(const Results& results) { return {0.0, static_cast<double>(results.raw_tuples) - 1.0}; }
 
+/// Files of schema 1.8 and older were written when stages were innermost by default: their scenario says so from now on.
+std::string with_former_order(const std::string& scenario)
+{
+    static const std::regex space_header(R"((^|\n)[ \t]*\[[ \t]*space[ \t]*\][^\n]*\n)");
+    static const std::regex order_key(R"((^|\n)[ \t]*order[ \t]*=)");
+    std::smatch header;
+    if (!std::regex_search(scenario, header, space_header)) {
+        return scenario;
+    }
+    const std::string space = header.suffix();
+    const std::string keys = space.substr(0, space.find("\n["));
+    if (std::regex_search(keys, order_key)) {
+        return scenario;
+    }
+    return header.prefix().str() + header.str() +
+           "order = [\"tp-pp-dp\"]   # the default of the version that wrote these results\n" + space;
+}
+
 void read_root(const Hdf5Object& root, StudyInfo& study)
 {
     study.program_version = root.get<std::string>("program_version");
@@ -45,6 +64,10 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
     study.scenario_name = root.get<std::string>("scenario_name");
     study.scenario_path = root.get<std::string>("scenario_path");
     study.scenario_text = root.get<std::string>("scenario_toml");
+    const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
+    if (version.size() > 1 && version[1] < 9) {
+        study.scenario_text = with_former_order(study.scenario_text);
+    }
     if (root.has("learned")) {  // since schema 1.6
         study.learned = root.get<std::string>("learned");
         study.learned_digest = root.get<std::string>("learned_digest");

@@ -243,6 +243,15 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     return best;
 }
 
+Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups, const Cluster& cluster)
+{
+    Seconds slowest{0.0};
+    for (const Group& group : groups) {
+        slowest = std::max(slowest, collective_time(kind, message, group, cluster).time);
+    }
+    return slowest;
+}
+
 Seconds token_exchange_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
     return group.size <= 1 ? Seconds{0.0} : all_to_all_time(message, copies, group, cluster).time;

@@ -36,6 +36,9 @@ inline CollectiveTime collective_time(Collective kind, Bytes message, const Spac
     return collective_time(kind, message, group_of(group, cluster), cluster);
 }
 
+/// Returns the time of the slowest of these groups.
+Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups, const Cluster& cluster);
+
 /// How a token travels to its experts.
 struct TokenCopies {
     double once = 0.0;   // experts per token, of which it crosses each tier once per unit that has some; 0: each copy is sent

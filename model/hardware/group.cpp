@@ -11,7 +11,7 @@ namespace {
 
 using OnTier = Group::OnTier;
 
-int size_of(std::span<const Spacing> dimensions)
+int members_of(std::span<const Spacing> dimensions)
 {
     int size = 1;
     for (const Spacing& dimension : dimensions) {
@@ -39,7 +39,7 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
     }
     const auto inside = dimensions.first(static_cast<std::size_t>(outer - dimensions.begin()));
     if (first % unit + extent_of(inside) <= unit) {
-        const int members = size_of(inside);
+        const int members = members_of(inside);
         return OnTier{members, size / members};
     }
     // The last dimension inside crosses units: in whole ones, if it divides them into cells for the dimensions before.
@@ -51,7 +51,7 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
     if (!in_cells || !in_units) {
         return std::nullopt;
     }
-    const int members = size_of(before) * cells;
+    const int members = members_of(before) * cells;
     return OnTier{members, size / members};
 }
 
@@ -123,7 +123,7 @@ bool Group::even() const
 Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cluster)
 {
     Group group;
-    group.size = size_of(dimensions);
+    group.size = members_of(dimensions);
     if (group.size <= 1) {
         return {};
     }
@@ -178,21 +178,6 @@ GroupLevels split(const Group& group, int inside)
     }
     levels.local.in_torus = inner_part(group.in_torus, inside);
     return levels;
-}
-
-bool spreads_more(const Group& a, const Group& b)
-{
-    for (std::size_t tier = a.tiers.size(); tier-- > 0;) {
-        const OnTier& of_a = a.tiers[tier];
-        const OnTier& of_b = b.tiers[tier];
-        if (of_a.units != of_b.units) {
-            return of_a.units > of_b.units;
-        }
-        if (of_a.fewest != of_b.fewest) {
-            return of_a.fewest < of_b.fewest;
-        }
-    }
-    return false;
 }
 
 std::size_t tier_around(const Group& group)

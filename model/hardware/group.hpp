@@ -55,12 +55,12 @@ struct GroupLevels {
 /// Splits an even group into parts of `inside` neighbours each. `inside` divides the members of each unit, or is a multiple of them.
 GroupLevels split(const Group& group, int inside);
 
-/// Whether collectives of `a` are slower than those of `b`, a group of the same kind: it spreads over more units of an outer tier, or
-/// has a unit with fewer members.
-bool spreads_more(const Group& a, const Group& b);
-
 /// Returns the innermost tier that holds all of a group.
 std::size_t tier_around(const Group& group);
+
+/// Distinct groups that wait for each other: the slowest of them sets the pace. None: groups of one member.
+using Groups = std::vector<Group>;
+inline int size_of(const Groups& groups) { return groups.empty() ? 1 : groups.front().size; }
 
 /// Number of GPUs in a unit of the tier.
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster);

@@ -52,10 +52,13 @@ Seconds CallTimes::of(const CollectiveCall& message) const
     const double low = message.low && operand_bytes(precision_) < 2.0 ? stack.dispatch_bytes / 2.0 : 1.0;
     const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * low * message.bytes};
     const bool once = message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
-    const Group& group = groups_.of(message.group);
-    const Seconds time = message.way == CollectiveCall::Way::tokens
-                             ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, group, cluster_)
-                             : collective_time(message.kind, bytes, group, cluster_).time;
+    Seconds time{0.0};
+    for (const Group& group : groups_.of(message.group)) {
+        const Seconds own = message.way == CollectiveCall::Way::tokens
+                                ? token_exchange_time(bytes, {once ? message.active : 0.0, message.nodes}, group, cluster_)
+                                : collective_time(message.kind, bytes, group, cluster_).time;
+        time = std::max(time, own);
+    }
     return message.times * time / cluster_.speed.of(message.kernel());
 }
 

@@ -4,9 +4,11 @@
 #include "model/plan/coupling.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -139,16 +141,24 @@ public:
     {
         if (shape_.size * shape_.copies == 1) {
             alike_ = true;
-            groups_.emplace_back();
         } else if (digits_ && fits_cluster(*digits_, used_gpus(), cluster)) {
             alike_ = true;
             groups_.push_back(group_of(members_in(*digits_), 0, cluster));
         }
     }
 
-    /// Whether all groups lie alike; they then have the number 0.
+    /// Whether all groups lie alike; they then have the number 0, if they have several members.
     bool alike() const { return alike_; }
-    const Group& group(int number) const { return groups_[number]; }
+    Groups groups(const std::vector<int>& numbers) const
+    {
+        Groups result;
+        for (const int number : numbers) {
+            result.push_back(groups_[number]);
+        }
+        return result;
+    }
+    /// All groups that were numbered.
+    const Groups& groups() const { return groups_; }
 
     /// Calls visit(set of coupled replicas, number) for all groups of a stage.
     template <class Visit>
@@ -161,22 +171,19 @@ public:
         }
     }
 
-    /// The number of the group of a stage that spreads most.
-    int widest(int stage)
+    /// The distinct groups of a stage.
+    Groups of_stage(int stage)
     {
         if (alike_) {
-            return 0;
+            return groups_;
         }
         if (neighbours_lie_alike()) {
-            return number_at(0, 0, stage);
+            return groups({number_at(0, 0, stage)});
         }
-        int widest = -1;
-        for_groups(stage, [&](int /*set*/, int number) { widest = wider(widest, number); });
-        return widest;
+        std::set<int> numbers;
+        for_groups(stage, [&numbers](int /*set*/, int number) { numbers.insert(number); });
+        return groups({numbers.begin(), numbers.end()});
     }
-
-    /// The one of two groups that spreads more; -1: none.
-    int wider(int a, int b) const { return a < 0 || spreads_more(groups_[b], groups_[a]) ? b : a; }
 
 private:
     int used_gpus() const { return placement_.buildings > 1 ? placement_.buildings * placement_.building_gpus : plan_.gpus(); }
@@ -279,34 +286,58 @@ std::vector<KindPlaces> kinds_inside_layers(const ParallelPlan& plan, const Plac
     return kinds;
 }
 
-/// Numbers of the groups inside the layers of a stage, by kind.
+/// Lists of numbers of groups, which have numbers themselves.
+class NumberLists {
+public:
+    int number_of(const std::vector<int>& list)
+    {
+        const auto [found, is_new] = numbers_.emplace(list, static_cast<int>(lists_.size()));
+        if (is_new) {
+            lists_.push_back(list);
+        }
+        return found->second;
+    }
+    const std::vector<int>& list(int number) const { return lists_[number]; }
+
+private:
+    std::map<std::vector<int>, int> numbers_;
+    std::vector<std::vector<int>> lists_;
+};
+
+/// Groups of one stage of a set of coupled replicas: numbers of lists, by kind.
 using Numbers = std::array<int, LayerGroups::kinds>;
+using ListsOfKinds = std::array<NumberLists, LayerGroups::kinds>;
 
 /// [set of coupled replicas]
-std::vector<Numbers> groups_of_sets(int stage, int sets, std::vector<KindPlaces>& kinds)
+std::vector<Numbers> groups_of_sets(int stage, int sets, std::vector<KindPlaces>& kinds, ListsOfKinds& lists)
 {
     std::vector<Numbers> of_sets(sets);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        KindPlaces& places = kinds[kind];
-        if (places.alike()) {
-            continue;  // all are number 0
+        if (kinds[kind].alike()) {
+            continue;  // one list, of all groups
         }
-        for (Numbers& numbers : of_sets) {
-            numbers[kind] = -1;
-        }
-        places.for_groups(stage, [&](int set, int number) {
-            int& own = of_sets[set][kind];
-            own = places.wider(own, number);
+        std::vector<std::vector<int>> members(sets);
+        kinds[kind].for_groups(stage, [&members](int set, int number) {
+            std::vector<int>& own = members[set];
+            const auto place = std::lower_bound(own.begin(), own.end(), number);
+            if (place == own.end() || *place != number) {
+                own.insert(place, number);
+            }
         });
+        for (int set = 0; set < sets; ++set) {
+            of_sets[set][kind] = lists[kind].number_of(members[set]);
+        }
     }
     return of_sets;
 }
 
-LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& kinds)
+LayerGroups layer_groups(const Numbers& numbers, const std::vector<KindPlaces>& kinds, const ListsOfKinds& lists)
 {
     LayerGroups groups;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        groups.of(static_cast<GroupKind>(kind)) = kinds[kind].group(numbers[kind]);
+        const KindPlaces& places = kinds[kind];
+        groups.of(static_cast<GroupKind>(kind)) =
+            places.alike() ? places.groups() : places.groups(lists[kind].list(numbers[kind]));
     }
     return groups;
 }
@@ -326,18 +357,19 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
                        std::all_of(kinds.begin(), kinds.end(), [](const KindPlaces& kind) { return kind.alike(); });
     const int all_sets = placement.replicas / placement.coupled;
     if (alike) {
-        places.layers.push_back(layer_groups({}, kinds));
+        places.layers.push_back(layer_groups({}, kinds, {}));
         places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), std::vector<int>(placement.stages, 0)}};
         return;
     }
+    ListsOfKinds lists;
     std::map<Numbers, int> known;
     std::vector<Signature> signatures(all_sets);
     for (int stage = 0; stage < placement.stages; ++stage) {
-        const std::vector<Numbers> of_sets = groups_of_sets(stage, all_sets, kinds);
+        const std::vector<Numbers> of_sets = groups_of_sets(stage, all_sets, kinds, lists);
         for (int set = 0; set < all_sets; ++set) {
             const auto [found, is_new] = known.emplace(of_sets[set], static_cast<int>(places.layers.size()));
             if (is_new) {
-                places.layers.push_back(layer_groups(of_sets[set], kinds));
+                places.layers.push_back(layer_groups(of_sets[set], kinds, lists));
             }
             signatures[set].layers.push_back(found->second);
         }
@@ -372,13 +404,13 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
     KindPlaces between(GroupKind::between_shards, sharding, placement, cluster);
     const bool alike = data.alike() && expert_data.alike() && sharded.alike() && between.alike();
     for (int stage = 0; stage < (alike ? 1 : placement.stages); ++stage) {
-        const auto widest = [stage](KindPlaces& kind) { return kind.group(kind.widest(stage)); };
-        places.exchanges.push_back({widest(data), widest(sharded), widest(between), widest(expert_data)});
+        places.exchanges.push_back(
+            {data.of_stage(stage), sharded.of_stage(stage), between.of_stage(stage), expert_data.of_stage(stage)});
     }
 }
 
 /// The largest part of a unit that groups of consecutive GPUs divide, or that divides them.
-int fitting_unit(int unit, int extent)
+int dividing_unit(int unit, int extent)
 {
     if (extent <= unit) {
         return unit / extent * extent;
@@ -390,15 +422,66 @@ int fitting_unit(int unit, int extent)
     return divisor;
 }
 
-/// Calls visit(group, sets) for the groups of a kind in each stage of each kind of replica.
-template <class Visit>
-void for_places(const GroupPlaces& places, GroupKind kind, Visit&& visit)
+/// The cluster with so many GPUs in use of each unit of a tier.
+Cluster with_units(Cluster cluster, std::size_t tier, int gpus)
 {
-    for (const ReplicaKind& replica : places.replicas) {
-        for (const int groups : replica.layers) {
-            visit(places.layers[groups].of(kind), replica.sets);
+    const int unit = cluster.tiers[tier].group_gpus;
+    for (std::size_t t = tier; t < cluster.tiers.size(); ++t) {
+        cluster.tiers[t].group_gpus = cluster.tiers[t].group_gpus / unit * gpus;
+    }
+    cluster.gpus = cluster.gpus / unit * gpus;
+    return cluster;
+}
+
+/// Groups of one kind and their places in one tier.
+struct KindOnTier {
+    std::vector<Group::OnTier> straddling;
+    int sets = 0;  // with a straddling group
+    int of_sets = 0;
+};
+
+KindOnTier kind_on_tier(const GroupPlaces& places, GroupKind kind, std::size_t tier)
+{
+    int least_units = std::numeric_limits<int>::max();
+    for (const LayerGroups& groups : places.layers) {
+        for (const Group& group : groups.of(kind)) {
+            least_units = std::min(least_units, group.tiers[tier].units);
         }
     }
+    KindOnTier result;
+    for (const ReplicaKind& replica : places.replicas) {
+        bool any = false;
+        for (const int groups : replica.layers) {
+            for (const Group& group : places.layers[groups].of(kind)) {
+                if (group.tiers[tier].units > least_units || !group.even_on(tier)) {
+                    any = true;
+                    result.straddling.push_back(group.tiers[tier]);
+                }
+            }
+        }
+        result.sets += any ? replica.sets : 0;
+        result.of_sets += replica.sets;
+    }
+    return result;
+}
+
+bool straddles(const ParallelPlan& plan, const Cluster& cluster, GroupKind kind, std::size_t tier)
+{
+    return !kind_on_tier(place_groups(plan, place(plan, cluster), cluster), kind, tier).straddling.empty();
+}
+
+/// GPUs to use of each unit of the tier so that its groups of this kind do not straddle; 0: none found.
+int fitting_unit(const ParallelPlan& plan, const Cluster& cluster, GroupKind kind, std::size_t tier)
+{
+    if (plan.order != PlacementOrder::tp_dp_pp || cluster.building_gpus() > 0) {
+        return 0;
+    }
+    const GroupShape shape = group_shape(kind, plan);
+    const int unit = cluster.tiers[tier].group_gpus;
+    const int gpus = dividing_unit(unit, shape.size * shape.step);
+    const int inner = tier > 0 ? cluster.tiers[tier - 1].group_gpus : 1;
+    const bool possible = gpus > 1 && gpus < unit && gpus % inner == 0 && gpus % width_of(plan) == 0;
+    return possible && !straddles(plan, with_units(cluster, tier, gpus), kind, tier) ? gpus : 0;
 }
 
 }  // namespace
@@ -448,39 +531,29 @@ std::vector<int> members_of(GroupKind kind, int index, int stage, const Parallel
 
 std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster)
 {
-    const Placement placement = place(plan, cluster);
-    const GroupPlaces places = place_groups(plan, placement, cluster);
+    const GroupPlaces places = place_groups(plan, place(plan, cluster), cluster);
     std::vector<Straddling> result;
     for (std::size_t k = 0; k < LayerGroups::kinds; ++k) {
         const auto kind = static_cast<GroupKind>(k);
-        const Group& first = places.layers.front().of(kind);
-        for (std::size_t tier = 0; tier < first.tiers.size(); ++tier) {
-            int least_units = first.size;
-            for_places(places, kind,
-                       [&](const Group& group, int /*sets*/) { least_units = std::min(least_units, group.tiers[tier].units); });
-            const auto straddles = [&](const Group& group) {
-                return group.tiers[tier].units > least_units || !group.even_on(tier);
-            };
-            Straddling found{.kind = kind, .tier = tier, .size = first.size, .unit = gpus_joined(cluster.tiers[tier], cluster)};
-            const Group* worst = nullptr;
-            for (const ReplicaKind& replica : places.replicas) {
-                bool any = false;
-                for (const int groups : replica.layers) {
-                    const Group& group = places.layers[groups].of(kind);
-                    any = any || straddles(group);
-                    worst = straddles(group) && (worst == nullptr || spreads_more(group, *worst)) ? &group : worst;
-                }
-                found.sets += any ? replica.sets : 0;
-                found.of_sets += replica.sets;
+        const int size = size_of(places.layers.front().of(kind));
+        for (std::size_t tier = 0; size > 1 && tier < cluster.tiers.size(); ++tier) {
+            const KindOnTier found = kind_on_tier(places, kind, tier);
+            if (found.straddling.empty()) {
+                continue;
             }
-            if (worst != nullptr) {
-                const GroupShape shape = group_shape(kind, plan);
-                found.worst = worst->tiers[tier];
-                found.fitting_unit =
-                    plan.order == PlacementOrder::tp_dp_pp ? fitting_unit(found.unit, shape.size * shape.step) : 0;
-                result.push_back(found);
-                break;
-            }
+            const Group::OnTier worst =
+                *std::min_element(found.straddling.begin(), found.straddling.end(), [](const auto& a, const auto& b) {
+                    return a.fewest != b.fewest ? a.fewest < b.fewest : a.units > b.units;
+                });
+            result.push_back({.kind = kind,
+                              .tier = tier,
+                              .size = size,
+                              .unit = gpus_joined(cluster.tiers[tier], cluster),
+                              .sets = found.sets,
+                              .of_sets = found.of_sets,
+                              .worst = worst,
+                              .fitting_unit = fitting_unit(plan, cluster, kind, tier)});
+            break;
         }
     }
     return result;

@@ -64,26 +64,26 @@ GroupShape group_shape(GroupKind kind, const ParallelPlan& plan);
 /// Returns the GPUs of the `index`-th group of a kind that has members in the stage, in ascending order.
 std::vector<int> members_of(GroupKind kind, int index, int stage, const ParallelPlan& plan, const Placement& placement);
 
-/// Groups of one stage of a replica, or of coupled replicas, inside layers: of each kind the one that spreads most.
+/// Groups of one stage of a replica, or of coupled replicas, inside layers: of each kind the distinct ones.
 class LayerGroups {
 public:
     static constexpr std::size_t kinds = static_cast<std::size_t>(GroupKind::between_shards) + 1;
 
-    const Group& of(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)]; }
-    Group& of(GroupKind kind) { return groups_[static_cast<std::size_t>(kind)]; }
+    const Groups& of(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)]; }
+    Groups& of(GroupKind kind) { return groups_[static_cast<std::size_t>(kind)]; }
 
     auto operator<=>(const LayerGroups&) const = default;
 
 private:
-    std::array<Group, kinds> groups_{};
+    std::array<Groups, kinds> groups_{};
 };
 
-/// Groups of one stage at the ends of a step: of each kind the one that spreads most, for which the stage waits.
+/// Groups of one stage at the ends of a step: of each kind the distinct ones, all of which the stage waits for.
 struct ExchangeGroups {
-    Group data;
-    Group sharded;
-    Group between_shards;
-    Group expert_data;
+    Groups data;
+    Groups sharded;
+    Groups between_shards;
+    Groups expert_data;
 };
 
 /// Replicas, or sets of coupled replicas, whose groups and neighbours lie alike.
@@ -122,7 +122,7 @@ struct Straddling {
     int sets = 0;     // sets of coupled replicas with such groups,
     int of_sets = 0;  // of so many
     Group::OnTier worst{};
-    int fitting_unit = 0;  // GPUs to use of a unit, so that none straddle; 0: unknown
+    int fitting_unit = 0;  // GPUs to use of a unit, so that none straddle; 0: no number does it alone
 };
 /// Returns the innermost tier of each kind of groups inside layers that straddles units. The plan has no placement_problem().
 std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster);

@@ -238,10 +238,13 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
     }
 }
 
-/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are alike.
+/// Whether some GPUs are in other nodes with another order of the parallel dimensions; GPUs of a node are alike, unless it is a torus.
 bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
 {
     const int node = cluster.gpus_per_node();
+    if (cluster.tiers.front().topology == Topology::torus) {
+        return true;  // whose GPUs have neighbours
+    }
     if (plan.gpus() <= node || cluster.building_gpus() > 0) {
         return plan.gpus() > node;
     }

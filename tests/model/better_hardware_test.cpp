@@ -111,7 +111,7 @@ TEST_P(BetterHardware, NeverMakesAStepLonger)
     EXPECT_GT(compared, static_cast<int>(plans_each) * 10);
 }
 
-/// The same cluster without its fastest links is no faster, nor one whose nodes are split.
+/// A cluster whose innermost links are those of the next tier is no faster.
 TEST_P(BetterHardware, AFasterInnerTierNeverMakesAStepLonger)
 {
     const Problem problem = problem_for_random_plans(GetParam());

@@ -13,7 +13,11 @@ namespace prismopt {
 inline LayerGroups neighbouring_groups(const LayerShape& shape, const Cluster& cluster, int shards = 1)
 {
     LayerGroups groups;
-    const auto set = [&](GroupKind kind, int size, int stride) { groups.of(kind) = group_of({size, stride}, cluster); };
+    const auto set = [&](GroupKind kind, int size, int stride) {
+        if (size > 1) {
+            groups.of(kind) = {group_of({size, stride}, cluster)};
+        }
+    };
     set(GroupKind::tensor, shape.tp, 1);
     set(GroupKind::context, shape.cp, shape.tp);
     set(GroupKind::expert_tensor, shape.etp, 1);

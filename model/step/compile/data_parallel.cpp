@@ -33,17 +33,17 @@ DataParallel::DataParallel(const ParallelPlan& plan, const ExchangeGroups& group
 ExchangeTime DataParallel::time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const
 {
     const double buckets = std::max(1, layers) * (kind == Collective::all_gather ? cluster_.stack.messages : 1.0);
-    const auto time_of = [&](Collective collective, double parameters, const Group& members) {
-        return collective_time(collective, Bytes{bytes_per_parameter * parameters / buckets}, members, cluster_).time /
+    const auto time_of = [&](Collective collective, double parameters, const Groups& groups) {
+        return slowest_collective(collective, Bytes{bytes_per_parameter * parameters / buckets}, groups, cluster_) /
                cluster_.speed.of(class_of(ProcessGroup::data, collective));
     };
     const Seconds experts = time_of(kind, own.expert, groups_.expert_data);
-    if (kind == Collective::all_gather || groups_.sharded.size == groups_.data.size) {
+    if (kind == Collective::all_gather || size_of(groups_.sharded) == size_of(groups_.data)) {
         return {buckets * (time_of(kind, own.dense(), groups_.sharded) + experts).si, kind == Collective::all_reduce ? 1.0 : 0.0};
     }
     // Hybrid: reduced and split within the sharding group, and the shards summed between the groups.
     const Seconds scattered = time_of(Collective::reduce_scatter, own.dense(), groups_.sharded);
-    const Seconds summed = time_of(Collective::all_reduce, own.dense() / groups_.sharded.size, groups_.between_shards);
+    const Seconds summed = time_of(Collective::all_reduce, own.dense() / size_of(groups_.sharded), groups_.between_shards);
     const Seconds all = scattered + summed + experts;
     return {buckets * all.si, all.si > 0.0 ? summed / all : 0.0};
 }
@@ -85,12 +85,21 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
     return in_buckets(Collective::all_gather, parameter_message_, own, layers, compute_s);
 }
 
+std::size_t DataParallel::tier() const
+{
+    std::size_t tier = 0;
+    for (const Group& group : groups_.data) {
+        tier = std::max(tier, tier_around(group));
+    }
+    return tier;
+}
+
 double DataParallel::updated(const Parameters& own) const
 {
     if (plan_.sharding == Sharding::none) {
         return own.all;
     }
-    return own.dense() / groups_.sharded.size + own.expert / groups_.expert_data.size;
+    return own.dense() / size_of(groups_.sharded) + own.expert / size_of(groups_.expert_data);
 }
 
 }  // namespace prismopt

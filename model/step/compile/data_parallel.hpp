@@ -36,7 +36,7 @@ public:
     /// Returns the gathering before and beside the first forward pass of a chunk.
     Exchange gathering(const Parameters& own, const ChunkPass& forward, int layers) const;
     /// Returns the network tier that holds all members.
-    std::size_t tier() const { return tier_around(groups_.data); }
+    std::size_t tier() const;
     /// Returns the number of parameters that one GPU updates.
     double updated(const Parameters& own) const;
 

@@ -206,7 +206,10 @@ private:
         for (const ExchangeGroups& groups : places_.exchanges.exchanges) {
             exchanges.emplace_back(building, groups, cluster_, optimizer_);
         }
-        graph_.exchange_tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchanges.front().tier());
+        for (const DataParallel& exchange : exchanges) {
+            const int tier = setting_.noise.tier.empty() ? 0 : static_cast<int>(exchange.tier());
+            graph_.exchange_tier = std::max(graph_.exchange_tier, tier);
+        }
         const bool splits = graph_.passes() > static_cast<int>(Pass::weight_gradient);
         std::vector<Updated> updated(graph_.stages());
         std::vector<Parameters> trained(graph_.stages());

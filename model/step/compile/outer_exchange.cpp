@@ -20,16 +20,14 @@ constexpr double offloaded_traffic = 2.0 * outer_state_bytes;  // states come an
 double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, const ExchangeGroups& inside,
                            const Cluster& cluster)
 {
-    const Group& dense_inside = inside.data;
-    const Group& expert_inside = inside.expert_data;
-    const Group across = group_of({buildings_of(plan, cluster), cluster.building_gpus()}, cluster);
-    const auto time = [&](Collective kind, double parameters, const Group& members) {
-        return (collective_time(kind, Bytes{difference_bytes * parameters}, members, cluster).time /
+    const Groups across{group_of({buildings_of(plan, cluster), cluster.building_gpus()}, cluster)};
+    const auto time = [&](Collective kind, double parameters, const Groups& groups) {
+        return (slowest_collective(kind, Bytes{difference_bytes * parameters}, groups, cluster) /
                 cluster.speed.of(class_of(ProcessGroup::data, kind)))
             .si;
     };
-    const double dense_share = trained.dense() / dense_inside.size;
-    const double expert_share = trained.expert / expert_inside.size;
+    const double dense_share = trained.dense() / size_of(inside.data);
+    const double expert_share = trained.expert / size_of(inside.expert_data);
     const double shares = dense_share + expert_share;
     double seconds =
         time(Collective::all_reduce, shares, across) + (Bytes{update_traffic * shares} / cluster.accelerator.memory_bandwidth).si;
@@ -37,8 +35,8 @@ double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, 
         seconds += (Bytes{offloaded_traffic * shares} / cluster.accelerator.host_link).si;
     }
     if (plan.sharding == Sharding::none) {
-        seconds += time(Collective::all_gather, trained.dense(), dense_inside) +
-                   time(Collective::all_gather, trained.expert, expert_inside);
+        seconds += time(Collective::all_gather, trained.dense(), inside.data) +
+                   time(Collective::all_gather, trained.expert, inside.expert_data);
     }
     return seconds;
 }

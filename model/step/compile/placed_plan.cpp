@@ -27,6 +27,9 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::numbered(GroupPlaces places)
 std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, const Placement& placement)
 {
     const GroupKey key = group_key(plan);
+    if (last_ && key == last_key_) {
+        return last_;
+    }
     auto found = places_.find(key);
     if (found == places_.end()) {
         if (places_.size() == most_places) {
@@ -34,7 +37,9 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, 
         }
         found = places_.emplace(key, numbered(place_groups(plan, placement, cluster_))).first;
     }
-    return found->second;
+    last_key_ = key;
+    last_ = found->second;
+    return last_;
 }
 
 std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster)

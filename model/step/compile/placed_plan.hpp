@@ -42,6 +42,8 @@ private:
     const Cluster& cluster_;
     std::map<GroupKey, std::shared_ptr<const NumberedPlaces>> places_;
     std::map<LayerGroups, int> numbers_;
+    GroupKey last_key_{};
+    std::shared_ptr<const NumberedPlaces> last_;
 };
 
 /// Returns the placed plan, which refers to `plan`, or the reason why it cannot be placed on the cluster.

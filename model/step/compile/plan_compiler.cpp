@@ -61,6 +61,24 @@ double held_for_weights(const PartCost& layer)
     return layer.saved_bytes > 0.0 ? std::min(1.0, layer.held_bytes / layer.saved_bytes) : 1.0;
 }
 
+/// Whether the groups of all stages lie alike.
+bool alike_stages(const ReplicaKind& replica)
+{
+    return std::all_of(replica.layers.begin(), replica.layers.end(),
+                       [&](int groups) { return groups == replica.layers.front(); });
+}
+
+/// Numbers of the groups inside layers, [stage] or one for all stages.
+std::vector<int> numbers_of(const ReplicaKind& replica, const NumberedPlaces& places)
+{
+    std::vector<int> numbers;
+    const std::size_t stages = alike_stages(replica) ? 1 : replica.layers.size();
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+        numbers.push_back(places.numbers[replica.layers[stage]]);
+    }
+    return numbers;
+}
+
 /// Layer costs held at once: the search of a large space asks for more than fit into memory.
 constexpr std::size_t most_costs = 1 << 13;
 
@@ -91,13 +109,9 @@ const LayerCosts& PlanCompiler::costs(const LayerShape& shape, const NumberedPla
 PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica)
 {
     StageCosts result;
-    const bool alike =
-        std::all_of(replica.layers.begin(), replica.layers.end(), [&](int groups) { return groups == replica.layers.front(); });
-    const std::size_t stages = alike ? 1 : replica.layers.size();
+    const std::size_t stages = alike_stages(replica) ? 1 : replica.layers.size();
     for (std::size_t stage = 0; stage < stages; ++stage) {
-        const int groups = replica.layers[stage];
-        result.of_stage.push_back(&costs(shape, places, groups));
-        result.key.push_back(places.numbers[groups]);
+        result.push_back(&costs(shape, places, replica.layers[stage]));
     }
     return result;
 }
@@ -130,7 +144,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const auto places = places_.of(plan, placed.placement);
     make_room_for_costs(places->numbers.size());
     const StageCosts first_costs = costs(in_layers, *places, places->groups.replicas.front());
-    const LayerCosts& layer = *first_costs.of_stage.front();
+    const LayerCosts& layer = *first_costs.front();
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
@@ -142,7 +156,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
-    const PlacedChunks first_chunks(placed.shape, result.chunks, first_costs.of_stage);
+    const PlacedChunks first_chunks(placed.shape, result.chunks, first_costs);
     result.stages = memory_by_stage(*program, first_chunks.made_of(), building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
@@ -161,7 +175,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         std::vector<double> step_s{noise_free_step(result.graph).step_s};
         double slowest_s = step_s.front();
         for (const ReplicaKind& replica : std::span(replicas).subspan(1)) {
-            PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica).of_stage);
+            PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica));
             ExecutionGraph graph = graph_of(replica, other);
             step_s.push_back(noise_free_step(graph).step_s);
             if (step_s.back() > slowest_s) {
@@ -208,16 +222,20 @@ const std::optional<Bound>& PlanCompiler::LastBounds<Bound>::of(const WorkKey& k
 std::size_t PlanCompiler::longest_communication(const LayerShape& shape, const NumberedPlaces& places)
 {
     const std::vector<ReplicaKind>& replicas = places.groups.replicas;
+    if (replicas.size() == 1) {
+        return 0;
+    }
+    make_room_for_costs(places.numbers.size());
     std::size_t longest = 0;
     double longest_s = -1.0;
-    for (std::size_t kind = 0; replicas.size() > 1 && kind < replicas.size(); ++kind) {
+    for (std::size_t kind = 0; kind < replicas.size(); ++kind) {
         double mean_s = 0.0;
         const StageCosts costs = this->costs(shape, places, replicas[kind]);
-        for (const LayerCosts* of_stage : costs.of_stage) {
+        for (const LayerCosts* of_stage : costs) {
             const PartCost& layer = of_stage->typical();
             mean_s += layer.forward.communication_s + layer.backward.communication_s;
         }
-        mean_s /= static_cast<double>(costs.of_stage.size());
+        mean_s /= static_cast<double>(costs.size());
         if (mean_s > longest_s) {
             longest_s = mean_s;
             longest = kind;
@@ -231,20 +249,27 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    PlainPlan plain{plan, schedule_shape(plan, setting_.phase.global_batch), {}, {}, 1};
+    PlainPlan plain{
+        .plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}, .groups = {}};
     plain.plan.sharding = Sharding::none;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
-    const auto places = places_for_bounds(plain.plan);
-    make_room_for_costs(places->numbers.size());
-    const std::vector<ReplicaKind>& replicas = places->groups.replicas;
-    const ReplicaKind& longest = replicas[longest_communication(plain.layer, *places)];
+    plain.places = places_for_bounds(plain.plan);
+    const std::vector<ReplicaKind>& replicas = plain.places->groups.replicas;
+    plain.kind = longest_communication(plain.layer, *plain.places);
     int all_sets = 0;
     for (const ReplicaKind& replica : replicas) {
         all_sets += replica.sets;
     }
-    plain.costs = costs(plain.layer, *places, longest);
-    plain.replicas = longest.sets * (plan.dp / all_sets);
+    plain.replicas = replicas[plain.kind].sets * (plan.dp / all_sets);
+    plain.groups = numbers_of(replicas[plain.kind], *plain.places);
     return plain;
+}
+
+/// Valid until room is made for others.
+PlanCompiler::StageCosts PlanCompiler::costs_of(const PlainPlan& plain)
+{
+    make_room_for_costs(plain.places->numbers.size());
+    return costs(plain.layer, *plain.places, plain.places->groups.replicas[plain.kind]);
 }
 
 std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
@@ -253,7 +278,7 @@ std::optional<double> PlanCompiler::least_step(const ParallelPlan& plan)
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->costs.key}, [&] {
+    return least_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->groups}, [&] {
         const double factor = least_factor(plan.tp * plan.cp);
         const BarrierWidths widths = inside_replica(barrier_widths(plain->plan));
         return busiest_stage_of(*plain, [&](const ChunkPass& pass) { return factor * chains_.mean_compute(pass, widths); });
@@ -266,7 +291,7 @@ std::optional<double> PlanCompiler::least_constant_step(const ParallelPlan& plan
     if (!plain) {
         return std::nullopt;
     }
-    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->costs.key}, [&] {
+    return least_constant_steps_.of({plain->shape, plain->layer, plan.split, 0, plain->groups}, [&] {
         return busiest_stage_of(*plain, [](const ChunkPass& pass) { return pass.compute_s(); });
     });
 }
@@ -277,7 +302,7 @@ std::optional<LeastStep> PlanCompiler::least_step_of_groups(const ParallelPlan& 
     if (!plain) {
         return std::nullopt;
     }
-    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plain->replicas, plain->costs.key},
+    return least_steps_of_groups_.of({plain->shape, plain->layer, plan.split, plain->replicas, plain->groups},
                                      [&] { return slowest_groups_of(*plain, probabilities); });
 }
 
@@ -289,7 +314,8 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
         return false;
     }
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
-    const PlacedChunks chunks(plain.shape, of_chunks, plain.costs.of_stage);
+    const StageCosts of_stages = costs_of(plain);
+    const PlacedChunks chunks(plain.shape, of_chunks, of_stages);
     const int passes = passes_of(plain.shape.schedule);
     struct PassSeconds {
         std::size_t pass;
@@ -332,8 +358,8 @@ std::optional<LeastStep> PlanCompiler::slowest_groups_of(const PlainPlan& plain,
 {
     const ScheduleShape& shape = plain.shape;
     const BarrierWidths widths = barrier_widths(plain.plan);
-    const GroupFactor& group = group_of(plain.plan.tp * plain.plan.cp,
-                                        segment_cv(plain.costs.of_stage.front()->typical(), setting_.noise.residual, widths));
+    const GroupFactor& group =
+        group_of(plain.plan.tp * plain.plan.cp, segment_cv(costs_of(plain).front()->typical(), setting_.noise.residual, widths));
     if (group.constant()) {
         return std::nullopt;
     }

@@ -102,11 +102,8 @@ public:
     const Setting& setting() const { return setting_; }
 
 private:
-    /// Costs of the layers of one kind of replica, [stage] or one for all stages. They are `key` in the compiler, whatever else differs.
-    struct StageCosts {
-        std::vector<int> key;
-        std::vector<const LayerCosts*> of_stage;
-    };
+    /// Costs of the layers of one kind of replica, [stage] or one for all stages.
+    using StageCosts = std::vector<const LayerCosts*>;
     StageCosts costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica);
     std::shared_ptr<const NumberedPlaces> places_for_bounds(const ParallelPlan& plan);
     std::size_t longest_communication(const LayerShape& shape, const NumberedPlaces& places);
@@ -127,7 +124,7 @@ private:
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
         int replicas = 0;           // zero if it does not depend on them
-        std::vector<int> groups{};  // StageCosts::key
+        std::vector<int> groups{};  // numbers of those inside layers, [stage] or one
 
         bool operator==(const WorkKey&) const = default;
     };
@@ -157,9 +154,12 @@ private:
         ParallelPlan plan;
         ScheduleShape shape;
         LayerShape layer;
-        StageCosts costs;  // of the replicas that communicate longest,
-        int replicas = 1;  // and their number
+        std::shared_ptr<const NumberedPlaces> places;
+        std::size_t kind = 0;     // of replicas: that which communicates longest,
+        int replicas = 1;         // and their number
+        std::vector<int> groups;  // numbers of those inside their layers
     };
+    StageCosts costs_of(const PlainPlan& plain);
     /// Nothing if the busiest stage of the plan is not known.
     std::optional<PlainPlan> plain(const ParallelPlan& plan);
     std::optional<LeastStep> slowest_groups_of(const PlainPlan& plain, std::span<const double> probabilities);

@@ -222,9 +222,29 @@ Group counted(const std::vector<int>& members, const Cluster& cluster)
     return group;
 }
 
-Group wider(const Group& a, const Group& b) { return a.size == 1 || (b.size > 1 && spreads_more(b, a)) ? b : a; }
+/// Adds a group of several members to the distinct ones.
+void add(const Group& group, Groups& groups)
+{
+    if (group.size > 1 && std::find(groups.begin(), groups.end(), group) == groups.end()) {
+        groups.push_back(group);
+    }
+}
 
-/// Of a stage and a set of replicas that meet inside layers, the widest of each kind; at the ends of a step, that of a stage.
+Groups sorted(Groups groups)
+{
+    std::sort(groups.begin(), groups.end());
+    return groups;
+}
+
+LayerGroups sorted(LayerGroups groups)
+{
+    for (const GroupKind kind : inside_layers) {
+        groups.of(kind) = sorted(groups.of(kind));
+    }
+    return groups;
+}
+
+/// Of a stage and a set of replicas that meet inside layers, the distinct ones of each kind; at the ends of a step, those of a stage.
 TEST(ProcessGroups, LieWhereTheirMembersDo)
 {
     Random random(3);
@@ -246,11 +266,12 @@ TEST(ProcessGroups, LieWhereTheirMembersDo)
                         const int first = index / shape.step * shape.size * shape.step + index % shape.step;
                         if (first / (width * placement.coupled) == set) {
                             const Group group = counted(members_of(kind, index, stage, plan, placement), c.cluster);
-                            stages[stage].of(kind) = wider(stages[stage].of(kind), group);
+                            add(group, stages[stage].of(kind));
                             uneven += group.size > 1 && !group.even() ? 1 : 0;
                         }
                     }
                 }
+                stages[stage] = sorted(stages[stage]);
             }
             ++sets[stages];
         }
@@ -258,7 +279,7 @@ TEST(ProcessGroups, LieWhereTheirMembersDo)
         for (const ReplicaKind& replica : places.replicas) {
             std::vector<LayerGroups> stages;
             for (const int groups : replica.layers) {
-                stages.push_back(places.layers[groups]);
+                stages.push_back(sorted(places.layers[groups]));
             }
             placed[stages] += replica.sets;
         }
@@ -266,12 +287,13 @@ TEST(ProcessGroups, LieWhereTheirMembersDo)
         several_kinds += sets.size() > 1 ? 1 : 0;
         for (int stage = 0; stage < plan.pp; ++stage) {
             for (const GroupKind kind : {GroupKind::data, GroupKind::expert_data}) {
-                Group widest;
+                Groups distinct;
                 for (int index = 0; index < width * plan.dp / group_shape(kind, plan).size; ++index) {
-                    widest = wider(widest, counted(members_of(kind, index, stage, plan, placement), c.cluster));
+                    add(counted(members_of(kind, index, stage, plan, placement), c.cluster), distinct);
                 }
                 const ExchangeGroups& exchange = places.exchange(stage);
-                EXPECT_EQ(kind == GroupKind::data ? exchange.data : exchange.expert_data, widest) << text_of(c) << " " << stage;
+                EXPECT_EQ(sorted(kind == GroupKind::data ? exchange.data : exchange.expert_data), sorted(distinct))
+                    << text_of(c) << " " << stage;
             }
         }
     }
@@ -297,14 +319,15 @@ TEST(ProcessGroups, HaveNoUseOfNodesThatHoldOneMember)
         const LayerGroups& groups = places.layers[places.replicas.front().layers.front()];
         const LayerGroups& alone = places_apart.layers[places_apart.replicas.front().layers.front()];
         for (const GroupKind kind : inside_layers) {
-            const Group& group = groups.of(kind);
-            if (group.size == 1 || group.tiers[0].units < group.size) {
+            const Groups& own = groups.of(kind);
+            const auto apart_from_others = [](const Group& group) { return group.tiers[0].units == group.size; };
+            if (own.empty() || !std::all_of(own.begin(), own.end(), apart_from_others)) {
                 continue;
             }
             ++found;
             for (const Collective collective : collectives) {
-                EXPECT_EQ(collective_time(collective, Bytes{1e8}, group, c.cluster).time.si,
-                          collective_time(collective, Bytes{1e8}, alone.of(kind), apart).time.si)
+                EXPECT_EQ(slowest_collective(collective, Bytes{1e8}, own, c.cluster).si,
+                          slowest_collective(collective, Bytes{1e8}, alone.of(kind), apart).si)
                     << text_of(c) << " " << row_of(kind).name;
             }
         }
@@ -327,14 +350,14 @@ TEST(ProcessGroups, InsideANodeNeedNoNetwork)
         const GroupPlaces places = place_groups(c.plan, place(c.plan, c.cluster), c.cluster);
         for (const LayerGroups& groups : places.layers) {
             for (const GroupKind kind : inside_layers) {
-                const Group& group = groups.of(kind);
-                if (group.size == 1 || group.tiers[0].units > 1) {
+                const Groups& own = groups.of(kind);
+                if (own.empty() || std::any_of(own.begin(), own.end(), [](const Group& g) { return g.tiers[0].units > 1; })) {
                     continue;
                 }
                 ++found;
                 for (const Collective collective : collectives) {
-                    EXPECT_EQ(collective_time(collective, Bytes{1e8}, group, c.cluster).time.si,
-                              collective_time(collective, Bytes{1e8}, group, slow).time.si)
+                    EXPECT_EQ(slowest_collective(collective, Bytes{1e8}, own, c.cluster).si,
+                              slowest_collective(collective, Bytes{1e8}, own, slow).si)
                         << text_of(c) << " " << row_of(kind).name;
                 }
             }
@@ -353,7 +376,7 @@ TEST(ProcessGroups, StraddleRacksThatTheyDoNotDivide)
     const GroupPlaces places = place_groups(plan, place(plan, cluster), cluster);
     std::map<std::pair<int, int>, int> found;  // fewest members, units
     for (const ReplicaKind& replica : places.replicas) {
-        const Group& group = places.layers[replica.layers.front()].of(GroupKind::expert);
+        const Group& group = places.layers[replica.layers.front()].of(GroupKind::expert).front();
         found[{group.tiers[0].fewest, group.tiers[0].units}] += replica.sets;
     }
     EXPECT_EQ((found[{64, 1}]), 2);
@@ -362,6 +385,34 @@ TEST(ProcessGroups, StraddleRacksThatTheyDoNotDivide)
         straddling += where.second == 2 ? sets : 0;
     }
     EXPECT_EQ(straddling, 7);
+}
+
+/// The advice of a smaller unit is checked: none where other degrees or tiers would not fit it.
+TEST(ProcessGroups, AdviseUnitsThatFit)
+{
+    Random random(6);
+    int advised = 0;
+    for (int i = 0; i < random_plans; ++i) {
+        const Case c = random_case(random);
+        for (const Straddling& straddling : straddling_groups(c.plan, c.cluster)) {
+            EXPECT_GT(straddling.sets, 0) << text_of(c);
+            EXPECT_LE(straddling.sets, straddling.of_sets) << text_of(c);
+            if (straddling.fitting_unit == 0) {
+                continue;
+            }
+            ++advised;
+            Cluster better = c.cluster;
+            for (std::size_t tier = straddling.tier; tier < better.tiers.size(); ++tier) {
+                better.tiers[tier].group_gpus = better.tiers[tier].group_gpus / straddling.unit * straddling.fitting_unit;
+            }
+            better.gpus = better.gpus / straddling.unit * straddling.fitting_unit;
+            EXPECT_EQ(straddling.fitting_unit % (c.plan.tp * c.plan.cp), 0) << text_of(c);
+            for (const Straddling& still : straddling_groups(c.plan, better)) {
+                EXPECT_FALSE(still.kind == straddling.kind && still.tier == straddling.tier) << text_of(c);
+            }
+        }
+    }
+    EXPECT_GT(advised, 10);
 }
 
 /// Two buildings of 64 GPUs: what crosses them is the outermost dimension, whatever the order inside.
@@ -377,10 +428,10 @@ TEST(ProcessGroups, LieInTheBuildingsOfTheirMembers)
         plan.order = order;
         plan.crossing = Crossing::dp;
         const GroupPlaces over_replicas = place_groups(plan, place(plan, cluster), cluster);
-        EXPECT_EQ(over_replicas.exchange(0).data.tiers[1], (Group::OnTier{4, 2}));
+        EXPECT_EQ(over_replicas.exchange(0).data.front().tiers[1], (Group::OnTier{4, 2}));
         plan.crossing = Crossing::pp;
         const GroupPlaces over_stages = place_groups(plan, place(plan, cluster), cluster);
-        EXPECT_EQ(over_stages.exchange(0).data.tiers[1], (Group::OnTier{8, 1}));
+        EXPECT_EQ(over_stages.exchange(0).data.front().tiers[1], (Group::OnTier{8, 1}));
     }
 }
 

@@ -81,7 +81,7 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
         std::vector<int> members(64);
         std::iota(members.begin(), members.end(), 64 * set);
         LayerGroups groups = neighbouring_groups(shape, problem.cluster);
-        groups.of(GroupKind::expert) = group_of_members(members, problem.cluster);
+        groups.of(GroupKind::expert) = {group_of_members(members, problem.cluster)};
         const LayerCosts costs =
             layer_costs(network_of(problem.workload), problem.workload.precision, shape, groups, problem.cluster);
         slowest_s = std::max(slowest_s, costs.typical().forward.communication_s);
@@ -147,15 +147,33 @@ TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
 TEST(PlacedGroups, BoundsHoldOverOrdersAndCrossings)
 {
     for (const bool mixture : {false, true}) {
-        for (const int node : {8, 18}) {
+        for (const int node : {8, 18, 72}) {
             Problem problem = on_nodes(mixture, node);
+            if (node == 72) {
+                // Racks in pods of four: an expert group may leave a pod in equal parts, or only a rack in uneven ones.
+                problem.cluster.tiers[1].group_gpus = 288;
+                problem.workload =
+                    example_workload(16, mixture ? Experts{.count = 64, .active = 4, .feed_forward = 2048} : Experts{});
+                problem.phases.front().global_batch = 384;
+            }
             if (node == 8) {
                 problem.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
             }
             PlanCompiler compiler(
                 {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
             int compared = 0;
-            for (ParallelPlan plan : random_plans(problem, 150, 9)) {
+            std::vector<ParallelPlan> plans = random_plans(problem, 150, 9);
+            for (const int ep : {16, 32, 64}) {
+                for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+                    ParallelPlan plan = plan_of(1, 1, 384);
+                    plan.ep = mixture ? ep : 1;
+                    plan.sharding = sharding;
+                    if (node == 72) {
+                        plans.push_back(plan);
+                    }
+                }
+            }
+            for (ParallelPlan plan : plans) {
                 for (const PlacementOrder order : {PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp}) {
                     for (const Crossing crossing : {Crossing::by_order, Crossing::dp, Crossing::pp}) {
                         plan.order = order;
