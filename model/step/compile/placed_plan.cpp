@@ -3,6 +3,7 @@
 #include "model/base/random.hpp"
 #include "model/plan/node_order.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,9 +18,19 @@ constexpr std::size_t most_places = 1 << 12;
 
 std::shared_ptr<const NumberedPlaces> KnownPlaces::numbered(GroupPlaces places)
 {
-    NumberedPlaces result{std::move(places), {}};
+    NumberedPlaces result{std::move(places), {}, {}};
     for (const LayerGroups& groups : result.groups.layers) {
         result.numbers.push_back(numbers_.emplace(groups, static_cast<int>(numbers_.size())).first->second);
+    }
+    for (const ReplicaKind& replica : result.groups.replicas) {
+        std::vector<int> stages;
+        for (const int groups : replica.layers) {
+            stages.push_back(result.numbers[groups]);
+        }
+        if (std::all_of(stages.begin(), stages.end(), [&](int number) { return number == stages.front(); })) {
+            stages.resize(1);  // however many stages there are
+        }
+        result.of_stages.push_back(of_stages_.emplace(stages, static_cast<int>(of_stages_.size())).first->second);
     }
     return std::make_shared<const NumberedPlaces>(std::move(result));
 }

@@ -27,7 +27,8 @@ struct PlacedPlan {
 /// Places of a plan's groups, with the numbers of those inside layers: equal ones of all plans have the same number.
 struct NumberedPlaces {
     GroupPlaces groups;
-    std::vector<int> numbers;  // of groups.layers
+    std::vector<int> numbers;    // of groups.layers
+    std::vector<int> of_stages;  // [kind of replica]: of the groups inside the layers of all its stages together
 };
 
 /// Places of the groups of plans on one cluster, remembered: plans that differ in nothing else share them.
@@ -42,6 +43,7 @@ private:
     const Cluster& cluster_;
     std::map<GroupKey, std::shared_ptr<const NumberedPlaces>> places_;
     std::map<LayerGroups, int> numbers_;
+    std::map<std::vector<int>, int> of_stages_;
     GroupKey last_key_{};
     std::shared_ptr<const NumberedPlaces> last_;
 };

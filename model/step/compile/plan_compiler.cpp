@@ -68,17 +68,6 @@ bool alike_stages(const ReplicaKind& replica)
                        [&](int groups) { return groups == replica.layers.front(); });
 }
 
-/// Numbers of the groups inside layers, [stage] or one for all stages.
-std::vector<int> numbers_of(const ReplicaKind& replica, const NumberedPlaces& places)
-{
-    std::vector<int> numbers;
-    const std::size_t stages = alike_stages(replica) ? 1 : replica.layers.size();
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-        numbers.push_back(places.numbers[replica.layers[stage]]);
-    }
-    return numbers;
-}
-
 /// Layer costs held at once: the search of a large space asks for more than fit into memory.
 constexpr std::size_t most_costs = 1 << 13;
 
@@ -156,7 +145,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
-    const PlacedChunks first_chunks(placed.shape, result.chunks, first_costs);
+    const PlacedChunks first_chunks(placed.shape, result.chunks, {first_costs.data(), first_costs.size()});
     result.stages = memory_by_stage(*program, first_chunks.made_of(), building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(layer.typical());
@@ -175,7 +164,8 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
         std::vector<double> step_s{noise_free_step(result.graph).step_s};
         double slowest_s = step_s.front();
         for (const ReplicaKind& replica : std::span(replicas).subspan(1)) {
-            PlacedChunks other(placed.shape, result.chunks, costs(in_layers, *places, replica));
+            const StageCosts other_costs = costs(in_layers, *places, replica);
+            PlacedChunks other(placed.shape, result.chunks, {other_costs.data(), other_costs.size()});
             ExecutionGraph graph = graph_of(replica, other);
             step_s.push_back(noise_free_step(graph).step_s);
             if (step_s.back() > slowest_s) {
@@ -249,8 +239,7 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     if (plan.split == LayerSplit::balanced || setting_.orders || setting_.cluster.nodes_listed()) {
         return std::nullopt;
     }
-    PlainPlan plain{
-        .plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}, .groups = {}};
+    PlainPlan plain{.plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}};
     plain.plan.sharding = Sharding::none;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
     plain.places = places_for_bounds(plain.plan);
@@ -261,7 +250,7 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
         all_sets += replica.sets;
     }
     plain.replicas = replicas[plain.kind].sets * (plan.dp / all_sets);
-    plain.groups = numbers_of(replicas[plain.kind], *plain.places);
+    plain.groups = plain.places->of_stages[plain.kind];
     return plain;
 }
 
@@ -315,7 +304,7 @@ bool PlanCompiler::for_passes(const PlainPlan& plain, Compute&& compute_s, Visit
     }
     const auto& of_chunks = std::get<std::vector<Chunk>>(layers);
     const StageCosts of_stages = costs_of(plain);
-    const PlacedChunks chunks(plain.shape, of_chunks, of_stages);
+    const PlacedChunks chunks(plain.shape, of_chunks, {of_stages.data(), of_stages.size()});
     const int passes = passes_of(plain.shape.schedule);
     struct PassSeconds {
         std::size_t pass;

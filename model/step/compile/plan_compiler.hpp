@@ -17,6 +17,8 @@
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/graph/slowest_group.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <array>
 #include <cstddef>
 #include <map>
@@ -103,7 +105,7 @@ public:
 
 private:
     /// Costs of the layers of one kind of replica, [stage] or one for all stages.
-    using StageCosts = std::vector<const LayerCosts*>;
+    using StageCosts = boost::container::small_vector<const LayerCosts*, 4>;
     StageCosts costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica);
     std::shared_ptr<const NumberedPlaces> places_for_bounds(const ParallelPlan& plan);
     std::size_t longest_communication(const LayerShape& shape, const NumberedPlaces& places);
@@ -123,8 +125,8 @@ private:
         ScheduleShape schedule;
         LayerShape layer;
         LayerSplit split = LayerSplit::layers;
-        int replicas = 0;           // zero if it does not depend on them
-        std::vector<int> groups{};  // numbers of those inside layers, [stage] or one
+        int replicas = 0;  // zero if it does not depend on them
+        int groups = 0;    // NumberedPlaces::of_stages
 
         bool operator==(const WorkKey&) const = default;
     };
@@ -155,9 +157,9 @@ private:
         ScheduleShape shape;
         LayerShape layer;
         std::shared_ptr<const NumberedPlaces> places;
-        std::size_t kind = 0;     // of replicas: that which communicates longest,
-        int replicas = 1;         // and their number
-        std::vector<int> groups;  // numbers of those inside their layers
+        std::size_t kind = 0;  // of replicas: that which communicates longest,
+        int replicas = 1;      // and their number
+        int groups = 0;        // NumberedPlaces::of_stages of that kind
     };
     StageCosts costs_of(const PlainPlan& plain);
     /// Nothing if the busiest stage of the plan is not known.

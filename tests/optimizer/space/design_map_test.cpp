@@ -55,6 +55,23 @@ bool validates_later(const ParallelPlan& plan)
 }
 
 /// The plan in a phase with every choice that has no effect on it at one fixed value: equal in all phases for two names of one
+/// The nodes of all GPUs, by replica, stage and member.
+std::vector<int> nodes_of(ParallelPlan plan, PlacementOrder order, const Cluster& cluster)
+{
+    plan.order = order;
+    plan.crossing = Crossing::by_order;
+    const Placement at = place(plan, cluster);
+    std::vector<int> nodes;
+    for (int replica = 0; replica < plan.dp; ++replica) {
+        for (int stage = 0; stage < plan.pp; ++stage) {
+            for (int member = 0; member < plan.tp * plan.cp; ++member) {
+                nodes.push_back((at.gpu(replica, stage) + member) / cluster.gpus_per_node());
+            }
+        }
+    }
+    return nodes;
+}
+
 /// plan.
 ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const Scenario& scenario)
 {
@@ -82,7 +99,11 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
         plan.group = std::min(plan.group, plan.microbatches(phase.global_batch));
         plan.group = plan.group == plan.pp ? 0 : plan.group;
     }
-    if (plan.cp * plan.dp == 1 || plan.pp == 1 || plan.gpus() <= scenario.cluster.gpus_per_node()) {
+    const bool same_nodes =
+        plan.gpus() <= scenario.cluster.gpus_per_node() ||
+        (scenario.cluster.building_gpus() == 0 && nodes_of(plan, PlacementOrder::tp_pp_dp, scenario.cluster) ==
+                                                      nodes_of(plan, PlacementOrder::tp_dp_pp, scenario.cluster));
+    if (plan.cp * plan.dp == 1 || plan.pp == 1 || same_nodes) {
         plan.order = PlacementOrder::tp_pp_dp;
     }
     if (!validates_later(plan)) {
@@ -586,7 +607,9 @@ microbatch = [4]
 recompute = ["full"]
 )");
     const ParallelPlan plan = parse_design("pp=2", scenario);
-    EXPECT_EQ(as_tuple(plan), as_tuple(ParallelPlan{.tp = 2, .pp = 2, .dp = 4, .microbatch = 4, .recompute = Recompute::full}));
+    EXPECT_EQ(as_tuple(plan),
+              as_tuple(ParallelPlan{
+                  .tp = 2, .pp = 2, .dp = 4, .microbatch = 4, .recompute = Recompute::full, .order = PlacementOrder::tp_pp_dp}));
     EXPECT_EQ(parse_design("", scenario).pp, 1);  // two choices: the default of a plan
     EXPECT_EQ(parse_design("gpus=4", scenario).dp, 2);
 }

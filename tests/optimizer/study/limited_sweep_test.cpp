@@ -59,6 +59,8 @@ checkpoint_interval = ["1 min", "1 h"]
 spares = [1, 2]
 )",
                                       more);
+    // Copies to the host that take longer than a pass would hide all other choices behind them.
+    scenario.cluster.accelerator.host_link = scenario.cluster.accelerator.host_link * 100.0;
     scenario.phases.resize(phases);
     scenario.objectives = objectives;
     return scenario;
@@ -66,7 +68,8 @@ spares = [1, 2]
 
 /// A plan is returned if and only if no limit excludes its tightest bound, with that bound; each raw tuple counts once.
 /// `unchecked_share`: at least so many combinations per feasible plan are excluded before their plans are looked at.
-void expect_the_same_as_without_limits(const Scenario& scenario, double unchecked_share = 0.5)
+/// `limits_tried`: plans whose bounds are taken as limits, spread over the space.
+void expect_the_same_as_without_limits(const Scenario& scenario, double unchecked_share = 0.5, std::size_t limits_tried = 4)
 {
     const StudyModel model(scenario);
     Worker worker(model);
@@ -79,7 +82,7 @@ void expect_the_same_as_without_limits(const Scenario& scenario, double unchecke
     std::uint64_t excluded = 0;
     std::uint64_t number = 0;
     for (const auto& [index, limit] : whole) {
-        if (number++ % (whole.size() / 4) != 0) {
+        if (number++ % (whole.size() / limits_tried) != 0) {
             continue;
         }
         const std::vector<std::vector<double>> limits{limit};
@@ -113,7 +116,7 @@ TEST(LimitedSweep, LosesNothingInOnePhase)
 TEST(LimitedSweep, LosesNothingWhereMemoryCounts)
 {
     // Few plans are worse than another in both.
-    expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "memory"}), 0.25);
+    expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "memory"}), 0.25, 40);
 }
 
 TEST(LimitedSweep, LosesNothingInTwoPhases) { expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"})); }
