@@ -75,6 +75,37 @@ OnTier counted(int size, int unit, NextGpu&& gpu)
     return result;
 }
 
+/// The same of evenly spaced members, unit by unit.
+OnTier counted(const Spacing& spacing, int first, int unit)
+{
+    OnTier result{std::numeric_limits<int>::max(), 0};
+    int left = spacing.count;
+    int gpu = first;
+    while (left > 0) {
+        const int end = (gpu / unit + 1) * unit;
+        const int members = std::min(left, (end - 1 - gpu) / spacing.stride + 1);
+        result.fewest = std::min(result.fewest, members);
+        ++result.units;
+        left -= members;
+        gpu += members * spacing.stride;
+    }
+    return result;
+}
+
+/// Dimensions that continue each other as one, and none of a single member.
+std::vector<Spacing> joined(std::span<const Spacing> dimensions)
+{
+    std::vector<Spacing> result;
+    for (const Spacing& dimension : dimensions) {
+        if (!result.empty() && dimension.stride == result.back().stride * result.back().count) {
+            result.back().count *= dimension.count;
+        } else if (dimension.count > 1) {
+            result.push_back(dimension);
+        }
+    }
+    return result;
+}
+
 int member(std::span<const Spacing> dimensions, int index)
 {
     int offset = 0;
@@ -127,16 +158,16 @@ Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cl
     if (group.size <= 1) {
         return {};
     }
-    std::vector<Spacing> several;
-    for (const Spacing& dimension : dimensions) {
-        if (dimension.count > 1) {
-            several.push_back(dimension);
+    const std::vector<Spacing> several = joined(dimensions);
+    const auto on_tier = [&](int unit) {
+        if (const auto fitting = on_fitting_tier(several, first, unit, group.size)) {
+            return *fitting;
         }
-    }
+        return several.size() == 1 ? counted(several.front(), first, unit)
+                                   : counted(group.size, unit, [&](int i) { return first + member(several, i); });
+    };
     for (const NetworkTier& tier : cluster.tiers) {
-        const int unit = gpus_joined(tier, cluster);
-        const auto fitting = on_fitting_tier(several, first, unit, group.size);
-        group.tiers.push_back(fitting ? *fitting : counted(group.size, unit, [&](int i) { return first + member(several, i); }));
+        group.tiers.push_back(on_tier(gpus_joined(tier, cluster)));
     }
     // The last tier joins the cluster, whatever the number of its GPUs.
     group.tiers.back() = {group.size, 1};
