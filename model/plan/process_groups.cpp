@@ -96,21 +96,14 @@ std::optional<Digits> digits_of(const GroupShape& shape, const ParallelPlan& pla
 /// Whether units of so many GPUs cut the dimensions into equal parts, so that all groups lie alike in them.
 bool fits(int unit, const Digits& digits)
 {
-    for (const Digit& digit : digits) {
+    return std::all_of(digits.begin(), digits.end(), [unit](const Digit& digit) {
         const auto [count, stride] = digit.dimension;
         if (stride >= unit) {
-            if (stride % unit != 0) {
-                return false;
-            }
-            continue;
+            return stride % unit == 0;
         }
-        const int steps = unit / stride;
         const bool crosses = stride * count > unit;
-        if (crosses && (unit % stride != 0 || count % steps != 0)) {
-            return false;
-        }
-    }
-    return true;
+        return !crosses || (unit % stride == 0 && count % (unit / stride) == 0);
+    });
 }
 
 bool fits_cluster(const Digits& digits, int used, const Cluster& cluster)
