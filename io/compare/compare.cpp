@@ -4,6 +4,7 @@
 #include "io/compare/compare_fronts.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
+#include "io/results/stored_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
@@ -139,13 +140,14 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
            "[workload] and [[phase]].\n";
 }
 
-/// Lines without comments and blanks around them, and what was learned of the cluster.
+/// Lines without comments and blanks around them, the default order then, and what was learned of the cluster.
 std::vector<std::string> settings(const StudyInfo& study)
 {
     std::vector<std::string> lines;
     if (!study.learned.empty()) {
         lines.push_back(fmt::format("learned from {} (digest {})", study.learned, study.learned_digest));
     }
+    lines.push_back(fmt::format("order = \"{}\" where none is given", name(study.default_order)));
     std::istringstream stream(study.scenario_text);
     for (std::string line; std::getline(stream, line);) {
         line = line.substr(0, line.find('#'));
@@ -268,7 +270,7 @@ std::vector<double> joint_hypervolumes(const std::vector<NamedResults>& studies)
 std::string trained_job(const Results& results)
 {
     try {
-        const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+        const Scenario scenario = scenario_of(results.study);
         std::string job;
         for (const Workload* w : networks(scenario)) {
             job += fmt::format("{}{} ({} layers, {:.4g} parameters)", job.empty() ? "" : " or ", w->name, w->layers(),

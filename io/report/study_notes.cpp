@@ -1,5 +1,6 @@
 #include "io/report/study_notes.hpp"
 
+#include "io/results/stored_scenario.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/scenario.hpp"
@@ -34,7 +35,7 @@ std::string idle_nodes_text(const Scenario& scenario)
 StudyNotes study_notes(const Results& results)
 {
     try {
-        const Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
+        const Scenario scenario = scenario_of(results.study);
         const bool has_intervals = std::any_of(results.front.begin(), results.front.end(),
                                                [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;

@@ -29,7 +29,7 @@ void refuse_another_study(const Results& a, const Results& b)
             "part {} ({}) belongs to another study than the first ({}): its {} differs; merge parts of one search only",
             b.study.scenario_name, b.study.command_line, a.study.command_line, what));
     };
-    if (a.study.scenario_text != b.study.scenario_text) {
+    if (a.study.scenario_text != b.study.scenario_text || a.study.default_order != b.study.default_order) {
         refuse("scenario");
     }
     if (a.study.seed != b.study.seed) {

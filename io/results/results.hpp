@@ -2,6 +2,7 @@
 
 /// Results of a study as plain data, the source of results files, reports and `inspect`.
 
+#include "model/plan/plan.hpp"
 #include "model/prediction.hpp"
 #include "search/space.hpp"
 #include "search/strategy.hpp"
@@ -27,6 +28,7 @@ struct StudyInfo {
     std::string job_id;  // of the batch system, or empty
     std::string scenario_path;
     std::string scenario_text;
+    PlacementOrder default_order = ParallelPlan{}.order;  // where the text gives none
     std::string scenario_name;
     std::string learned;         // study and date of the overlay in [cluster] learned; empty: none
     std::string learned_digest;  // CRC-64 of its text

@@ -115,6 +115,7 @@ void write_root(const Hdf5Object& root, const StudyInfo& study)
     root.set("scenario_name", study.scenario_name);
     root.set("scenario_path", study.scenario_path);
     root.set("scenario_toml", study.scenario_text);
+    root.set("default_order", std::string(name(study.default_order)));
     root.set("learned", study.learned);
     root.set("learned_digest", study.learned_digest);
     root.set("quantiles_of", std::string(quantiles_of(study.nodes_known)));

@@ -4,7 +4,7 @@
 #include "io/results/hdf5_file.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/results/stored_scenario.hpp"
 
 #include <unistd.h>
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <regex>
 #include <span>
 #include <stdexcept>
 
@@ -35,22 +34,18 @@ constexpr double most_rungs = 1000.0;
 /// Tuples of the space.
 Allowed index_of(const Results& results) { return {0.0, static_cast<double>(results.raw_tuples) - 1.0}; }
 
-/// Files of schema 1.8 and older were written when stages were innermost by default: their scenario says so from now on.
-std::string with_former_order(const std::string& scenario)
+/// The order that a scenario without one meant to the program that wrote the file.
+PlacementOrder default_order(const Hdf5Object& root)
 {
-    static const std::regex space_header(R"((^|\n)[ \t]*\[[ \t]*space[ \t]*\][^\n]*\n)");
-    static const std::regex order_key(R"((^|\n)[ \t]*order[ \t]*=)");
-    std::smatch header;
-    if (!std::regex_search(scenario, header, space_header)) {
-        return scenario;
+    if (!root.has("default_order")) {  // since schema 1.9
+        return PlacementOrder::tp_pp_dp;
     }
-    const std::string space = header.suffix();
-    const std::string keys = space.substr(0, space.find("\n["));
-    if (std::regex_search(keys, order_key)) {
-        return scenario;
+    const std::string text = root.get<std::string>("default_order");
+    const auto order = parse<PlacementOrder>(text);
+    if (!order) {
+        throw std::runtime_error("attribute default_order is " + text + "; expected one of " + choices<PlacementOrder>());
     }
-    return header.prefix().str() + header.str() +
-           "order = [\"tp-pp-dp\"]   # the default of the version that wrote these results\n" + space;
+    return *order;
 }
 
 void read_root(const Hdf5Object& root, StudyInfo& study)
@@ -64,10 +59,7 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
     study.scenario_name = root.get<std::string>("scenario_name");
     study.scenario_path = root.get<std::string>("scenario_path");
     study.scenario_text = root.get<std::string>("scenario_toml");
-    const std::vector<std::int32_t> version = root.get_list<std::int32_t>("schema_version");
-    if (version.size() > 1 && version[1] < 9) {
-        study.scenario_text = with_former_order(study.scenario_text);
-    }
+    study.default_order = default_order(root);
     if (root.has("learned")) {  // since schema 1.6
         study.learned = root.get<std::string>("learned");
         study.learned_digest = root.get<std::string>("learned_digest");
@@ -163,10 +155,10 @@ void read_objectives(const Rows<Row>& rows, std::vector<Row>& points, const std:
 }
 
 /// Nothing where it was written for another version of this program.
-std::optional<Scenario> scenario_of(const StudyInfo& study)
+std::optional<Scenario> readable_scenario(const StudyInfo& study)
 {
     try {
-        return parse_scenario(study.scenario_text, study.scenario_path);
+        return scenario_of(study);
     } catch (const InputError&) {
         return std::nullopt;
     }
@@ -421,7 +413,7 @@ Results read_results(const std::string& path)
         read_root(root, results.study);
         read_study(root.open("study"), results.study);
         read_space(root, results);
-        const std::optional<Scenario> scenario = scenario_of(results.study);
+        const std::optional<Scenario> scenario = readable_scenario(results.study);
         read_evaluations(root, scenario ? highest_rung(scenario->search) : most_rungs, results);
         read_front(root, scenario, results);
         if (root.has_dataset("posterior")) {

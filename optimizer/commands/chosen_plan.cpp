@@ -1,6 +1,7 @@
 #include "optimizer/commands/chosen_plan.hpp"
 
 #include "io/results/hdf5_file.hpp"
+#include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/toml/nearest.hpp"
@@ -141,9 +142,7 @@ ChosenPlan chosen_plan(const po::variables_map& values)
     if (design.empty()) {
         return by_point(values, results);
     }
-    Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
-    scenario.seed = results.study.seed;
-    return by_design(std::move(scenario), design);
+    return by_design(scenario_of(results.study), design);
 }
 
 std::uint64_t chosen_point(const po::variables_map& values, const Results& results, const StoredStudy& study)

@@ -4,6 +4,7 @@
 #include "io/report/report.hpp"
 #include "io/results/merge_results.hpp"
 #include "io/results/results_file.hpp"
+#include "io/results/stored_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -48,7 +49,7 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
         Sweep whole;
         whole.rejected = merged.rejected;
         archive.add(std::vector<Answer>{whole});
-        refuse_infeasible(parse_scenario(merged.study.scenario_text, merged.study.scenario_path), archive);
+        refuse_infeasible(scenario_of(merged.study), archive);
     }
     if (!merged.provisional) {
         add_posterior(StoredStudy(merged).model(), merged);

@@ -1,6 +1,7 @@
 #include "optimizer/study/stored_study.hpp"
 
 #include "io/results/results_file.hpp"
+#include "io/results/stored_scenario.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "optimizer/program/log.hpp"
 
@@ -24,10 +25,9 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
 }
 
 /// The scenario with the hardware variants that the search had tuned; these are only in the labels of that axis.
-Scenario scenario_of(const Results& results)
+Scenario tuned_scenario(const Results& results)
 {
-    Scenario scenario = parse_scenario(results.study.scenario_text, results.study.scenario_path);
-    scenario.seed = results.study.seed;
+    Scenario scenario = scenario_of(results.study);
     if (scenario.hardware_parameters.empty() || results.axes.empty()) {
         return scenario;
     }
@@ -55,7 +55,7 @@ Results open_results(const std::string& path)
 }
 
 StoredStudy::StoredStudy(const Results& results)
-    : scenario_(scenario_of(results)), model_(scenario_), bench_(scenario_, model_.problem)
+    : scenario_(tuned_scenario(results)), model_(scenario_), bench_(scenario_, model_.problem)
 {
     if (!same_axes(with_choices(space().axes()), with_choices(results.axes))) {
         throw InputError(

@@ -164,6 +164,15 @@ TEST(Compare, TellsAxesAndLinesThatDiffer)
     EXPECT_THAT(same, HasSubstr("the axes are the same\nthe scenarios are the same\n"));
 }
 
+TEST(Compare, TellsDefaultsThatDiffer)
+{
+    Results other = sample_results();
+    other.study.default_order = PlacementOrder::tp_pp_dp;
+    const std::string text = comparison_text({{"a.h5", sample_results()}, {"b.h5", other}});
+    EXPECT_THAT(text, HasSubstr("  A: order = \"tp-dp-pp\" where none is given\n"));
+    EXPECT_THAT(text, HasSubstr("  B: order = \"tp-pp-dp\" where none is given\n"));
+}
+
 TEST(Compare, TellsOverlaysThatDiffer)
 {
     Results other = sample_results();

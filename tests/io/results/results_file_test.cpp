@@ -61,6 +61,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.job_id, b.job_id);
     EXPECT_EQ(a.scenario_path, b.scenario_path);
     EXPECT_EQ(a.scenario_text, b.scenario_text);
+    EXPECT_EQ(a.default_order, b.default_order);
     EXPECT_EQ(a.scenario_name, b.scenario_name);
     EXPECT_EQ(a.learned, b.learned);
     EXPECT_EQ(a.learned_digest, b.learned_digest);
@@ -345,6 +346,22 @@ TEST(ResultsFile, ReadsFilesOfBeforeWithoutTheirChecksum)
     const Results read = read_results(path);
     EXPECT_FALSE(read.sealed);
     expect_equal(read, sample_results());
+}
+
+TEST(ResultsFile, KeepsTheOrderThatWasTheDefault)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("sample.h5");
+    write_results(sample_results(), path);
+    std::string former = content(path).substr(seal_bytes);
+    const std::string attribute = "default_order";
+    const std::size_t at = former.find(attribute);
+    ASSERT_NE(at, std::string::npos);
+    put(path, former.replace(at, attribute.size(), "another_thing"));
+    const Results read = read_results(path);
+    EXPECT_EQ(read.study.default_order, PlacementOrder::tp_pp_dp);
+    write_results(read, path);
+    EXPECT_EQ(read_results(path).study.default_order, PlacementOrder::tp_pp_dp);
 }
 
 /// What no search writes; the reader names the dataset.

@@ -1,0 +1,35 @@
+#include "io/results/stored_scenario.hpp"
+
+#include "tests/io/good_scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace prismopt {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(StoredScenario, HasTheOrderThatWasTheDefaultThen)
+{
+    StudyInfo study;
+    study.scenario_text = good;
+    study.seed = 7;
+    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp));
+    study.default_order = PlacementOrder::tp_pp_dp;
+    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_pp_dp));
+    EXPECT_EQ(scenario_of(study).seed, 7U);
+}
+
+TEST(StoredScenario, KeepsAnOrderThatIsGiven)
+{
+    StudyInfo study;
+    study.default_order = PlacementOrder::tp_pp_dp;
+    study.scenario_text = good;
+    study.scenario_text.insert(study.scenario_text.find("[space]") + 8, "order = [\"tp-dp-pp\"]\n");
+    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp));
+}
+
+}  // namespace
+}  // namespace prismopt
