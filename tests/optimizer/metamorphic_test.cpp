@@ -4,15 +4,17 @@
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 #include "optimizer/study/study_model.hpp"
+#include "tests/support/random_plans.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +41,7 @@ std::string text_of(const Sections& sections)
     for (const Section& section : sections) {
         text += section.header.empty() ? "" : section.header + "\n";
         for (const auto& [key, value] : section.keys) {
-            text += key + " = ";
-            text += value + "\n";
+            text += fmt::format("{} = {}\n", key, value);
         }
     }
     return text;
@@ -60,74 +61,53 @@ std::string* find(Sections& sections, const std::string& header, const std::stri
     return nullptr;
 }
 
-class Scenarios {
-public:
-    explicit Scenarios(unsigned seed) : engine_(seed) {}
-
-    Sections next()
-    {
-        const bool mixture = pick({0, 1}) == 1;
-        const std::string list_open = "[";
-        const auto one = [&](const std::string& value) { return list_open + value + "]"; };
-        const auto number = [&](std::initializer_list<int> values) { return one(std::to_string(pick(values))); };
-        const auto name = [&](std::initializer_list<const char*> values) { return one("\"" + std::string(pick(values)) + "\""); };
-        Sections s;
-        s.push_back({"", {{"name", "\"metamorphic\""}, {"seed", "5"}}});
-        s.push_back({"[workload]", {{"model", mixture ? "\"qwen3-30b-a3b\"" : "\"llama3-8b\""}}});
-        s.push_back({"[[phase]]",
-                     {{"tokens", "4.194304e10"},
-                      {"sequence_length", std::to_string(pick({2048, 4096}))},
-                      {"global_batch", std::to_string(pick({128, 256}))}}});
-        s.push_back({"[cluster]",
-                     {{"accelerator", pick({"\"a100-sxm-80gb\"", "\"h100-sxm\"", "\"b200-sxm\""})},
-                      {"gpus", "64"},
-                      {"gpu_price", "\"2.5 USD/h\""}}});
-        s.push_back({"[[cluster.tier]]",
-                     {{"name", "\"node\""},
-                      {"bandwidth", pick({"\"450 GB/s\"", "\"300 GB/s\""})},
-                      {"efficiency", "0.8"},
-                      {"latency", "\"20 us\""},
-                      {"group", "8"}}});
-        s.push_back({"[[cluster.tier]]",
-                     {{"name", "\"cluster\""},
-                      {"bandwidth", pick({"\"50 GB/s\"", "\"25 GB/s\""})},
-                      {"efficiency", "0.9"},
-                      {"latency", "\"35 us\""}}});
-        s.push_back({"[memory]", {{"headroom", "0.02"}}});
-        s.push_back({"[variability]", {{"profile", "\"hpc-2024\""}}});
-        s.push_back({"[reliability]",
-                     {{"node_failure_rate", "\"2.4e-2 /day\""},
-                      {"restart", "\"5 min\""},
-                      {"checkpoint_interval", "\"30 min\""},
-                      {"checkpoint_write", "\"5 s\""}}});
-        s.push_back({"[space]",
-                     {{"gpus", "[64]"},
-                      {"tp", number({1, 2, 4, 8})},
-                      {"pp", number({1, 2, 4})},
-                      {"ep", mixture ? number({1, 2, 4, 8}) : "[1]"},
-                      {"microbatch", number({1, 2})},
-                      {"schedule", name({"1f1b", "gpipe", "zb_h1"})},
-                      {"recompute", name({"none", "selective", "full"})},
-                      {"sharding", name({"none", "zero1", "zero2", "zero3"})},
-                      {"order", name({"tp-pp-dp", "tp-dp-pp"})}}});
-        s.push_back({"[objectives]", {{"minimise", "[\"training_time_p99\"]"}}});
-        return s;
-    }
-
-    template <class T>
-    T pick(std::initializer_list<T> values)
-    {
-        return values.begin()[engine_() % values.size()];
-    }
-    template <class List>
-    void shuffle(List& list)
-    {
-        std::shuffle(list.begin(), list.end(), engine_);
-    }
-
-private:
-    std::mt19937 engine_;
-};
+Sections random_sections(PlanDice& dice)
+{
+    const bool mixture = dice.pick({0, 1}) == 1;
+    const auto number = [&dice](std::initializer_list<int> values) { return fmt::format("[{}]", dice.pick(values)); };
+    const auto name = [&dice](std::initializer_list<const char*> values) { return fmt::format("[\"{}\"]", dice.pick(values)); };
+    Sections s;
+    s.push_back({"", {{"name", "\"metamorphic\""}, {"seed", "5"}}});
+    s.push_back({"[workload]", {{"model", mixture ? "\"qwen3-30b-a3b\"" : "\"llama3-8b\""}}});
+    s.push_back({"[[phase]]",
+                 {{"tokens", "4.194304e10"},
+                  {"sequence_length", std::to_string(dice.pick({2048, 4096}))},
+                  {"global_batch", std::to_string(dice.pick({128, 256}))}}});
+    s.push_back({"[cluster]",
+                 {{"accelerator", dice.pick({"\"a100-sxm-80gb\"", "\"h100-sxm\"", "\"b200-sxm\""})},
+                  {"gpus", "64"},
+                  {"gpu_price", "\"2.5 USD/h\""}}});
+    s.push_back({"[[cluster.tier]]",
+                 {{"name", "\"node\""},
+                  {"bandwidth", dice.pick({"\"450 GB/s\"", "\"300 GB/s\""})},
+                  {"efficiency", "0.8"},
+                  {"latency", "\"20 us\""},
+                  {"group", "8"}}});
+    s.push_back({"[[cluster.tier]]",
+                 {{"name", "\"cluster\""},
+                  {"bandwidth", dice.pick({"\"50 GB/s\"", "\"25 GB/s\""})},
+                  {"efficiency", "0.9"},
+                  {"latency", "\"35 us\""}}});
+    s.push_back({"[memory]", {{"headroom", "0.02"}}});
+    s.push_back({"[variability]", {{"profile", "\"hpc-2024\""}}});
+    s.push_back({"[reliability]",
+                 {{"node_failure_rate", "\"2.4e-2 /day\""},
+                  {"restart", "\"5 min\""},
+                  {"checkpoint_interval", "\"30 min\""},
+                  {"checkpoint_write", "\"5 s\""}}});
+    s.push_back({"[space]",
+                 {{"gpus", "[64]"},
+                  {"tp", number({1, 2, 4, 8})},
+                  {"pp", number({1, 2, 4})},
+                  {"ep", mixture ? number({1, 2, 4, 8}) : "[1]"},
+                  {"microbatch", number({1, 2})},
+                  {"schedule", name({"1f1b", "gpipe", "zb_h1"})},
+                  {"recompute", name({"none", "selective", "full"})},
+                  {"sharding", name({"none", "zero1", "zero2", "zero3"})},
+                  {"order", name({"tp-pp-dp", "tp-dp-pp"})}}});
+    s.push_back({"[objectives]", {{"minimise", "[\"training_time_p99\"]"}}});
+    return s;
+}
 
 /// The scenario's one plan.
 ParallelPlan only_plan(const StudyModel& model) { return model.designs.plan(model.designs.space().point(0)); }
@@ -165,16 +145,16 @@ void expect_equal(const NoiseFree& a, const NoiseFree& b, double relative, const
 
 constexpr double rounding = 1e-9;
 
-/// Calls check(sections, figures, random) for the feasible ones of `count` random scenarios.
+/// Calls check(sections, figures) for the feasible ones of `count` random scenarios.
 template <class Check>
 void for_scenarios(unsigned seed, Check&& check, int count = scenario_count())
 {
-    Scenarios random(seed);
+    PlanDice dice(seed);
     int feasible = 0;
     for (int i = 0; i < count; ++i) {
-        const Sections sections = random.next();
+        const Sections sections = random_sections(dice);
         if (const auto figures = without_draws(sections)) {
-            check(sections, *figures, random);
+            check(sections, *figures);
             ++feasible;
         }
     }
@@ -183,7 +163,7 @@ void for_scenarios(unsigned seed, Check&& check, int count = scenario_count())
 
 TEST(Metamorphic, UnitsMayBeWrittenInManyWays)
 {
-    for_scenarios(1, [](const Sections& before, const NoiseFree& figures, Scenarios&) {
+    for_scenarios(1, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         const std::map<std::string, std::string> same{{"\"450 GB/s\"", "\"3600 Gb/s\""}, {"\"300 GB/s\"", "\"0.3 TB/s\""},
                                                       {"\"50 GB/s\"", "\"400 Gb/s\""},   {"\"25 GB/s\"", "\"25000 MB/s\""},
@@ -204,18 +184,19 @@ TEST(Metamorphic, UnitsMayBeWrittenInManyWays)
 
 TEST(Metamorphic, NamesAndTheOrderOfKeysDoNotMatter)
 {
-    for_scenarios(2, [](const Sections& before, const NoiseFree& figures, Scenarios& random) {
+    PlanDice dice(2);
+    for_scenarios(2, [&dice](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         *find(after, "", "name") = "\"another name\"";
         *find(after, "[[cluster.tier]]", "name") = "\"domain\"";
         for (Section& section : after) {
-            random.shuffle(section.keys);
+            dice.shuffle(section.keys);
         }
         // The sections that are no lists, behind the keys of the document.
         const auto lists_last = std::stable_partition(after.begin() + 1, after.end(),
                                                       [](const Section& section) { return section.header.rfind("[[", 0) != 0; });
         std::vector<Section> tables(after.begin() + 1, lists_last);
-        random.shuffle(tables);
+        dice.shuffle(tables);
         std::copy(tables.begin(), tables.end(), after.begin() + 1);
         expect_equal(without_draws(after).value(), figures, rounding, text_of(after));
     });
@@ -223,7 +204,7 @@ TEST(Metamorphic, NamesAndTheOrderOfKeysDoNotMatter)
 
 TEST(Metamorphic, APhaseMayBeSplitInTwo)
 {
-    for_scenarios(3, [](const Sections& before, const NoiseFree& figures, Scenarios&) {
+    for_scenarios(3, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         const auto phase =
             std::find_if(after.begin(), after.end(), [](const Section& section) { return section.header == "[[phase]]"; });
@@ -235,7 +216,7 @@ TEST(Metamorphic, APhaseMayBeSplitInTwo)
 
 TEST(Metamorphic, AnAxisOfOneValueIsAConstant)
 {
-    for_scenarios(4, [](const Sections& before, const NoiseFree& figures, Scenarios&) {
+    for_scenarios(4, [](const Sections& before, const NoiseFree& figures) {
         Sections after = before;
         auto& space = (after.end() - 2)->keys;
         for (const auto& [key, value] : {std::pair{"cp", "[1]"}, std::pair{"etp", "[1]"}, std::pair{"dp_overlap", "[\"on\"]"},
@@ -249,7 +230,7 @@ TEST(Metamorphic, AnAxisOfOneValueIsAConstant)
 /// One section's figure is made worse.
 TEST(Metamorphic, WorseFiguresNeverHelp)
 {
-    for_scenarios(5, [](const Sections& before, const NoiseFree& figures, Scenarios& random) {
+    for_scenarios(5, [](const Sections& before, const NoiseFree& figures) {
         const std::vector<std::array<const char*, 3>> worse{{"[[cluster.tier]]", "latency", "\"60 us\""},
                                                             {"[[cluster.tier]]", "bandwidth", "\"20 GB/s\""},
                                                             {"[reliability]", "node_failure_rate", "\"5e-2 /day\""},
@@ -262,7 +243,6 @@ TEST(Metamorphic, WorseFiguresNeverHelp)
             EXPECT_GE(slower.step_s, figures.step_s * (1.0 - rounding)) << key << "\n" << text_of(after);
             EXPECT_GE(slower.training_s, figures.training_s * (1.0 - rounding)) << key << "\n" << text_of(after);
         }
-        (void)random;
     });
 }
 
@@ -311,7 +291,7 @@ Drawn drawn(const Problem& problem, const ParallelPlan& plan)
 
 TEST(Metamorphic, AllTimesDoubledDoubleTheRun)
 {
-    for_scenarios(6, [](const Sections& sections, const NoiseFree&, Scenarios&) {
+    for_scenarios(6, [](const Sections& sections, const NoiseFree&) {
         const Scenario scenario = parse_scenario(text_of(sections), "metamorphic.toml");
         const StudyModel model(scenario);
         const ParallelPlan plan = only_plan(model);
@@ -334,7 +314,7 @@ TEST(Metamorphic, MoreVariationNeverHelps)
 {
     for_scenarios(
         7,
-        [](const Sections& sections, const NoiseFree&, Scenarios&) {
+        [](const Sections& sections, const NoiseFree&) {
             const Scenario scenario = parse_scenario(text_of(sections), "metamorphic.toml");
             const StudyModel model(scenario);
             const ParallelPlan plan = only_plan(model);

@@ -29,6 +29,21 @@ public:
     {
         return names_of<Enum>[engine_() % names_of<Enum>.size()].value;
     }
+    int divisor(int number)
+    {
+        std::vector<int> divisors;
+        for (int d = 1; d <= number; ++d) {
+            if (number % d == 0) {
+                divisors.push_back(d);
+            }
+        }
+        return divisors[engine_() % divisors.size()];
+    }
+    template <class List>
+    void shuffle(List& list)
+    {
+        std::shuffle(list.begin(), list.end(), engine_);
+    }
 
 private:
     std::mt19937 engine_;
