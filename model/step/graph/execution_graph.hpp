@@ -37,9 +37,7 @@ struct ExecutionGraph {
     double segment_cv = 0.0;     // of the work between two barriers: with the degree, it determines `group` of drawn nodes
     std::vector<float> node;     // factors of the job's nodes in placement order, or Cluster::drawn_node; empty: all are drawn
     double group_mean = 1.0;
-    std::vector<float>
-        lead_s;  // [set of coupled replicas]: how much earlier than the slowest its step ends without noise, because
-                 // its groups lie closer together; empty: all end together
+    std::vector<float> lead_s;    // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
     CoupledDistribution coupled;  // if replicas are coupled
 
     int stages() const { return program->shape.stages; }
@@ -51,7 +49,9 @@ struct ExecutionGraph {
     }
     const OpDistribution& distribution_of(const ProgramOp& op) const { return distribution[op.distribution]; }
     bool drawn(std::size_t place) const { return node.empty() || node[place] == static_cast<float>(Cluster::drawn_node); }
-    /// Number of replicas whose step without noise is the longest.
+    /// Whether the replica's step takes longest without noise and with equal nodes.
+    bool is_slowest(int replica) const { return lead_s.empty() || lead_s[replica / placement.coupled] == 0.0F; }
+    /// Number of such replicas.
     int slowest_replicas() const;
     /// Returns a lower bound of the mean factor of a stage of a replica, from its slowest known node and its drawn ones.
     double mean_factor(int replica, int stage) const;

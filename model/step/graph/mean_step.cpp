@@ -77,12 +77,15 @@ std::optional<Cycle> cycle_before(RecentEnds& ends, std::size_t i, std::size_t k
     return std::nullopt;
 }
 
-/// The replica whose known nodes take longest in sum; any one bounds the step of all.
+/// Of the replicas that no lead makes faster, the one whose known nodes take longest in sum; any one bounds the step of all.
 int slowest_replica(const ExecutionGraph& graph)
 {
     int slowest = 0;
     double most = 0.0;
     for (int replica = 0; !graph.node.empty() && replica < graph.placement.replicas; ++replica) {
+        if (!graph.is_slowest(replica)) {
+            continue;
+        }
         double sum = 0.0;
         for (int stage = 0; stage < graph.stages(); ++stage) {
             sum += graph.mean_factor(replica, stage);

@@ -93,8 +93,31 @@ TEST(PlacedGroups, TheSlowestReplicasSetTheStep)
     EXPECT_GT(graph.lead_s.front(), graph.lead_s[3]);                          // inside a rack, and half in each of two
 }
 
-/// One pipeline of four leaves its rack in another place than the others, and so takes longer. The barrier at the end of a step waits
-/// for one slow and three fast pipelines, not for four slow ones: against draws of each kind on its own.
+/// Of three expert groups of 16 GPUs on racks of 24, the second straddles two racks and takes longest; a node of the third, which has
+/// a lead, is hardly slower than the others. The noise-free step is that of the second, not that of its groups on the slower node.
+TEST(PlacedGroups, ASlowNodeOfAFastReplicaDoesNotRaiseTheBound)
+{
+    Problem problem = on_nodes(true, 8);
+    problem.cluster.gpus = 480;
+    problem.cluster.tiers[1].group_gpus = 24;
+    problem.cluster.tiers[2].group_gpus = problem.cluster.gpus;
+    problem.phases.front().global_batch = 96;
+    ParallelPlan plan = plan_of(1, 1, 48);
+    plan.ep = 16;
+    problem.cluster.node_factors.assign(problem.cluster.nodes(), 1.0);
+    const double alike_s = noise_free_step(std::get<CompiledPlan>(compiled(problem, plan)).graph).step_s;
+    problem.cluster.node_factors[5] = 1.001;
+    const ExecutionGraph graph = std::get<CompiledPlan>(compiled(problem, plan, CompileFor::sampling)).graph;
+    ASSERT_EQ(graph.lead_s.size(), 3U);
+    EXPECT_EQ(graph.lead_s[1], 0.0F);
+    EXPECT_GT(static_cast<double>(graph.lead_s[2]), 0.002 * alike_s);
+    EXPECT_DOUBLE_EQ(noise_free_step(graph).step_s, alike_s);
+    const double drawn_s = sample_steps(graph, problem.noise, {0, 64, 1}, {}).front();
+    EXPECT_LE(noise_free_step(graph).step_s, drawn_s * (1.0 + 1e-6));
+}
+
+/// Of three expert groups of 8 GPUs on racks of 12, the second straddles two racks and takes longer. The barrier at the end of a step
+/// waits for one slow and two fast sets of replicas, not for three slow ones: against draws of each kind on its own.
 TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
 {
     Variability variability;
