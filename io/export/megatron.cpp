@@ -284,7 +284,7 @@ Exported megatron_arguments(const Launch& launch)
     set_network(launch, settings);
     const std::vector<std::string> missing = set_what_is_missing(launch, settings);
     std::string text = stamp(launch, names.version, names.source);
-    const bool fsdp = launch.plan.sharding == Sharding::zero2 || launch.plan.sharding == Sharding::zero3;
+    const bool fsdp = shards_gradients(launch.plan.sharding);
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, optimizer{}. To check: "
         "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python "

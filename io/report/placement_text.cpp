@@ -1,8 +1,6 @@
 #include "io/report/placement_text.hpp"
 
-#include "io/trainers/trainer.hpp"
-#include "model/plan/coupling.hpp"
-#include "model/plan/process_groups.hpp"
+#include "model/plan/straddling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,14 +14,15 @@ namespace {
 std::string straddling_text(const Straddling& of, const Cluster& cluster)
 {
     const std::string& tier = cluster.tiers[of.tier].name;
-    const std::string remedy = of.fitting_unit > 1 && of.fitting_unit < of.unit
-                                   ? fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs) none would",
-                                                 of.fitting_unit, tier, of.fitting_unit, of.unit)
-                                   : "";
-    return fmt::format(
+    std::string text = fmt::format(
         "{} groups of {} GPUs straddle units of {} in tier \"{}\" for {} of {} sets of replicas, which wait for the "
-        "slowest: at worst {} units, {} members in one of them{}",
-        row_of(of.kind).name, of.size, of.unit, tier, of.sets, of.of_sets, of.worst.units, of.worst.fewest, remedy);
+        "slowest: at worst {} units, {} members in one of them",
+        row_of(of.kind).name, of.size, of.unit, tier, of.sets, of.of_sets, of.worst.units, of.worst.fewest);
+    if (of.fitting_unit > 0) {
+        text += fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs) none would", of.fitting_unit,
+                            tier, of.fitting_unit, of.unit);
+    }
+    return text;
 }
 
 /// Why no training program that prismopt knows places ranks in this order; empty: one does.
@@ -53,23 +52,22 @@ bool has_use(GroupKind kind, const Workload& network)
 
 }  // namespace
 
-std::string placement_text(const ParallelPlan& plan, const Scenario& scenario, const Cluster& cluster)
+std::string placement_text(const TrainedPlan& trained, OrderOrigin origin)
 {
+    const ParallelPlan& plan = trained.plan;
     std::vector<std::string> notes;
-    if (!scenario.gives_order && plan.order == ParallelPlan{}.order && plan.pp > 1 && plan.dp > 1) {
-        notes.push_back(fmt::format("the scenario gives no order; \"{}\" is assumed, as most training programs place ranks",
-                                    name(plan.order)));
+    if (origin == OrderOrigin::assumed && plan.pp > 1 && plan.dp > 1) {
+        const std::string why = plan.order == ParallelPlan{}.order ? ", as most training programs place ranks" : "";
+        notes.push_back(fmt::format("the scenario gives no order; \"{}\" is assumed{}", name(plan.order), why));
     }
-    const std::string refused = order_problem({plan, scenario.workload, scenario.phases.front(), cluster});
+    const std::string refused = order_problem(trained);
     if (!refused.empty()) {
         notes.push_back(fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
                                     name(plan.order), refused));
     }
-    if (plan.dp > 0 && expert_groups_divide(plan) && !placement_problem(plan, cluster)) {
-        for (const Straddling& straddling : straddling_groups(plan, cluster)) {
-            if (has_use(straddling.kind, scenario.workload)) {
-                notes.push_back(straddling_text(straddling, cluster));
-            }
+    for (const Straddling& straddling : straddling_groups(plan, trained.cluster)) {
+        if (has_use(straddling.kind, trained.workload)) {
+            notes.push_back(straddling_text(straddling, trained.cluster));
         }
     }
     return fmt::format("{}", fmt::join(notes, "; "));

@@ -3,14 +3,21 @@
 /// Notes on where the process groups of a plan lie.
 
 #include "io/scenario/scenario.hpp"
-#include "model/plan/plan.hpp"
+#include "io/trainers/trainer.hpp"
 
 #include <string>
 
 namespace prismopt {
 
-/// The order of the parallel dimensions if the scenario does not give it, and groups that straddle units of the network, with a
-/// remedy; empty: nothing to say. `plan`: as in the first phase; it must have a placement on the cluster.
-std::string placement_text(const ParallelPlan& plan, const Scenario& scenario, const Cluster& cluster);
+/// Whether the scenario gives the order of the parallel dimensions.
+enum class OrderOrigin { given, assumed };
+
+/// The order if it is assumed, why no training program runs it, and groups that straddle units of the network, with a remedy;
+/// empty: nothing to say. The plan must be feasible.
+std::string placement_text(const TrainedPlan& trained, OrderOrigin origin);
+inline OrderOrigin order_origin(const Scenario& scenario)
+{
+    return scenario.gives_order ? OrderOrigin::given : OrderOrigin::assumed;
+}
 
 }  // namespace prismopt

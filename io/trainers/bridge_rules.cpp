@@ -8,7 +8,7 @@ namespace {
 
 std::string sharding(const TrainedPlan& of)
 {
-    return of.plan.sharding == Sharding::zero2 || of.plan.sharding == Sharding::zero3
+    return shards_gradients(of.plan.sharding)
                ? fmt::format(
                      "sharding {} is exported for Megatron-LM and torchtitan only; search sharding = [\"none\", \"zero1\"]",
                      name(of.plan.sharding))

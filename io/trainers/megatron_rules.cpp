@@ -122,7 +122,7 @@ std::string cuda_graphs(const TrainedPlan& of)
 std::string hybrid_sharding(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;
-    const bool further = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    const bool further = shards_gradients(plan.sharding);
     return further && plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()
                ? fmt::format("hybrid sharding over {} GPUs is exported for zero1 only", plan.shard_gpus)
                : "";

@@ -115,7 +115,7 @@ std::string sharding(const TrainedPlan& of)
         return fmt::format("it shards parameters and gradients (FSDP) or nothing; search sharding = [{}]",
                            pipelined(plan) ? R"("none")" : R"("none", "zero2", "zero3")");
     }
-    const bool sharded = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    const bool sharded = shards_gradients(plan.sharding);
     if (sharded && pipelined(plan) && plan.sharding_gpus() > 1) {
         return fmt::format(
             "in its pipelines a GPU holds unsharded gradients and gathered parameters from the first microbatch to the last, "

@@ -36,7 +36,7 @@ inline CollectiveTime collective_time(Collective kind, Bytes message, const Spac
     return collective_time(kind, message, group_of(group, cluster), cluster);
 }
 
-/// Returns the time of the slowest of these groups.
+/// Returns the longest time that one of the groups takes; zero without groups.
 Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups, const Cluster& cluster);
 
 /// How a token travels to its experts.

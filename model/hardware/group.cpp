@@ -11,7 +11,7 @@ namespace {
 
 using OnTier = Group::OnTier;
 
-int members_of(std::span<const Spacing> dimensions)
+int member_count(std::span<const Spacing> dimensions)
 {
     int size = 1;
     for (const Spacing& dimension : dimensions) {
@@ -39,7 +39,7 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
     }
     const auto inside = dimensions.first(static_cast<std::size_t>(outer - dimensions.begin()));
     if (first % unit + extent_of(inside) <= unit) {
-        const int members = members_of(inside);
+        const int members = member_count(inside);
         return OnTier{members, size / members};
     }
     // The last dimension inside crosses units: in whole ones, if it divides them into cells for the dimensions before.
@@ -51,7 +51,7 @@ std::optional<OnTier> on_fitting_tier(std::span<const Spacing> dimensions, int f
     if (!in_cells || !in_units) {
         return std::nullopt;
     }
-    const int members = members_of(before) * cells;
+    const int members = member_count(before) * cells;
     return OnTier{members, size / members};
 }
 
@@ -154,7 +154,7 @@ bool Group::even() const
 Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cluster)
 {
     Group group;
-    group.size = members_of(dimensions);
+    group.size = member_count(dimensions);
     if (group.size <= 1) {
         return {};
     }

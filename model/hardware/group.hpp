@@ -42,9 +42,9 @@ struct Group {
 /// Returns the group of the GPUs first + sum of i_d * stride_d, 0 <= i_d < count_d. `dimensions`: innermost first; a stride is at
 /// least the extent of the dimensions before it.
 Group group_of(std::span<const Spacing> dimensions, int first, const Cluster& cluster);
-/// Returns the group of `size` GPUs `stride` apart, from the first GPU of the cluster on.
+/// The same for one dimension from the first GPU of the cluster on.
 Group group_of(const Spacing& dimension, const Cluster& cluster);
-/// Returns the group of these GPUs, in ascending order.
+/// Returns the group of GPUs, which must ascend.
 Group group_of_members(std::span<const int> gpus, const Cluster& cluster);
 
 /// Two levels of a group: a part of neighbours, and one member of each part.

@@ -112,9 +112,7 @@ struct NetworkTier {
     double oversubscription = 1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
     double in_network = 0.0;        // fraction of the bandwidth that in-network reductions reach; 0: none
     double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
-    double all_to_all =
-        0.0;  // share of `efficiency` that an all-to-all of NCCL reaches; 0: all of it inside the first tier, else
-              // what is usual between nodes
+    double all_to_all = 0.0;        // share of `efficiency` that all-to-alls reach; 0: all in the first tier, else as usual
 
     // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{

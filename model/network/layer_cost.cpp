@@ -34,7 +34,7 @@ struct Sharded {
 Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape, const CallTimes& times,
                          const OptimizerSettings& optimizer, const SoftwareStack& stack)
 {
-    if (shape.sharding != Sharding::zero2 && shape.sharding != Sharding::zero3) {
+    if (!shards_gradients(shape.sharding)) {
         return {};
     }
     // Parameters and gradients are numbers of their own, whatever the precision of activations.
@@ -245,7 +245,7 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
     shape.dispatch = plan.dispatch;
     shape.expert_overlap = plan.exchanges_tokens() ? plan.expert_overlap : ExpertOverlap::off;
     shape.paired_passes = paired_passes(plan, batch);
-    if (plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3) {
+    if (shards_gradients(plan.sharding)) {
         shape.sharding = plan.sharding;
         shape.sharding_gpus = plan.sharding_gpus();
         shape.dp_overlap = plan.dp_overlap;

@@ -6,7 +6,7 @@
 #include "model/hardware/hardware.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/coupling.hpp"
-#include "model/plan/process_groups.hpp"
+#include "model/plan/group_places.hpp"
 
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
@@ -117,7 +117,8 @@ struct LayerCosts {
 
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
 /// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. A second of
-/// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8 (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
+/// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8
+/// (once per step). `groups`: where those of a stage lie, whose sizes must be those of the shape.
 LayerCosts layer_costs(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
                        const Cluster& cluster);
 

@@ -66,6 +66,7 @@ enum class Sharding { none, zero1, zero2, zero3 };
 template <>
 inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>(
     {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}});
+constexpr bool shards_gradients(Sharding sharding) { return sharding == Sharding::zero2 || sharding == Sharding::zero3; }
 
 /// Exchange of keys and values in a context-parallel group: gathered before attention (Llama 3), or passed around a ring beside
 /// it (Liu et al., arXiv 2310.01889, as in Transformer Engine).

@@ -79,7 +79,7 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<PlacementOrder>{
         "order", &ParallelPlan::order, &SpaceSettings::order,
         "order of the parallel dimensions over the GPUs, innermost first; default: stages outermost (tp-dp-pp), as in "
-        "Megatron-Core, torchtitan, DeepSpeed and nanotron",
+        "Megatron-Core, torchtitan and DeepSpeed",
         "tp-pp-dp"},
     PlanAxis<Crossing>{"crossing", &ParallelPlan::crossing, &SpaceSettings::crossing,
                        "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",

@@ -245,8 +245,11 @@ bool order_moves_nodes(const ParallelPlan& plan, const Cluster& cluster)
     if (cluster.tiers.front().topology == Topology::torus) {
         return true;  // whose GPUs have neighbours
     }
-    if (plan.gpus() <= node || cluster.building_gpus() > 0) {
-        return plan.gpus() > node;
+    if (plan.gpus() <= node) {
+        return false;
+    }
+    if (cluster.building_gpus() > 0) {
+        return true;  // the order also decides what crosses buildings
     }
     ParallelPlan other = plan;
     other.order = plan.order == PlacementOrder::tp_pp_dp ? PlacementOrder::tp_dp_pp : PlacementOrder::tp_pp_dp;

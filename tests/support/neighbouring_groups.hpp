@@ -4,8 +4,8 @@
 /// step.
 
 #include "model/network/layer_cost.hpp"
+#include "model/plan/group_places.hpp"
 #include "model/plan/placement.hpp"
-#include "model/plan/process_groups.hpp"
 
 namespace prismopt {
 

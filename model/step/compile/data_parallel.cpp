@@ -8,8 +8,6 @@ namespace prismopt {
 
 namespace {
 
-bool layerwise(const ParallelPlan& plan) { return plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3; }
-
 Exchange beside(double compute_s, const ExchangeTime& time, int buckets)
 {
     if (time.seconds == 0.0) {
@@ -62,7 +60,7 @@ Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, c
 Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
-    if (layerwise(plan_)) {
+    if (shards_gradients(plan_.sharding)) {
         const ExchangeTime all = time(kind, gradient_message_, own, layers);
         return {.seconds = static_cast<float>(all.seconds / std::max(1, layers)),
                 .all_reduce = static_cast<float>(all.all_reduce)};
@@ -77,7 +75,7 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
     if (plan_.sharding == Sharding::none) {
         return {};
     }
-    if (layerwise(plan_)) {
+    if (shards_gradients(plan_.sharding)) {
         return {static_cast<float>(time(Collective::all_gather, parameter_message_, own, layers).seconds / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;

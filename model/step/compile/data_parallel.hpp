@@ -5,8 +5,8 @@
 
 #include "model/hardware/group.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/plan/group_places.hpp"
 #include "model/plan/plan.hpp"
-#include "model/plan/process_groups.hpp"
 #include "model/step/compile/memory.hpp"
 #include "model/step/graph/exchange.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/network/operators.hpp"
+#include "model/plan/group_places.hpp"
 #include "model/plan/plan.hpp"
-#include "model/plan/process_groups.hpp"
 
 namespace prismopt {
 

@@ -38,9 +38,6 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::numbered(GroupPlaces places)
 std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, const Placement& placement)
 {
     const GroupKey key = group_key(plan);
-    if (last_ && key == last_key_) {
-        return last_;
-    }
     auto found = places_.find(key);
     if (found == places_.end()) {
         if (places_.size() == most_places) {
@@ -48,9 +45,7 @@ std::shared_ptr<const NumberedPlaces> KnownPlaces::of(const ParallelPlan& plan, 
         }
         found = places_.emplace(key, numbered(place_groups(plan, placement, cluster_))).first;
     }
-    last_key_ = key;
-    last_ = found->second;
-    return last_;
+    return found->second;
 }
 
 std::variant<PlacedPlan, Infeasible> place_in_phase(const ParallelPlan& plan, const Phase& phase, const Cluster& cluster)

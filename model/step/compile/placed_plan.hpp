@@ -4,10 +4,10 @@
 
 #include "model/hardware/hardware.hpp"
 #include "model/plan/coupling.hpp"
+#include "model/plan/group_places.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/placement.hpp"
 #include "model/plan/plan.hpp"
-#include "model/plan/process_groups.hpp"
 #include "model/schedule/schedule.hpp"
 
 #include <map>
@@ -44,8 +44,6 @@ private:
     std::map<GroupKey, std::shared_ptr<const NumberedPlaces>> places_;
     std::map<LayerGroups, int> numbers_;
     std::map<std::vector<int>, int> of_stages_;
-    GroupKey last_key_{};
-    std::shared_ptr<const NumberedPlaces> last_;
 };
 
 /// Returns the placed plan, which refers to `plan`, or the reason why it cannot be placed on the cluster.

@@ -75,9 +75,10 @@ public:
     /// Returns the compiled schedule for bounds; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
 
-    /// Returns a lower bound of the noise-free step of this plan with whatever sharding and overlap of data parallelism, in seconds: that of its busiest stage, without transfers between stages, collectives of data parallelism and
-    /// the optimizer. Nothing if it is not known: with balanced splits, given orders, known nodes, or schedules that are not
-    /// defined. The plan need not fit into memory.
+    /// Returns a lower bound of the noise-free step of this plan with whatever sharding and overlap of data parallelism, in seconds:
+    /// that of its busiest stage, without transfers between stages, collectives of data parallelism and the optimizer. Nothing if it
+    /// is not known: with balanced splits, given orders, known nodes, or schedules that are not defined. The plan need not fit into
+    /// memory.
     std::optional<double> least_step(const ParallelPlan& plan);
 
     /// Returns the same from durations that do not vary. Without recompute and offload, it is also a lower bound for this plan with

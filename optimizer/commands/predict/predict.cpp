@@ -294,7 +294,6 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.listed_nodes =
         static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
     of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(plan, scenario.cluster) - std::max(0, plan.spares));
-    of.placement = placement_text(plan_in_phase(plan, scenario.phases.front()), scenario, scenario.cluster);
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
     if (!infeasible) {
@@ -307,6 +306,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
     }
     if (!infeasible) {
+        const Phase& first = scenario.phases.front();
+        of.placement =
+            placement_text({plan_in_phase(plan, first), scenario.workload, first, scenario.cluster}, order_origin(scenario));
         of.positions = take_assignment(*values, of, rung, model);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});

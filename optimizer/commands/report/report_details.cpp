@@ -52,6 +52,18 @@ void add_runs(StoredStudy& stored, ReportedStudy& study)
     }
 }
 
+std::string first_placement(StoredStudy& stored, const Results& results)
+{
+    if (results.front.empty()) {
+        return "";
+    }
+    const Point first = stored.space().point(results.front.front().index);
+    const Problem& problem = stored.problem(first);
+    const Phase& phase = problem.phases.front();
+    return placement_text({plan_in_phase(stored.plan(first), phase), problem.workload, phase, problem.cluster},
+                          order_origin(stored.scenario()));
+}
+
 }  // namespace
 
 ReportedStudy reported_study(const Results& results, const std::string& file)
@@ -60,9 +72,9 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     study.results = results;
     study.name = results.study.scenario_name;
     study.file = file;
-    study.placement = placement_of_first(results);
     try {
         StoredStudy stored(results);
+        study.placement = first_placement(stored, results);
         add_timelines(stored, study);
         if (!results.provisional) {
             add_runs(stored, study);
@@ -78,14 +90,9 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
 
 std::string placement_of_first(const Results& results)
 {
-    if (results.front.empty()) {
-        return "";
-    }
     try {
         StoredStudy stored(results);
-        const Point first = stored.space().point(results.front.front().index);
-        const Problem& problem = stored.problem(first);
-        return placement_text(plan_in_phase(stored.plan(first), problem.phases.front()), stored.scenario(), problem.cluster);
+        return first_placement(stored, results);
     } catch (const InputError&) {
         return "";
     }
