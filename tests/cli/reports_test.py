@@ -115,6 +115,16 @@ class Reports(CliTest):
         self.assertRegex(summary, rf"Study small \(seed 1, .*{counts['combinations']} combinations of values, {counts['feasible']} feasible plans, .*"
                                   rf"Front of {len(points)} points.* Outcome: proved complete")
 
+    def test_older_results_keep_the_order_that_was_the_default(self):
+        self.output("search", support.SMALL)
+        older = self.folder / "older.h5"
+        older.write_bytes((self.folder / "small.h5").read_bytes()[512:])  # without the header, whose checksum ends here
+        with h5py.File(older, "r+") as file:
+            del file.attrs["default_order"]
+        told = self.output("compare", "small.h5", "older.h5")
+        self.assertIn('order = "tp-dp-pp" where none is given', told)
+        self.assertIn('order = "tp-pp-dp" where none is given', told)
+
     def test_json_has_what_the_file_has(self):
         self.output("search", support.SMALL)
         printed = self.output("report", "small.h5", "--json")

@@ -24,7 +24,7 @@ except ImportError as missing:
 GROUPS = ["study", "space", "evaluations", "front", "posterior", "progress", "ranks"]
 ROOT = [
     "filetype", "schema_version", "Conventions", "program_version", "git_commit", "created", "command_line", "job_id", "seed",
-    "scenario_name", "scenario_path", "scenario_toml", "learned", "learned_digest", "quantiles_of",
+    "scenario_name", "scenario_path", "scenario_toml", "default_order", "learned", "learned_digest", "quantiles_of",
 ]
 DAY = 86400.0
 

@@ -11,10 +11,12 @@ namespace {
 
 using testing::ElementsAre;
 
+const std::string given = "order = [\"tp-dp-pp\", \"tp-pp-dp\"]\n";
+
 TEST(StoredScenario, HasTheOrderThatWasTheDefaultThen)
 {
     StudyInfo study;
-    study.scenario_text = good;
+    study.scenario_text = with(given, "");
     study.seed = 7;
     EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp));
     study.default_order = PlacementOrder::tp_pp_dp;
@@ -27,8 +29,7 @@ TEST(StoredScenario, KeepsAnOrderThatIsGiven)
     StudyInfo study;
     study.default_order = PlacementOrder::tp_pp_dp;
     study.scenario_text = good;
-    study.scenario_text.insert(study.scenario_text.find("[space]") + 8, "order = [\"tp-dp-pp\"]\n");
-    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp));
+    EXPECT_THAT(scenario_of(study).space.order, ElementsAre(PlacementOrder::tp_dp_pp, PlacementOrder::tp_pp_dp));
 }
 
 }  // namespace
