@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace prismopt {
@@ -44,7 +45,7 @@ double share_of_links(const NetworkTier& tier, int members)
 /// Share of a circuit that `members` of the `unit` GPUs behind it have, all of which send.
 BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
 {
-    return tier.aggregate * (tier.reached() * members / unit);
+    return tier.goodput(tier.aggregate * (tier.efficiency / unit)) * members;
 }
 
 /// Pace of a ring through the members in order of placement.
@@ -61,7 +62,8 @@ Edge slowest_edge(const Group& group, const Cluster& cluster)
         const Group::OnTier& here = group.tiers[t];
         if (here.units < below.units) {
             const double links = share_of_links(tier, here.fewest);
-            const BytesPerSecond share = tier.bandwidth * (links * tier.reached() * below.fewest / tier.oversubscription);
+            const BytesPerSecond share =
+                tier.goodput(tier.bandwidth * (links * tier.efficiency / tier.oversubscription)) * below.fewest;
             edge.bandwidth = std::min(edge.bandwidth, share);
             if (tier.circuit()) {
                 edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, below.fewest));
@@ -162,7 +164,7 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
             const double leaving = share_leaving(copies, below, group.size);
             const double links = share_of_links(tier, here.fewest);
             const double direct = share_of_direct(copies, t, tier);
-            BytesPerSecond share = tier.bandwidth * (links * direct * tier.reached() / tier.oversubscription);
+            BytesPerSecond share = tier.goodput(tier.bandwidth * (links * direct * tier.efficiency / tier.oversubscription));
             if (tier.circuit()) {
                 share = std::min(share, circuit_share(tier, unit, 1.0));
             }
@@ -267,6 +269,20 @@ std::size_t tier_between(int from, int to, const Cluster& cluster)
     return crossed;
 }
 
+int widest_message(int from, int to, int count, const Cluster& cluster)
+{
+    const int first = std::min(from, to);
+    const int apart = std::abs(from - to);
+    for (std::size_t tier = cluster.tiers.size() - 1; apart > 0 && tier-- > 0;) {
+        const int unit = cluster.tiers[tier].group_gpus;
+        const int leaves = apart >= unit ? 0 : std::max(0, unit - apart - first % unit);  // the first that leaves its unit
+        if (leaves < count) {
+            return leaves;
+        }
+    }
+    return 0;
+}
+
 Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cluster& cluster)
 {
     const std::size_t crossed = tier_between(from, to, cluster);
@@ -279,8 +295,8 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
         const int unit = gpus_joined(cluster.tiers[crossed - 1], cluster);
         share = std::min(1.0, unit / (tier.oversubscription * std::min(flows, unit)));
     }
-    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.reached() * share_of_links(tier, 2);
-    BytesPerSecond rate = tier.bandwidth * (reached * share);
+    const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency * share_of_links(tier, 2);
+    BytesPerSecond rate = tier.goodput(tier.bandwidth * (reached * share));
     for (std::size_t t = 1; t <= crossed; ++t) {
         const int unit = gpus_joined(cluster.tiers[t - 1], cluster);
         if (cluster.tiers[t].circuit()) {

@@ -57,4 +57,8 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
 
 /// Returns the innermost tier that holds both GPUs.
 std::size_t tier_between(int from, int to, const Cluster& cluster);
+
+/// Of `count` messages at the same time, from + i to to + i, returns the i of one that crosses the outermost tier.
+int widest_message(int from, int to, int count, const Cluster& cluster);
+
 }  // namespace prismopt

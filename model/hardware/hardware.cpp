@@ -1,5 +1,7 @@
 #include "model/hardware/hardware.hpp"
 
+#include "model/hardware/machine_constants.hpp"
+
 namespace prismopt {
 
 FlopsPerSecond Accelerator::peak(Precision precision) const
@@ -14,14 +16,25 @@ FlopsPerSecond Accelerator::peak(Precision precision) const
     return peak_bf16;
 }
 
+namespace {
+
+/// Multiplies constants by the stack's factors of them.
+template <class Owner>
+void multiply_by_factors(Owner& owner, const SoftwareStack& stack)
+{
+    for (const MachineConstant<Owner>& constant : constants_of<Owner>()) {
+        if (constant.factor_of_stack != nullptr) {
+            constant.of(owner) *= stack.*constant.factor_of_stack;
+        }
+    }
+}
+
+}  // namespace
+
 Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack)
 {
     Accelerator result = accelerator;
-    result.efficiency.gemm *= stack.gemm;
-    result.efficiency.gemm_low *= stack.gemm;
-    result.efficiency.attention *= stack.attention;
-    result.efficiency.attention_backward *= stack.attention;
-    result.efficiency.memory *= stack.memory;
+    multiply_by_factors(result, stack);
     result.launch += stack.launch;
     return result;
 }
@@ -29,21 +42,20 @@ Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack)
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
 {
     NetworkTier result = tier;
-    result.efficiency *= stack.network;
-    result.point_to_point *= stack.network;
+    multiply_by_factors(result, stack);
     return result;
 }
 
 /// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round
 /// trip the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
-double NetworkTier::reached() const
+BytesPerSecond NetworkTier::goodput(BytesPerSecond rate) const
 {
     constexpr double packet = 4096.0;  // bytes: the largest transfer unit of InfiniBand and RoCE
     if (loss <= 0.0) {
-        return efficiency;
+        return rate;
     }
-    const double under_way = 1.0 + 2.0 * latency.si * bandwidth.si / packet;
-    return efficiency * (1.0 - loss) / (1.0 - loss + under_way * loss);
+    const double under_way = 1.0 + 2.0 * latency.si * rate.si / packet;
+    return rate * ((1.0 - loss) / (1.0 - loss + under_way * loss));
 }
 
 int Cluster::building_gpus() const

@@ -126,8 +126,8 @@ struct NetworkTier {
     std::string catalog_entry{};  // link that the numbers are from, even if some were changed; empty: none
 
     bool circuit() const { return aggregate.si > 0.0; }
-    /// Returns the fraction of the bandwidth that large collectives reach, retransmissions deducted.
-    double reached() const;
+    /// Returns what arrives of one GPU's flow, retransmissions deducted.
+    BytesPerSecond goodput(BytesPerSecond rate) const;
 };
 
 /// Treatment of nodes without a measured factor: drawn at random, or nominal (as the catalog's accelerator).

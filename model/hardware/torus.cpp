@@ -9,7 +9,7 @@ namespace {
 
 constexpr double both_ways = 2.0;  // a ring or line runs in both directions at once
 
-BytesPerSecond link_rate(const NetworkTier& torus) { return torus.bandwidth * torus.reached(); }
+BytesPerSecond link_rate(const NetworkTier& torus) { return torus.bandwidth * torus.efficiency; }
 
 /// Of one group, along one axis.
 BytesPerSecond axis_rate(const AxisSpan& span, const NetworkTier& torus)

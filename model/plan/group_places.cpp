@@ -144,20 +144,32 @@ bool links_lie_alike(const ParallelPlan& plan, const Placement& placement, const
     return dimensions && fit_units(*dimensions, plan, placement, cluster);
 }
 
-/// A replica of the set whose message from a stage to the next one crosses the outermost tier.
-int widest_link(int set, int stage, const Placement& placement, const Cluster& cluster)
+/// All GPUs of a stage send to those of the next one, in the replicas from `first` to `last`.
+ReplicaKind::Link widest_link(int first, int last, int stage, const Placement& placement, const Cluster& cluster)
 {
     const int next = (stage + 1) % placement.stages;
-    int widest = set * placement.coupled;
+    ReplicaKind::Link widest;
     std::size_t outermost = 0;
-    for (int replica = widest; replica < (set + 1) * placement.coupled; ++replica) {
-        const std::size_t tier = tier_between(placement.gpu(replica, stage), placement.gpu(replica, next), cluster);
-        if (tier > outermost) {
+    for (int replica = first; replica <= last; ++replica) {
+        const int from = placement.gpu(replica, stage);
+        const int to = placement.gpu(replica, next);
+        const int member = widest_message(from, to, placement.tp, cluster);
+        const std::size_t tier = tier_between(from + member, to + member, cluster);
+        if (tier > outermost || replica == first) {
             outermost = tier;
-            widest = replica;
+            widest = {from + member, to + member};
         }
     }
     return widest;
+}
+
+std::vector<ReplicaKind::Link> widest_links(int first, int last, const Placement& placement, const Cluster& cluster)
+{
+    std::vector<ReplicaKind::Link> links;
+    for (int stage = 0; stage < placement.stages; ++stage) {
+        links.push_back(widest_link(first, last, stage, placement, cluster));
+    }
+    return links;
 }
 
 std::vector<KindPlaces> kinds_inside_layers(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)
@@ -241,7 +253,7 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
     const int all_sets = placement.replicas / placement.coupled;
     if (alike) {
         places.layers.push_back(layer_groups({}, kinds, {}));
-        places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), std::vector<int>(placement.stages, 0)}};
+        places.replicas = {{all_sets, std::vector<int>(placement.stages, 0), widest_links(0, 0, placement, cluster)}};
         return;
     }
     ListsOfKinds lists;
@@ -259,12 +271,12 @@ void place_replicas(const ParallelPlan& plan, const Placement& placement, const 
     }
     std::map<Signature, std::size_t> kinds_of_replicas;
     for (int set = 0; set < all_sets; ++set) {
-        ReplicaKind replica{.sets = 1, .layers = signatures[set].layers, .link = {}};
-        for (int stage = 0; stage < placement.stages; ++stage) {
-            const int widest = widest_link(set, stage, placement, cluster);
-            const int next = (stage + 1) % placement.stages;
-            replica.link.push_back(widest);
-            signatures[set].tiers.push_back(tier_between(placement.gpu(widest, stage), placement.gpu(widest, next), cluster));
+        const int first = set * placement.coupled;
+        ReplicaKind replica{.sets = 1,
+                            .layers = signatures[set].layers,
+                            .links = widest_links(first, first + placement.coupled - 1, placement, cluster)};
+        for (const ReplicaKind::Link& link : replica.links) {
+            signatures[set].tiers.push_back(tier_between(link.from, link.to, cluster));
         }
         const auto [found, is_new] = kinds_of_replicas.emplace(signatures[set], places.replicas.size());
         places.kind_of_set.push_back(static_cast<int>(found->second));

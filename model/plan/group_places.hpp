@@ -36,9 +36,15 @@ struct ExchangeGroups {
 
 /// Replicas, or sets of coupled replicas, whose groups and neighbours lie alike.
 struct ReplicaKind {
+    /// Two GPUs whose message crosses the outermost tier of all messages between two stages.
+    struct Link {
+        int from = 0;
+        int to = 0;
+    };
+
     int sets = 1;
     std::vector<int> layers;  // [stage]: index in GroupPlaces::layers
-    std::vector<int> link;    // [stage]: a replica whose message from this stage to the next one crosses the outermost tier
+    std::vector<Link> links;  // [stage]: to the next one
 };
 
 /// Places of all groups of a plan.

@@ -7,31 +7,37 @@
 #include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/hardware/machine_constants.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <limits>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
 
-bool is(const std::string& text, const char* other) { return text == other; }
-
-/// 0 to 1, as unlike_catalog() says.
-double unlikeness(std::initializer_list<std::pair<double, double>> now_and_before)
+/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says.
+double unlikeness(double now, double before)
 {
-    const double full = std::log(2.0);
+    if (now == before) {
+        return 0.0;
+    }
+    return now > 0.0 && before > 0.0 ? std::min(1.0, std::abs(std::log2(now / before))) : 1.0;
+}
+
+/// The largest distance of the constants for which `counts`.
+template <class Owner, class Counts>
+double unlikeness(Owner now, Owner before, Counts&& counts)
+{
     double farthest = 0.0;
-    for (const auto& [now, before] : now_and_before) {
-        if (now != before) {
-            farthest = std::max(farthest, now > 0.0 && before > 0.0 ? std::abs(std::log(now / before)) : full);
+    for (const MachineConstant<Owner>& constant : constants_of<Owner>()) {
+        if (counts(constant)) {
+            farthest = std::max(farthest, unlikeness(constant.of(now), constant.of(before)));
         }
     }
-    return std::min(1.0, farthest / full);
+    return farthest;
 }
 
 /// The cluster as the catalog has its accelerator and links, with what was learned of them.
@@ -44,12 +50,10 @@ Cluster as_in_catalog(const Cluster& cluster)
     }
     for (NetworkTier& tier : result.tiers) {
         if (const std::string name = link_of(tier, cluster.stack); !name.empty()) {
-            const NetworkTier link = under(catalog_link(name), cluster.stack);
-            tier.bandwidth = link.bandwidth;
-            tier.efficiency = link.efficiency;
-            tier.latency = link.latency;
-            tier.in_network = link.in_network;
-            tier.point_to_point = link.point_to_point;
+            NetworkTier link = under(catalog_link(name), cluster.stack);
+            for (const MachineConstant<NetworkTier>& constant : constants_of<NetworkTier>()) {
+                constant.of(tier) = constant.of(link);
+            }
         }
     }
     result = with_learned(std::move(result), cluster.learned, cluster.learned_time);
@@ -65,25 +69,26 @@ Cluster as_in_catalog(const Cluster& cluster)
     return result;
 }
 
-/// Of the constant that a tier has under this key. `link`: the tier as_in_catalog().
-double unlike_link(const NetworkTier& tier, const NetworkTier& link, const std::string& key)
+/// Constants of links whose distances from the catalog count together.
+enum class LinkConstants { bandwidth, latency };
+
+/// `link`: the tier as_in_catalog().
+double unlike_link(const NetworkTier& tier, const NetworkTier& link, LinkConstants of)
 {
     if (link.catalog_entry.empty()) {
         return 1.0;
     }
-    return is(key, "latency") ? unlikeness({{tier.latency.si, link.latency.si}})
-                              : unlikeness({{tier.bandwidth.si, link.bandwidth.si},
-                                            {tier.efficiency, link.efficiency},
-                                            {tier.in_network, link.in_network},
-                                            {tier.point_to_point, link.point_to_point}});
+    return unlikeness(tier, link, [of](const MachineConstant<NetworkTier>& constant) {
+        return (constant.kind == ConstantKind::time) == (of == LinkConstants::latency);
+    });
 }
 
 bool tiers_differ(const Cluster& cluster)
 {
     const Cluster catalog = as_in_catalog(cluster);
     for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        if (unlike_link(cluster.tiers[t], catalog.tiers[t], "efficiency") > 0.0 ||
-            unlike_link(cluster.tiers[t], catalog.tiers[t], "latency") > 0.0) {
+        if (unlike_link(cluster.tiers[t], catalog.tiers[t], LinkConstants::bandwidth) > 0.0 ||
+            unlike_link(cluster.tiers[t], catalog.tiers[t], LinkConstants::latency) > 0.0) {
             return true;
         }
     }
@@ -100,13 +105,13 @@ double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, doubl
     const Cluster& cluster = setting.cluster;
     const Cluster catalog = as_in_catalog(cluster);
     double variance = 0.0;
-    for (const char* key : {"efficiency", "latency"}) {
+    for (const LinkConstants of : {LinkConstants::bandwidth, LinkConstants::latency}) {
         for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-            const double share = unlike_link(cluster.tiers[t], catalog.tiers[t], key);
+            const double share = unlike_link(cluster.tiers[t], catalog.tiers[t], of);
             if (share > 0.0) {
                 Cluster moved = cluster;
                 NetworkTier& tier = moved.tiers[t];
-                (is(key, "latency") ? tier.latency.si : tier.efficiency) *= is(key, "latency") ? slower : 1.0 / slower;
+                of == LinkConstants::latency ? tier.latency.si *= slower : tier.efficiency /= slower;
                 const auto there = log_noise_free_step(
                     {setting.workload, setting.phase, moved, setting.noise, setting.memory_headroom, setting.orders}, plan);
                 variance += there ? std::pow(share * (*there - log_step), 2.0) : 0.0;
@@ -155,24 +160,8 @@ double unlike_catalog(const Cluster& cluster)
         return 1.0;
     }
     const Accelerator entry = as_in_catalog(cluster).accelerator;
-    const Efficiency& now = accelerator.efficiency;
-    const Efficiency& before = entry.efficiency;
-    return unlikeness({{accelerator.peak_bf16.si, entry.peak_bf16.si},
-                       {accelerator.peak_fp32.si, entry.peak_fp32.si},
-                       {accelerator.peak_tf32.si, entry.peak_tf32.si},
-                       {accelerator.peak_fp8.si, entry.peak_fp8.si},
-                       {accelerator.peak_fp4.si, entry.peak_fp4.si},
-                       {accelerator.sustained_clock, entry.sustained_clock},
-                       {accelerator.multiprocessors, entry.multiprocessors},
-                       {accelerator.memory_bandwidth.si, entry.memory_bandwidth.si},
-                       {accelerator.host_link.si, entry.host_link.si},
-                       {accelerator.host_memory_bandwidth.si, entry.host_memory_bandwidth.si},
-                       {accelerator.launch.si, entry.launch.si},
-                       {now.gemm, before.gemm},
-                       {now.gemm_low, before.gemm_low},
-                       {now.attention, before.attention},
-                       {now.attention_backward, before.attention_backward},
-                       {now.memory, before.memory}});
+    return std::max(unlikeness(accelerator, entry, [](const MachineConstant<Accelerator>&) { return true; }),
+                    unlikeness(accelerator.multiprocessors, entry.multiprocessors));
 }
 
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)

@@ -1,5 +1,7 @@
 #include "optimizer/fit/constants.hpp"
 
+#include "model/hardware/machine_constants.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -82,38 +84,15 @@ const std::set<std::string> slow_network{"deepspeed-2021"};
 
 bool is(const std::string& text, const char* other) { return text == other; }
 
-double* field(Accelerator& a, const std::string& key)
-{
-    return is(key, "gemm")                 ? &a.efficiency.gemm
-           : is(key, "gemm_low")           ? &a.efficiency.gemm_low
-           : is(key, "attention")          ? &a.efficiency.attention
-           : is(key, "attention_backward") ? &a.efficiency.attention_backward
-           : is(key, "memory")             ? &a.efficiency.memory
-                                           : &a.launch.si;
-}
-
-double* field(SoftwareStack& s, const std::string& key)
-{
-    return is(key, "gemm")        ? &s.gemm
-           : is(key, "attention") ? &s.attention
-           : is(key, "memory")    ? &s.memory
-           : is(key, "routing")   ? &s.routing
-           : is(key, "network")   ? &s.network
-           : is(key, "host")      ? &s.host.si
-           : is(key, "step")      ? &s.step.si
-                                  : &s.communication_share;
-}
-
-double* field(Machines& machines, const std::string& file, const std::string& section, const std::string& key)
+double& field(Machines& machines, const std::string& file, const std::string& section, const std::string& key)
 {
     if (file == accelerators) {
-        return field(machines.accelerators.at(section), key);
+        return constant_of<Accelerator>(key).of(machines.accelerators.at(section));
     }
     if (file == stacks) {
-        return field(machines.stacks.at(section), key);
+        return constant_of<SoftwareStack>(key).of(machines.stacks.at(section));
     }
-    NetworkTier& tier = machines.links.at(section);
-    return is(key, "efficiency") ? &tier.efficiency : &tier.latency.si;
+    return constant_of<NetworkTier>(key).of(machines.links.at(section));
 }
 
 /// Entries of a file that a run uses.
@@ -341,7 +320,7 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
 void set_constant(Machines& machines, const FitConstant& constant, double value)
 {
     for (const std::string& section : constant.sections) {
-        *field(machines, constant.file, section, constant.key) = std::min(value, constant.largest);
+        field(machines, constant.file, section, constant.key) = std::min(value, constant.largest);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "io/scenario/constants/scaled_cluster.hpp"
 
 #include "io/scenario/scenario.hpp"
+#include "model/hardware/machine_constants.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,44 +10,32 @@ namespace prismopt {
 
 namespace {
 
-bool is(const std::string& text, const char* other) { return text == other; }
-
-void scale_accelerator(Accelerator& a, const std::string& key, double factor)
+/// Whether the stack's constant of this key multiplies constants of Owner.
+template <class Owner>
+bool is_factor(const std::string& key)
 {
-    Efficiency& e = a.efficiency;
-    if (is(key, "launch")) {
-        a.launch.si *= factor;
-        return;
-    }
-    (is(key, "gemm")                 ? e.gemm
-     : is(key, "gemm_low")           ? e.gemm_low
-     : is(key, "attention")          ? e.attention
-     : is(key, "attention_backward") ? e.attention_backward
-                                     : e.memory) *= factor;
+    const auto rows = constants_of<Owner>();
+    SoftwareStack stack;
+    const double& of_stack = constant_of<SoftwareStack>(key).of(stack);
+    return std::any_of(rows.begin(), rows.end(), [&](const MachineConstant<Owner>& row) {
+        return row.factor_of_stack != nullptr && &(stack.*row.factor_of_stack) == &of_stack;
+    });
 }
 
-/// Shares of a stack are part of the accelerator's and of the tiers'.
+/// Multiplies a constant of the stack: a factor of shares where they are, in the accelerator and the tiers.
 void scale_stack(Cluster& cluster, const std::string& key, double factor)
 {
-    Efficiency& e = cluster.accelerator.efficiency;
-    SoftwareStack& s = cluster.stack;
-    if (is(key, "gemm")) {
-        e.gemm *= factor;
-        e.gemm_low *= factor;
-    } else if (is(key, "attention")) {
-        e.attention *= factor;
-        e.attention_backward *= factor;
-    } else if (is(key, "memory")) {
-        e.memory *= factor;
-    } else if (is(key, "network")) {
-        for (NetworkTier& tier : cluster.tiers) {
-            tier = under(tier, SoftwareStack{.network = factor});
-        }
-    } else {
-        (is(key, "routing") ? s.routing
-         : is(key, "host")  ? s.host.si
-         : is(key, "step")  ? s.step.si
-                            : s.communication_share) *= factor;
+    SoftwareStack factors;
+    constant_of<SoftwareStack>(key).of(factors) = factor;
+    const bool of_shares = is_factor<Accelerator>(key) || is_factor<NetworkTier>(key);
+    if (!of_shares) {
+        constant_of<SoftwareStack>(key).of(cluster.stack) *= factor;
+        return;
+    }
+    factors.launch = Seconds{0.0};
+    cluster.accelerator = under(cluster.accelerator, factors);
+    for (NetworkTier& tier : cluster.tiers) {
+        tier = under(tier, factors);
     }
 }
 
@@ -54,8 +43,6 @@ bool has(const FittedConstant& constant, const std::string& entry)
 {
     return std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end();
 }
-
-double& constant_of(NetworkTier& tier, const std::string& key) { return is(key, "latency") ? tier.latency.si : tier.efficiency; }
 
 }  // namespace
 
@@ -81,12 +68,12 @@ Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
         return cluster;
     }
     if (has(constant, cluster.accelerator.catalog_entry)) {
-        scale_accelerator(cluster.accelerator, constant.key, factor);
+        constant_of<Accelerator>(constant.key).of(cluster.accelerator) *= factor;
         return cluster;
     }
     for (NetworkTier& tier : cluster.tiers) {
         if (has(constant, link_of(tier, cluster.stack))) {
-            constant_of(tier, constant.key) *= factor;
+            constant_of<NetworkTier>(constant.key).of(tier) *= factor;
         }
     }
     return cluster;
@@ -94,21 +81,10 @@ Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
 
 Cluster slowed(Cluster cluster, double factor)
 {
-    Accelerator& accelerator = cluster.accelerator;
-    for (double* share : {&accelerator.efficiency.gemm, &accelerator.efficiency.gemm_low, &accelerator.efficiency.attention,
-                          &accelerator.efficiency.attention_backward, &accelerator.efficiency.memory}) {
-        *share /= factor;
-    }
-    accelerator.launch.si *= factor;
-    accelerator.host_link.si /= factor;
-    accelerator.host_memory_bandwidth.si /= factor;
-    cluster.stack.host.si *= factor;
-    cluster.stack.step.si *= factor;
+    slow_down(cluster.accelerator, factor);
+    slow_down(cluster.stack, factor);
     for (NetworkTier& tier : cluster.tiers) {
-        tier.efficiency /= factor;
-        tier.in_network /= factor;
-        tier.point_to_point /= factor;
-        tier.latency.si *= factor;
+        slow_down(tier, factor);
         tier.aggregate.si /= factor;
     }
     return cluster;

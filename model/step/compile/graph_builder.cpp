@@ -51,15 +51,11 @@ DurationDistribution longer(const DurationDistribution& distribution, float seco
                        : distribution;
 }
 
-double transfer_time(double bytes, int replica, int from_stage, int to_stage, const Placement& placement, const Cluster& cluster)
+double transfer_time(double bytes, const ReplicaKind::Link& link, int senders, const Cluster& cluster)
 {
-    if (bytes == 0.0) {
-        return 0.0;
-    }
-    return point_to_point_time(Bytes{bytes}, placement.gpu(replica, from_stage), placement.gpu(replica, to_stage),
-                               placement.senders(from_stage, to_stage), cluster)
-               .si /
-           cluster.speed.of(KernelClass::p2p);
+    return bytes == 0.0
+               ? 0.0
+               : point_to_point_time(Bytes{bytes}, link.from, link.to, senders, cluster).si / cluster.speed.of(KernelClass::p2p);
 }
 
 /// What one GPU of a stage updates.
@@ -165,8 +161,8 @@ private:
             for (const int step : {-1, 1}) {
                 const int stage = chunks_.position(chunk).stage;
                 const int sender = chunks_.stage_next_to(chunk, step);
-                const double seconds = transfer_time(chunks_.received_bytes(chunk, step), replica_of_link(sender, stage), sender,
-                                                     stage, graph_.placement, cluster_);
+                const double seconds = transfer_time(chunks_.received_bytes(chunk, step), link_between(sender, stage),
+                                                     graph_.placement.senders(sender, stage), cluster_);
                 for (int pass = 0; pass < graph_.passes(); ++pass) {
                     const auto kind = static_cast<Pass>(pass);
                     if (step < 0 ? is_forward(kind) : gives_input_gradient(kind)) {
@@ -178,18 +174,17 @@ private:
     }
 
     /// Neighbours of a ring of stages: the one before the other has the link of both.
-    int replica_of_link(int sender, int stage) const
+    const ReplicaKind::Link& link_between(int sender, int stage) const
     {
         const int stages = graph_.placement.stages;
-        return places_.replica.link[(sender + 1) % stages == stage ? sender : stage];
+        return places_.replica.links[(sender + 1) % stages == stage ? sender : stage];
     }
 
     void set_transfer(double seconds, bool waits, int sender, int stage, OpDistribution& distribution) const
     {
         if (!setting_.noise.tier.empty() && seconds > 0.0) {
-            const int replica = replica_of_link(sender, stage);
-            distribution.transfer_tier = static_cast<int>(
-                tier_between(graph_.placement.gpu(replica, sender), graph_.placement.gpu(replica, stage), cluster_));
+            const ReplicaKind::Link& link = link_between(sender, stage);
+            distribution.transfer_tier = static_cast<int>(tier_between(link.from, link.to, cluster_));
         }
         distribution.transfer_s = static_cast<float>(waits ? 0.5 * seconds : seconds);
         if (waits) {
@@ -252,7 +247,7 @@ private:
                     leaving[here] += here != there ? chunks_.sent_bytes(chunk, step) : 0.0;
                 }
             }
-            const double second = tier.aggregate.si * tier.reached() / (at.tp * at.replicas);
+            const double second = tier.goodput(tier.aggregate * (tier.efficiency / (at.tp * at.replicas))).si;
             for (const auto& [unit, bytes] : leaving) {
                 busy = std::max(busy, bytes / second);
             }

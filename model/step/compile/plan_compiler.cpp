@@ -113,7 +113,7 @@ std::shared_ptr<const NumberedPlaces> PlanCompiler::places_for_bounds(const Para
     }
     GroupPlaces nowhere;
     nowhere.layers.emplace_back();
-    nowhere.replicas.push_back({1, std::vector<int>(plan.pp, 0), std::vector<int>(plan.pp, 0)});
+    nowhere.replicas.push_back({1, std::vector<int>(plan.pp, 0), std::vector<ReplicaKind::Link>(plan.pp)});
     return places_.numbered(std::move(nowhere));
 }
 

@@ -215,6 +215,25 @@ TEST(PointToPoint, OneMessageMayReachLessThanCollectives)
     EXPECT_EQ(collective_time(Collective::all_gather, 3_GB, {8, 1}, c).time, gathered);
 }
 
+/// Brute force over the messages.
+TEST(PointToPoint, TheWidestMessageCrossesTheOutermostTier)
+{
+    const Cluster c = cluster();
+    for (const int from : {0, 3, 8, 24, 60}) {
+        for (const int to : {1, 8, 12, 32, 63, 64, 130}) {
+            for (const int count : {1, 2, 8, 32, 64}) {
+                std::size_t outermost = 0;
+                for (int i = 0; i < count; ++i) {
+                    outermost = std::max(outermost, tier_between(from + i, to + i, c));
+                }
+                const int widest = widest_message(from, to, count, c);
+                EXPECT_EQ(tier_between(from + widest, to + widest, c), outermost) << from << " " << to << " " << count;
+                EXPECT_LT(widest, count);
+            }
+        }
+    }
+}
+
 TEST(MembersInside, CountsWhoSharesAUnit)
 {
     const Cluster c = cluster();

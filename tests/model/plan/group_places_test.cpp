@@ -64,6 +64,34 @@ LayerGroups sorted(LayerGroups groups)
     return groups;
 }
 
+/// The distinct groups of a stage and a set of replicas, member by member.
+LayerGroups listed(const Case& c, const Placement& placement, int set, int stage)
+{
+    const int width = c.plan.tp * c.plan.cp;
+    LayerGroups groups;
+    for (const GroupKind kind : inside_layers) {
+        const GroupShape shape = group_shape(kind, c.plan);
+        for (int index = 0; index < width * c.plan.dp / shape.size; ++index) {
+            const int first = index / shape.step * shape.size * shape.step + index % shape.step;
+            if (first / (width * placement.coupled) == set) {
+                add(counted(members_of(kind, index, stage, c.plan, placement), c.cluster), groups.of(kind));
+            }
+        }
+    }
+    return sorted(groups);
+}
+
+int uneven_groups(const LayerGroups& groups)
+{
+    int uneven = 0;
+    for (const GroupKind kind : inside_layers) {
+        const Groups& of_kind = groups.of(kind);
+        uneven += static_cast<int>(
+            std::count_if(of_kind.begin(), of_kind.end(), [](const Group& group) { return group.size > 1 && !group.even(); }));
+    }
+    return uneven;
+}
+
 /// Of a stage and a set of replicas that meet inside layers, the distinct ones of each kind; at the ends of a step, those of a stage.
 TEST(GroupPlaces, LieWhereTheirMembersDo)
 {
@@ -78,20 +106,10 @@ TEST(GroupPlaces, LieWhereTheirMembersDo)
         const int width = plan.tp * plan.cp;
         std::map<std::vector<LayerGroups>, int> sets;  // by their stages
         for (int set = 0; set < plan.dp / placement.coupled; ++set) {
-            std::vector<LayerGroups> stages(plan.pp);
+            std::vector<LayerGroups> stages;
             for (int stage = 0; stage < plan.pp; ++stage) {
-                for (const GroupKind kind : inside_layers) {
-                    const GroupShape shape = group_shape(kind, plan);
-                    for (int index = 0; index < width * plan.dp / shape.size; ++index) {
-                        const int first = index / shape.step * shape.size * shape.step + index % shape.step;
-                        if (first / (width * placement.coupled) == set) {
-                            const Group group = counted(members_of(kind, index, stage, plan, placement), c.cluster);
-                            add(group, stages[stage].of(kind));
-                            uneven += group.size > 1 && !group.even() ? 1 : 0;
-                        }
-                    }
-                }
-                stages[stage] = sorted(stages[stage]);
+                stages.push_back(listed(c, placement, set, stage));
+                uneven += uneven_groups(stages.back());
             }
             ++sets[stages];
         }

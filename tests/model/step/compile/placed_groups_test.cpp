@@ -166,59 +166,82 @@ TEST(PlacedGroups, ABarrierCountsEachKindOfReplica)
     EXPECT_NEAR(mean(graph), expected, 5.0 * deviation * std::sqrt(2.0 / count) + 1e-3 * expected);
 }
 
+/// Nodes of 8 behind circuits, of 18, or racks of 72 in pods of four: an expert group may leave a pod in equal parts, or only a rack in
+/// uneven ones.
+Problem nested(bool mixture, int node)
+{
+    Problem problem = on_nodes(mixture, node);
+    if (node == 72) {
+        problem.cluster.tiers[1].group_gpus = 288;
+        problem.workload = example_workload(16, mixture ? Experts{.count = 64, .active = 4, .feed_forward = 2048} : Experts{});
+        problem.phases.front().global_batch = 384;
+    }
+    if (node == 8) {
+        problem.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
+    }
+    return problem;
+}
+
+std::vector<ParallelPlan> plans_over_racks(bool mixture)
+{
+    std::vector<ParallelPlan> plans;
+    for (const int ep : {16, 32, 64}) {
+        for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+            plans.push_back(plan_of(1, 1, 384));
+            plans.back().ep = mixture ? ep : 1;
+            plans.back().sharding = sharding;
+        }
+    }
+    return plans;
+}
+
+/// Whether the plan is feasible; its bounds are then below it.
+bool bounds_hold(const ParallelPlan& plan, PlanCompiler& compiler)
+{
+    const auto result = compiler.compile(plan, CompileFor::noise_free_step);
+    const auto* feasible = std::get_if<CompiledPlan>(&result);
+    if (feasible == nullptr) {
+        return false;
+    }
+    const double step_s = noise_free_step(feasible->graph).step_s;
+    const auto least_s = compiler.least_constant_step(plan);
+    if (least_s && plan.recompute == Recompute::none && plan.offload == Offload::none) {
+        EXPECT_LE(*least_s, step_s) << text_of(plan);
+    }
+    if (const auto least_bytes = compiler.least_memory(plan)) {
+        EXPECT_LE(*least_bytes, feasible->memory.total().si * (1.0 + 1e-12)) << text_of(plan);
+    }
+    return true;
+}
+
 /// Bounds that exclude plans hold wherever groups lie.
+void expect_bounds_hold(bool mixture, int node)
+{
+    const Problem problem = nested(mixture, node);
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    std::vector<ParallelPlan> plans = random_plans(problem, 150, 9);
+    if (node == 72) {
+        const std::vector<ParallelPlan> more = plans_over_racks(mixture);
+        plans.insert(plans.end(), more.begin(), more.end());
+    }
+    int compared = 0;
+    for (ParallelPlan plan : plans) {
+        for (const PlacementOrder order : {PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp}) {
+            for (const Crossing crossing : {Crossing::by_order, Crossing::dp, Crossing::pp}) {
+                plan.order = order;
+                plan.crossing = crossing;
+                compared += bounds_hold(plan, compiler) ? 1 : 0;
+            }
+        }
+    }
+    EXPECT_GE(compared, 300);
+}
+
 TEST(PlacedGroups, BoundsHoldOverOrdersAndCrossings)
 {
     for (const bool mixture : {false, true}) {
         for (const int node : {8, 18, 72}) {
-            Problem problem = on_nodes(mixture, node);
-            if (node == 72) {
-                // Racks in pods of four: an expert group may leave a pod in equal parts, or only a rack in uneven ones.
-                problem.cluster.tiers[1].group_gpus = 288;
-                problem.workload =
-                    example_workload(16, mixture ? Experts{.count = 64, .active = 4, .feed_forward = 2048} : Experts{});
-                problem.phases.front().global_batch = 384;
-            }
-            if (node == 8) {
-                problem.cluster.tiers.back().aggregate = BytesPerSecond{1e12};
-            }
-            PlanCompiler compiler(
-                {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
-            int compared = 0;
-            std::vector<ParallelPlan> plans = random_plans(problem, 150, 9);
-            for (const int ep : {16, 32, 64}) {
-                for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
-                    ParallelPlan plan = plan_of(1, 1, 384);
-                    plan.ep = mixture ? ep : 1;
-                    plan.sharding = sharding;
-                    if (node == 72) {
-                        plans.push_back(plan);
-                    }
-                }
-            }
-            for (ParallelPlan plan : plans) {
-                for (const PlacementOrder order : {PlacementOrder::tp_pp_dp, PlacementOrder::tp_dp_pp}) {
-                    for (const Crossing crossing : {Crossing::by_order, Crossing::dp, Crossing::pp}) {
-                        plan.order = order;
-                        plan.crossing = crossing;
-                        const auto result = compiler.compile(plan, CompileFor::noise_free_step);
-                        const auto* feasible = std::get_if<CompiledPlan>(&result);
-                        if (feasible == nullptr) {
-                            continue;
-                        }
-                        ++compared;
-                        const double step_s = noise_free_step(feasible->graph).step_s;
-                        const auto least_s = compiler.least_constant_step(plan);
-                        if (least_s && plan.recompute == Recompute::none && plan.offload == Offload::none) {
-                            EXPECT_LE(*least_s, step_s) << text_of(plan);
-                        }
-                        if (const auto least_bytes = compiler.least_memory(plan)) {
-                            EXPECT_LE(*least_bytes, feasible->memory.total().si * (1.0 + 1e-12)) << text_of(plan);
-                        }
-                    }
-                }
-            }
-            EXPECT_GE(compared, 300);
+            expect_bounds_hold(mixture, node);
         }
     }
 }

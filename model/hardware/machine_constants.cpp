@@ -1,0 +1,93 @@
+#include "model/hardware/machine_constants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace prismopt {
+
+namespace {
+
+using enum ConstantKind;
+using A = Accelerator;
+using L = NetworkTier;
+using S = SoftwareStack;
+
+constexpr std::array accelerator_rows{
+    MachineConstant<A>{"peak_bf16", nominal, [](A& a) -> double& { return a.peak_bf16.si; }},
+    MachineConstant<A>{"peak_fp32", nominal, [](A& a) -> double& { return a.peak_fp32.si; }},
+    MachineConstant<A>{"peak_tf32", nominal, [](A& a) -> double& { return a.peak_tf32.si; }},
+    MachineConstant<A>{"peak_fp8", nominal, [](A& a) -> double& { return a.peak_fp8.si; }},
+    MachineConstant<A>{"peak_fp4", nominal, [](A& a) -> double& { return a.peak_fp4.si; }},
+    MachineConstant<A>{"sustained_clock", nominal, [](A& a) -> double& { return a.sustained_clock; }},
+    MachineConstant<A>{"memory_bandwidth", nominal, [](A& a) -> double& { return a.memory_bandwidth.si; }},
+    MachineConstant<A>{"host_link", rate, [](A& a) -> double& { return a.host_link.si; }},
+    MachineConstant<A>{"host_memory_bandwidth", rate, [](A& a) -> double& { return a.host_memory_bandwidth.si; }},
+    MachineConstant<A>{"launch", time, [](A& a) -> double& { return a.launch.si; }},
+    MachineConstant<A>{"gemm", share, [](A& a) -> double& { return a.efficiency.gemm; }, &S::gemm},
+    MachineConstant<A>{"gemm_low", share, [](A& a) -> double& { return a.efficiency.gemm_low; }, &S::gemm},
+    MachineConstant<A>{"attention", share, [](A& a) -> double& { return a.efficiency.attention; }, &S::attention},
+    MachineConstant<A>{"attention_backward", share, [](A& a) -> double& { return a.efficiency.attention_backward; },
+                       &S::attention},
+    MachineConstant<A>{"memory", share, [](A& a) -> double& { return a.efficiency.memory; }, &S::memory},
+};
+
+constexpr std::array link_rows{
+    MachineConstant<L>{"bandwidth", nominal, [](L& l) -> double& { return l.bandwidth.si; }},
+    MachineConstant<L>{"efficiency", share, [](L& l) -> double& { return l.efficiency; }, &S::network},
+    MachineConstant<L>{"in_network", share, [](L& l) -> double& { return l.in_network; }},
+    MachineConstant<L>{"point_to_point", share, [](L& l) -> double& { return l.point_to_point; }, &S::network},
+    MachineConstant<L>{"all_to_all", nominal, [](L& l) -> double& { return l.all_to_all; }},  // of `efficiency`
+    MachineConstant<L>{"latency", time, [](L& l) -> double& { return l.latency.si; }},
+};
+
+constexpr std::array stack_rows{
+    MachineConstant<S>{"gemm", nominal, [](S& s) -> double& { return s.gemm; }},
+    MachineConstant<S>{"attention", nominal, [](S& s) -> double& { return s.attention; }},
+    MachineConstant<S>{"memory", nominal, [](S& s) -> double& { return s.memory; }},
+    MachineConstant<S>{"network", nominal, [](S& s) -> double& { return s.network; }},
+    MachineConstant<S>{"routing", nominal, [](S& s) -> double& { return s.routing; }},
+    MachineConstant<S>{"communication_share", nominal, [](S& s) -> double& { return s.communication_share; }},
+    MachineConstant<S>{"launch", nominal, [](S& s) -> double& { return s.launch.si; }},  // part of the accelerator's
+    MachineConstant<S>{"host", time, [](S& s) -> double& { return s.host.si; }},
+    MachineConstant<S>{"step", time, [](S& s) -> double& { return s.step.si; }},
+};
+
+}  // namespace
+
+template <>
+std::span<const MachineConstant<Accelerator>> constants_of<Accelerator>()
+{
+    return accelerator_rows;
+}
+
+template <>
+std::span<const MachineConstant<NetworkTier>> constants_of<NetworkTier>()
+{
+    return link_rows;
+}
+
+template <>
+std::span<const MachineConstant<SoftwareStack>> constants_of<SoftwareStack>()
+{
+    return stack_rows;
+}
+
+template <class Owner>
+const MachineConstant<Owner>& constant_of(std::string_view key)
+{
+    const auto rows = constants_of<Owner>();
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [key](const MachineConstant<Owner>& row) { return row.key == key; });
+    if (found == rows.end()) {
+        throw std::invalid_argument("there is no constant " + std::string(key));
+    }
+    return *found;
+}
+
+template const MachineConstant<Accelerator>& constant_of(std::string_view key);
+template const MachineConstant<NetworkTier>& constant_of(std::string_view key);
+template const MachineConstant<SoftwareStack>& constant_of(std::string_view key);
+
+}  // namespace prismopt
