@@ -182,6 +182,8 @@ std::string plain_schedules()
 
 constexpr std::string_view both_orders =
     "order = [\"tp-dp-pp\", \"tp-pp-dp\"]     # order of the parallel dimensions over the GPUs, innermost first\n";
+constexpr std::string_view order_of_mixtures =
+    "order = [\"tp-dp-pp\"]                 # the only one that trainers run with expert groups over replicas\n";
 
 TrainerAxes any_trainer()
 {
@@ -260,7 +262,7 @@ std::string space(const Workload& workload, const StarterChoice& choice, const s
     text += one_stage ? "" : own.schedule;
     text += recompute_axis(choice) + std::string(own.sharding);
     if (!one_stage) {
-        text += own.order;
+        text += workload.mixture() && own.order == both_orders ? order_of_mixtures : own.order;
     }
     if (workload.vocabulary > 0) {
         text += "split = [\"layers\", \"slots\"]          # slots: embedding and loss head count as a layer each\n";

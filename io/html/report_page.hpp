@@ -26,7 +26,7 @@ struct ReportedStudy {
     std::string file;                     // where the results were read from
     std::vector<StepTimeline> timelines;  // of the front's points, in order; or none
     std::string timeline_note;            // why some are missing
-    std::string placement{};              // where the process groups of the first plan lie; empty: nothing to say
+    std::string placement{};              // notes on where the process groups of plans lie; empty: none
     /// Output of `sensitivity --json` for a point of the front, and that point; empty: none.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;

@@ -11,7 +11,7 @@ namespace prismopt {
 
 namespace {
 
-std::string straddling_text(const Straddling& of, const Cluster& cluster)
+std::string straddling_text(const Straddling& of, const Cluster& cluster, int job_gpus)
 {
     const std::string& tier = cluster.tiers[of.tier].name;
     std::string text = fmt::format(
@@ -19,8 +19,10 @@ std::string straddling_text(const Straddling& of, const Cluster& cluster)
         "slowest: at worst {} units, {} members in one of them",
         row_of(of.kind).name, of.size, of.unit, tier, of.sets, of.of_sets, of.worst.units, of.worst.fewest);
     if (of.fitting_unit > 0) {
-        text += fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs) none would", of.fitting_unit,
-                            tier, of.fitting_unit, of.unit);
+        text +=
+            fmt::format("; with group = {} in tier \"{}\" (jobs that use {} of each {} GPUs{}) none would", of.fitting_unit, tier,
+                        of.fitting_unit, of.unit,
+                        job_gpus > of.fitting_gpus ? fmt::format(", at most {} instead of {}", of.fitting_gpus, job_gpus) : "");
     }
     return text;
 }
@@ -67,7 +69,7 @@ std::string placement_text(const TrainedPlan& trained, OrderOrigin origin)
     }
     for (const Straddling& straddling : straddling_groups(plan, trained.cluster)) {
         if (has_use(straddling.kind, trained.workload)) {
-            notes.push_back(straddling_text(straddling, trained.cluster));
+            notes.push_back(straddling_text(straddling, trained.cluster, plan.gpus()));
         }
     }
     return fmt::format("{}", fmt::join(notes, "; "));

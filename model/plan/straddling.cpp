@@ -7,19 +7,6 @@ namespace prismopt {
 
 namespace {
 
-/// The largest part of a unit that groups of consecutive GPUs divide, or that divides them.
-int dividing_unit(int unit, int extent)
-{
-    if (extent <= unit) {
-        return unit / extent * extent;
-    }
-    int divisor = unit;
-    while (extent % divisor != 0) {
-        --divisor;
-    }
-    return divisor;
-}
-
 /// The cluster with so many GPUs in use of each unit of a tier.
 Cluster with_units(Cluster cluster, std::size_t tier, int gpus)
 {
@@ -63,23 +50,34 @@ KindOnTier kind_on_tier(const GroupPlaces& places, GroupKind kind, std::size_t t
     return result;
 }
 
-bool straddles(const ParallelPlan& plan, const Cluster& cluster, GroupKind kind, std::size_t tier)
+/// Whether no group of any kind straddles units of a tier.
+bool none_straddles(const ParallelPlan& plan, const Cluster& cluster)
 {
-    return !kind_on_tier(place_groups(plan, place(plan, cluster), cluster), kind, tier).straddling.empty();
+    const GroupPlaces places = place_groups(plan, place(plan, cluster), cluster);
+    for (std::size_t kind = 0; kind < LayerGroups::kinds; ++kind) {
+        for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier) {
+            if (!kind_on_tier(places, static_cast<GroupKind>(kind), tier).straddling.empty()) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
-/// GPUs to use of each unit of the tier so that its groups of this kind do not straddle; 0: none found.
-int fitting_unit(const ParallelPlan& plan, const Cluster& cluster, GroupKind kind, std::size_t tier)
+/// The most GPUs to use of each unit of the tier so that no groups straddle; 0: none.
+int fitting_unit(const ParallelPlan& plan, const Cluster& cluster, std::size_t tier)
 {
-    if (plan.order != PlacementOrder::tp_dp_pp || cluster.building_gpus() > 0) {
+    const int inner = tier > 0 ? cluster.tiers[tier - 1].group_gpus : plan.tp * plan.cp;
+    const int unit = cluster.tiers[tier].group_gpus;
+    if (cluster.building_gpus() > 0 || cluster.tiers[tier].topology == Topology::torus) {
         return 0;
     }
-    const GroupShape shape = group_shape(kind, plan);
-    const int unit = cluster.tiers[tier].group_gpus;
-    const int gpus = dividing_unit(unit, shape.size * shape.step);
-    const int inner = tier > 0 ? cluster.tiers[tier - 1].group_gpus : 1;
-    const bool possible = gpus > 1 && gpus < unit && gpus % inner == 0 && gpus % (plan.tp * plan.cp) == 0;
-    return possible && !straddles(plan, with_units(cluster, tier, gpus), kind, tier) ? gpus : 0;
+    for (int gpus = (unit - 1) / inner * inner; gpus > 1; gpus -= inner) {
+        if (gpus % (plan.tp * plan.cp) == 0 && none_straddles(plan, with_units(cluster, tier, gpus))) {
+            return gpus;
+        }
+    }
+    return 0;
 }
 
 }  // namespace
@@ -100,14 +98,17 @@ std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluste
                 *std::min_element(found.straddling.begin(), found.straddling.end(), [](const auto& a, const auto& b) {
                     return a.fewest != b.fewest ? a.fewest < b.fewest : a.units > b.units;
                 });
+            const int unit = gpus_joined(cluster.tiers[tier], cluster);
+            const int fitting = fitting_unit(plan, cluster, tier);
             result.push_back({.kind = kind,
                               .tier = tier,
                               .size = size,
-                              .unit = gpus_joined(cluster.tiers[tier], cluster),
+                              .unit = unit,
                               .sets = found.sets,
                               .of_sets = found.of_sets,
                               .worst = worst,
-                              .fitting_unit = fitting_unit(plan, cluster, kind, tier)});
+                              .fitting_unit = fitting,
+                              .fitting_gpus = cluster.gpus / unit * fitting});
             break;
         }
     }

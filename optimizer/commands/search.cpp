@@ -5,11 +5,11 @@
 #include "optimizer/preview/dry_run.hpp"
 #include "optimizer/program/log.hpp"
 
-#include "io/report/report.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
+#include "optimizer/commands/report/report_details.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
         }
         return exit_call_again;
     }
-    fmt::print("{}\nresults: {}\n", text_report(end.results), options.out);
+    fmt::print("{}\nresults: {}\n", text_with_placements(end.results), options.out);
     return exit_done;
 }
 

@@ -72,11 +72,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     write("json", [&] { return report_json(results, path); });
-    fmt::print("{}", text_report(results));
-    const std::string placement = placement_of_first(results);
-    if (!placement.empty()) {
-        fmt::print("\nPlacement of the first plan: {}.\n", placement);
-    }
+    fmt::print("{}", text_with_placements(results));
     return exit_done;
 }
 

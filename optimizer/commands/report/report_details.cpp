@@ -2,6 +2,7 @@
 
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
+#include "io/report/report.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/run_effects.hpp"
@@ -52,16 +53,38 @@ void add_runs(StoredStudy& stored, ReportedStudy& study)
     }
 }
 
-std::string first_placement(StoredStudy& stored, const Results& results)
+std::string placement_of(StoredStudy& stored, std::uint64_t index)
 {
-    if (results.front.empty()) {
-        return "";
-    }
-    const Point first = stored.space().point(results.front.front().index);
-    const Problem& problem = stored.problem(first);
+    const Point point = stored.space().point(index);
+    const Problem& problem = stored.problem(point);
     const Phase& phase = problem.phases.front();
-    return placement_text({plan_in_phase(stored.plan(first), phase), problem.workload, phase, problem.cluster},
+    return placement_text({plan_in_phase(stored.plan(point), phase), problem.workload, phase, problem.cluster},
                           order_origin(stored.scenario()));
+}
+
+/// "plan 229 and 3 others: ...", for each note that plans of the front have.
+std::string placements(StoredStudy& stored, const Results& results)
+{
+    std::vector<std::pair<std::string, std::vector<std::uint64_t>>> notes;  // in the order of the front
+    for (const FrontPoint& point : results.front) {
+        const std::string note = placement_of(stored, point.index);
+        if (note.empty()) {
+            continue;
+        }
+        const auto same = std::find_if(notes.begin(), notes.end(), [&note](const auto& known) { return known.first == note; });
+        if (same == notes.end()) {
+            notes.push_back({note, {point.index}});
+        } else {
+            same->second.push_back(point.index);
+        }
+    }
+    std::string text;
+    for (const auto& [note, plans] : notes) {
+        const std::size_t others = plans.size() - 1;
+        const std::string more = others > 0 ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : "";
+        text += fmt::format("{}plan {}{}: {}", text.empty() ? "" : ". ", plans.front(), more, note);
+    }
+    return text;
 }
 
 }  // namespace
@@ -74,7 +97,7 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     study.file = file;
     try {
         StoredStudy stored(results);
-        study.placement = first_placement(stored, results);
+        study.placement = placements(stored, results);
         add_timelines(stored, study);
         if (!results.provisional) {
             add_runs(stored, study);
@@ -88,14 +111,20 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     return study;
 }
 
-std::string placement_of_first(const Results& results)
+std::string placements_of(const Results& results)
 {
     try {
         StoredStudy stored(results);
-        return first_placement(stored, results);
+        return placements(stored, results);
     } catch (const InputError&) {
         return "";
     }
+}
+
+std::string text_with_placements(const Results& results)
+{
+    const std::string notes = placements_of(results);
+    return text_report(results) + (notes.empty() ? "" : fmt::format("\nPlacement: {}.\n", notes));
 }
 
 void add_sensitivity(ReportedStudy& study, const std::string& path)

@@ -12,8 +12,10 @@ namespace prismopt {
 /// `file`: path of the results. If this version cannot read their scenario, the note says so and there are no timelines.
 ReportedStudy reported_study(const Results& results, const std::string& file);
 
-/// Returns a note on where the process groups of the front's first plan lie; empty: none, or unknown to this version.
-std::string placement_of_first(const Results& results);
+/// Returns notes on where the process groups of the front's plans lie; empty: none, or unknown to this version.
+std::string placements_of(const Results& results);
+/// text_report() with these notes at its end.
+std::string text_with_placements(const Results& results);
 
 /// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path);

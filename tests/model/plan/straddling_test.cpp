@@ -7,7 +7,7 @@
 namespace prismopt {
 namespace {
 
-/// The advice of a smaller unit is checked: none where other degrees or tiers would not fit it.
+/// With the advised units, no groups of any kind straddle.
 TEST(Straddling, AdvisesUnitsThatFit)
 {
     PlanDice random(6);
@@ -27,9 +27,8 @@ TEST(Straddling, AdvisesUnitsThatFit)
             }
             better.gpus = better.gpus / straddling.unit * straddling.fitting_unit;
             EXPECT_EQ(straddling.fitting_unit % (c.plan.tp * c.plan.cp), 0) << text_of(c);
-            for (const Straddling& still : straddling_groups(c.plan, better)) {
-                EXPECT_FALSE(still.kind == straddling.kind && still.tier == straddling.tier) << text_of(c);
-            }
+            EXPECT_EQ(better.gpus, straddling.fitting_gpus) << text_of(c);
+            EXPECT_TRUE(straddling_groups(c.plan, better).empty()) << text_of(c);
         }
     }
     EXPECT_GT(advised, 10);
