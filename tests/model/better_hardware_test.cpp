@@ -25,7 +25,7 @@ std::vector<Improvement> improvements()
 {
     const auto faster = [](auto member) { return [member](Cluster& c) { c.accelerator.*member = c.accelerator.*member * 2.0; }; };
     const auto more = [](double Efficiency::*share) { return [share](Cluster& c) { c.accelerator.efficiency.*share *= 1.2; }; };
-    const auto tier = [](std::size_t index, std::function<void(NetworkTier&)> change) {
+    const auto tier = [](std::size_t index, const std::function<void(NetworkTier&)>& change) {
         return [index, change](Cluster& c) { change(c.tiers[index]); };
     };
     const auto bandwidth = [](NetworkTier& t) { t.bandwidth = t.bandwidth * 2.0; };
