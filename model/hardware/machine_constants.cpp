@@ -33,12 +33,12 @@ constexpr std::array accelerator_rows{
     MachineConstant<A>{"memory", share, [](A& a) -> double& { return a.efficiency.memory; }, &S::memory},
 };
 
+/// Not `all_to_all`, a share of `efficiency` whose default hangs on the place of a tier.
 constexpr std::array link_rows{
     MachineConstant<L>{"bandwidth", nominal, [](L& l) -> double& { return l.bandwidth.si; }},
     MachineConstant<L>{"efficiency", share, [](L& l) -> double& { return l.efficiency; }, &S::network},
     MachineConstant<L>{"in_network", share, [](L& l) -> double& { return l.in_network; }},
     MachineConstant<L>{"point_to_point", share, [](L& l) -> double& { return l.point_to_point; }, &S::network},
-    MachineConstant<L>{"all_to_all", nominal, [](L& l) -> double& { return l.all_to_all; }},  // of `efficiency`
     MachineConstant<L>{"latency", time, [](L& l) -> double& { return l.latency.si; }},
 };
 
