@@ -86,7 +86,7 @@ ChosenPlan by_design(Scenario scenario, std::string design)
         chosen.scenario = on_hardware(as_written, *values, *variant);
     }
     chosen.plan = parse_design(design, chosen.scenario);
-    chosen.scenario.gives_order = chosen.scenario.gives_order || (" " + design).find(" order=") != std::string::npos;
+    chosen.scenario.gives_order = chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
     if (chosen.plan.local_steps > 1 && !chosen.scenario.local_updates.stated()) {
         throw InputError(
             fmt::format("local_steps={} needs its price in tokens: list it in [space], and add [local_updates] with loss_gap or "

@@ -253,6 +253,12 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     return plan;
 }
 
+bool states_axis(const std::string& text, const std::string& axis, const Scenario& scenario)
+{
+    const std::vector<NamedValue> all = named_values(text, scenario.space);
+    return std::any_of(all.begin(), all.end(), [&axis](const NamedValue& value) { return value.name == axis; });
+}
+
 std::string seconds_text(Seconds time)
 {
     std::ostringstream text;

@@ -15,6 +15,9 @@ namespace prismopt {
 /// values of the wrong kind, or degrees whose product is not the number of GPUs.
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
+/// Whether such a text states the axis of this name ("order").
+bool states_axis(const std::string& text, const std::string& axis, const Scenario& scenario);
+
 /// A time in the notation of --design: "300s".
 std::string seconds_text(Seconds time);
 

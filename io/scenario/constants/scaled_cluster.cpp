@@ -32,7 +32,6 @@ void scale_stack(Cluster& cluster, const std::string& key, double factor)
         constant_of<SoftwareStack>(key).of(cluster.stack) *= factor;
         return;
     }
-    factors.launch = Seconds{0.0};
     cluster.accelerator = under(cluster.accelerator, factors);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, factors);

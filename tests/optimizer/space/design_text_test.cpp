@@ -162,6 +162,17 @@ order = ["tp-dp-pp", "tp-pp-dp"]
     EXPECT_GT(plans, 1000);
 }
 
+/// By name and value, as reports print it, or by a value that no other axis has.
+TEST(ParseDesign, TellsWhichAxesATextStates)
+{
+    const Scenario scenario = tiny_scenario("gpus = [8]\ntp = [1, 2]\npp = [1, 2]\n");
+    for (const char* text : {"tp=2 order=tp-pp-dp", "tp 2 order tp-pp-dp", "tp=2 tp-pp-dp"}) {
+        EXPECT_TRUE(states_axis(text, "order", scenario)) << text;
+        EXPECT_FALSE(states_axis(text, "pp", scenario)) << text;
+    }
+    EXPECT_FALSE(states_axis("tp=2", "order", scenario));
+}
+
 TEST(ParseDesign, ChecksReplicasAgainstTheGpus)
 {
     const Scenario scenario = tiny_scenario("gpus = [4, 12]\n");
