@@ -5,18 +5,22 @@
 #include "io/measured/measured_runs.hpp"
 #include "model/hardware/collective.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
 struct MeasuredCollective {
-    std::string system;  // accelerator, GPUs and network
+    std::string system;  // a machine of one source
+    std::string what;    // GPUs, accelerator and collective
     std::string row;
     Cluster cluster;
+    Group group;
     Collective kind = Collective::all_reduce;
     Bytes message;  // as collective_time() counts it
     double measured_s = 0.0;
+    bool apart = false;  // the source doubts its fabric, or it is unlike others with its links
 };
 
 /// Name of their table in a folder.
@@ -26,6 +30,9 @@ struct MeasuredCollectives {
     std::vector<MeasuredCollective> rows;
     std::vector<SkippedRow> skipped;
 };
+
+/// The collective of a program, as nccl-tests name it ("alltoall"); nothing for others.
+std::optional<Collective> collective_of_nccl(const std::string& program);
 
 /// Reads the rows of that table that the network model covers; empty if the folder has no such table. Sizes and
 /// times are those of nccl-tests: for an all-gather the whole output, for an all-to-all the bytes that one GPU sends.

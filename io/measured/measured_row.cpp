@@ -260,6 +260,7 @@ private:
         }
         Cluster& cluster = run.cluster;
         cluster.stack = catalog_stack(machine->stack);
+        cluster.library = library_of(cluster.stack);
         cluster.accelerator = core_of(under(catalog_accelerator(machine->accelerator), cluster.stack), machine->cores);
         if (cluster.accelerator.peak(run.workload.precision).si <= 0.0) {
             return "the accelerator does not support this precision";

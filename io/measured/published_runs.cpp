@@ -19,6 +19,7 @@ Cluster read_run_cluster(Table& run, int gpus)
     Cluster cluster;
     cluster.accelerator = catalog_accelerator(run.at("accelerator", "accelerator = \"h100-sxm\"").text("h100-sxm"));
     cluster.stack = catalog_stack(run.at("stack", "stack = \"megatron-core\"").text("megatron-core"));
+    cluster.library = library_of(cluster.stack);
     cluster.accelerator = under(cluster.accelerator, cluster.stack);
     const auto links = run.at("links", R"(links = ["nvlink4", "ib-ndr"])").list(R"(["nvlink4", "ib-ndr"])");
     NetworkTier node = under(catalog_link(links.front().text("nvlink4")), cluster.stack);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* accelerators = "accelerators.toml";
 constexpr const char* links = "links.toml";
+constexpr const char* libraries = "libraries.toml";
 constexpr const char* workloads = "workloads.toml";
 constexpr const char* variabilities = "variability.toml";
 constexpr const char* stacks = "stacks.toml";
@@ -81,6 +82,7 @@ const TomlFile& catalog_file(const std::string& name)
 
 std::vector<std::string> catalog_accelerators() { return names(accelerators); }
 std::vector<std::string> catalog_links() { return names(links); }
+std::vector<std::string> catalog_libraries() { return names(libraries); }
 std::vector<std::string> catalog_workloads() { return names(workloads); }
 std::vector<std::string> catalog_variabilities() { return names(variabilities); }
 std::vector<std::string> catalog_stacks() { return names(stacks); }
@@ -106,6 +108,13 @@ Workload catalog_workload(const std::string& name)
 }
 
 NetworkTier catalog_link(const std::string& name) { return traced(named(links, name, link_fields())); }
+
+CollectiveLibrary catalog_library(const std::string& name) { return named(libraries, name, library_fields()); }
+
+CollectiveLibrary library_of(const SoftwareStack& stack)
+{
+    return catalog_library(stack.collectives.empty() ? usual_library : stack.collectives);
+}
 
 SoftwareStack catalog_stack(const std::string& name) { return named(stacks, name, stack_fields()); }
 

@@ -88,6 +88,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path);
 /// Names of the built-in catalog entries, for messages and `--help`.
 std::vector<std::string> catalog_accelerators();
 std::vector<std::string> catalog_links();
+std::vector<std::string> catalog_libraries();
 std::vector<std::string> catalog_workloads();
 std::vector<std::string> catalog_variabilities();
 std::vector<std::string> catalog_stacks();
@@ -98,6 +99,11 @@ Workload catalog_workload(const std::string& name);
 NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are set by the scenario
 Variability catalog_variability(const std::string& name);
 SoftwareStack catalog_stack(const std::string& name);
+/// The library of collectives of clusters that name none: the newest release.
+inline constexpr const char* usual_library = "nccl";
+/// The library of the stack's containers.
+CollectiveLibrary library_of(const SoftwareStack& stack);
+CollectiveLibrary catalog_library(const std::string& name);
 Power catalog_power(const std::string& name);
 
 }  // namespace prismopt

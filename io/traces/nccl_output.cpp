@@ -7,8 +7,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 #include <sstream>
+#include <utility>
 
 namespace prismopt {
 
@@ -41,22 +44,19 @@ std::string program_in(const std::string& line)
 /// Reads the outputs of one or more commands, one after the other.
 class NcclOutput {
 public:
-    NcclOutput(const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
-        : path_(path), times_(times), faults_(faults)
-    {
-    }
+    NcclOutput(const std::string& path, std::vector<Fault>& faults) : path_(path), faults_(faults) {}
 
     void line(const std::string& text)
     {
         ++number_;
         if (const std::string program = program_in(text); !program.empty()) {
             finish();
-            program_ = program;
-            ranks_ = 0;
+            table_.program = program;
+            forget_ranks();
         }
         if (text.find("nThread") != std::string::npos) {
             finish();
-            ranks_ = 0;
+            forget_ranks();
         }
         const std::vector<std::string> words = words_of(text);
         if (words.empty()) {
@@ -72,32 +72,34 @@ public:
 
     void finish()
     {
-        const std::string series = fmt::format("nccl-tests {}{}", program_, program_.empty() ? "" : " ");
-        for (const Row& row : rows_) {
-            times_.push_back(
-                {fmt::format("{}{}{}{}, {} bytes", series, row.kind, ranks_ > 1 ? fmt::format(", {} ranks", ranks_) : "",
-                             bus_ > 0.0 ? fmt::format(", busbw {:.2f} algbw", bus_) : "", row.size),
-                 row.seconds, iterations_, row.line});
+        if (!table_.rows.empty()) {
+            table_.hosts = static_cast<int>(hosts_.size());
+            tables_.push_back(table_);
         }
-        rows_.clear();
-        bus_ = 0.0;
+        table_.rows.clear();
+        table_.bus = 0.0;
         widest_ = 0.0;
     }
     bool any() const { return any_; }
+    std::vector<NcclTable> take() { return std::move(tables_); }
 
 private:
-    struct Row {
-        std::string kind, size;
-        double seconds = 0.0;
-        std::uint32_t line = 0;
-    };
+    void forget_ranks()
+    {
+        table_.ranks = 0;
+        hosts_.clear();
+    }
 
     void comment(const std::vector<std::string>& words)
     {
         const auto has = [&](const char* name) { return std::find(words.begin(), words.end(), name) != words.end(); };
         read_iterations(words);
         if (!words.empty() && words.front() == "Rank") {
-            ++ranks_;
+            ++table_.ranks;
+            const auto on = std::find(words.begin(), words.end(), "on");  // "Rank 0 Group 0 Pid 4711 on node-a device 0 ..."
+            if (on != words.end() && on + 1 != words.end()) {
+                hosts_.insert(*(on + 1));
+            }
         } else if (has("size") && has("time")) {
             columns_ = words;
         }
@@ -116,7 +118,8 @@ private:
             }
         }
         constexpr double most = 1e9;
-        iterations_ = plain > 0 ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated)) : iterations_;
+        table_.iterations =
+            plain > 0 ? static_cast<int>(std::min(most, static_cast<double>(plain) * aggregated)) : table_.iterations;
     }
 
     void row(const std::vector<std::string>& words)
@@ -148,22 +151,20 @@ private:
         const double bus = number_in(field("busbw"));
         if (algorithm > widest_ && bus > 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {  // most digits
             widest_ = algorithm;
-            bus_ = bus / algorithm;
+            table_.bus = bus / algorithm;
         }
-        rows_.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us, number_});
+        table_.rows.push_back({fmt::format("{} {}", field("type"), field("redop")), field("size"), 1e-6 * time_us, number_});
     }
 
     const std::string& path_;
-    std::vector<CollectiveRun>& times_;
     std::vector<Fault>& faults_;
     std::uint32_t number_ = 0;
-    std::string program_;
-    int ranks_ = 0;
-    int iterations_ = 1;
+    NcclTable table_;  // of the command that is read
+    std::set<std::string> hosts_;
     std::vector<std::string> columns_;
-    std::vector<Row> rows_;  // of one command
-    double bus_ = 0.0, widest_ = 0.0;
+    double widest_ = 0.0;
     bool any_ = false;
+    std::vector<NcclTable> tables_;
 };
 
 }  // namespace
@@ -174,7 +175,7 @@ bool is_nccl_output(std::string_view beginning)
            (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
 }
 
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
+std::vector<NcclTable> read_nccl_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults)
 {
     constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
     std::string all;
@@ -182,13 +183,27 @@ void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<
         all.append(bytes);
     }
     std::istringstream lines(all);
-    NcclOutput output(path, times, faults);
+    NcclOutput output(path, faults);
     for (std::string line; std::getline(lines, line);) {
         output.line(line);
     }
     output.finish();
     if (!output.any()) {
         throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
+    }
+    return output.take();
+}
+
+void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
+{
+    for (const NcclTable& table : read_nccl_tables(stream, path, faults)) {
+        const std::string series = fmt::format("nccl-tests {}{}", table.program, table.program.empty() ? "" : " ");
+        for (const NcclTable::Row& row : table.rows) {
+            times.push_back({fmt::format("{}{}{}{}, {} bytes", series, row.kind,
+                                         table.ranks > 1 ? fmt::format(", {} ranks", table.ranks) : "",
+                                         table.bus > 0.0 ? fmt::format(", busbw {:.2f} algbw", table.bus) : "", row.size),
+                             row.seconds, table.iterations, row.line});
+        }
     }
 }
 

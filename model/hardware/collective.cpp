@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 namespace prismopt {
 
@@ -26,12 +25,6 @@ Latency latency_of(const NetworkTier& tier)
     return {software, tier.latency - software};
 }
 
-struct Edge {
-    BytesPerSecond bandwidth;  // of one group's traffic over the slowest edge of its ring
-    Latency latency;           // mean over the hops of the ring
-    Seconds to_root = {};      // distance from the farthest leaf of a tree that crosses each tier as rarely as can be
-};
-
 /// Levels of a binary tree over so many.
 double depth_of(double members) { return std::bit_width(static_cast<unsigned>(std::max(1.0, members)) - 1); }
 
@@ -42,77 +35,148 @@ double share_of_links(const NetworkTier& tier, int members)
     return links > 0 ? static_cast<double>(std::max(1, members - 1)) / links : 1.0;
 }
 
-/// Share of a circuit that `members` of the `unit` GPUs behind it have, all of which send.
-BytesPerSecond circuit_share(const NetworkTier& tier, int unit, double members)
-{
-    return tier.goodput(tier.aggregate * (tier.efficiency / unit)) * members;
-}
+/// A tier whose links a group uses.
+struct Level {
+    const NetworkTier& tier;
+    bool between_nodes;
+    Group::OnTier parts;  // on the tier below: members in a unit, and units
+    Group::OnTier units;  // on this one
+    int part_gpus;        // of a unit of the tier below
+};
 
-/// Pace of a ring through the members in order of placement.
-///
-/// Such a ring leaves a unit once, and NCCL spreads it over the links of all its members inside: with c members in a unit,
-/// unit / c groups share the unit's links, so each gets c links' worth, less the oversubscription.
-Edge slowest_edge(const Group& group, const Cluster& cluster)
+/// Calls visit(level), innermost first.
+template <class Visit>
+void for_levels(const Group& group, const Cluster& cluster, Visit&& visit)
 {
-    Edge edge{BytesPerSecond{std::numeric_limits<double>::infinity()}, {}};
-    Group::OnTier below{1, group.size};  // on the tier below: members in a unit, and units
-    int unit = 1;                        // GPUs of one
+    Group::OnTier below{1, group.size};
+    int unit = 1;
     for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        const NetworkTier& tier = cluster.tiers[t];
-        const Group::OnTier& here = group.tiers[t];
-        if (here.units < below.units) {
-            const double links = share_of_links(tier, here.fewest);
-            const BytesPerSecond share =
-                tier.goodput(tier.bandwidth * (links * tier.efficiency / tier.oversubscription)) * below.fewest;
-            edge.bandwidth = std::min(edge.bandwidth, share);
-            if (tier.circuit()) {
-                edge.bandwidth = std::min(edge.bandwidth, circuit_share(tier, unit, below.fewest));
-            }
-            // The ring leaves each unit of the tier below once; where it leaves this tier's unit too, the hop is of a tier above.
-            const double hops = below.units - (here.units > 1 ? here.units : 0);
-            const Latency latency = latency_of(tier);
-            edge.latency.software += latency.software * (hops / group.size);
-            edge.latency.distance += latency.distance * (hops / group.size);
-            edge.to_root += latency.distance * depth_of(static_cast<double>(below.units) / here.units);
+        if (group.tiers[t].units < below.units) {
+            visit(Level{cluster.tiers[t], t > cluster.node_tier(), below, group.tiers[t], unit});
         }
-        below = here;
-        unit = gpus_joined(tier, cluster);
+        below = group.tiers[t];
+        unit = gpus_joined(cluster.tiers[t], cluster);
     }
-    return edge;
 }
 
-/// Shares of a hop's software latency and of the bandwidth that NCCL's protocol for short messages has.
-/// Source: Hu et al., "Demystifying NCCL", arXiv 2507.04786, table 1: 1 us against 6 us, at most half of the bandwidth.
-constexpr double low_latency = 1.0 / 6.0;
-constexpr double low_latency_bandwidth = 0.5;
-
-/// Time of `hops` hops one after the other that carry `traffic` in all over a distance, by the faster protocol.
-Seconds protocol_time(Bytes traffic, double hops, const Edge& edge, Seconds distance)
+/// Bandwidth of the links of `members` out of a part; all GPUs behind a circuit send at the same time.
+BytesPerSecond bandwidth_of(const Level& level, double members)
 {
-    const Seconds simple = traffic / edge.bandwidth + hops * edge.latency.software;
-    const Seconds low = traffic / (edge.bandwidth * low_latency_bandwidth) + hops * low_latency * edge.latency.software;
-    return std::min(simple, low) + distance;
+    const NetworkTier& tier = level.tier;
+    const double links = share_of_links(tier, level.units.fewest);
+    const BytesPerSecond own = tier.bandwidth * (links * tier.efficiency / tier.oversubscription);
+    const BytesPerSecond shared = tier.aggregate * (tier.efficiency / level.part_gpus);
+    return tier.goodput(tier.circuit() ? std::min(own, shared) : own) * members;
 }
 
-Seconds ring_time(Collective kind, Bytes message, int size, const Edge& edge)
-{
-    const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
-    const double steps = size - 1.0;
-    return protocol_time(passes * (steps / size) * message, passes * steps, edge, passes * steps * edge.latency.distance);
-}
+/// Of a ring through the members in order of placement. It leaves a part once, and NCCL spreads it over the links of all its
+/// members inside: with c members in a unit, unit / c groups share the unit's links, so each gets c links' worth.
+BytesPerSecond ring_bandwidth(const Level& level) { return bandwidth_of(level, level.parts.fewest); }
 
-Seconds tree_time(Bytes message, int size, const Edge& edge)
-{
-    return protocol_time(2.0 * message, 2.0 * depth_of(size), edge, 2.0 * edge.to_root);
-}
+/// Latencies by what a protocol makes of them.
+struct Hops {
+    Seconds node{0.0};     // software latency inside nodes,
+    Seconds network{0.0};  // and between them
+    Seconds distance{0.0};
 
-/// All-reduce inside the innermost unit by its switches: one hop to them and one back.
-Seconds in_network_time(Bytes message, const NetworkTier& tier)
-{
-    if (tier.in_network <= 0.0) {
-        return Seconds{std::numeric_limits<double>::infinity()};
+    void add(const Level& level, double times)
+    {
+        const Latency latency = latency_of(level.tier);
+        (level.between_nodes ? network : node) += latency.software * times;
+        distance += latency.distance * times;
     }
-    return message / (tier.bandwidth * tier.in_network) + 2.0 * tier.latency;
+};
+
+/// What an algorithm does, for any protocol.
+struct Course {
+    Seconds transfer{0.0};  // of all bytes, at full bandwidth
+    Hops hops;              // one after the other
+    Hops chunk;             // what a chunk of the pipeline waits for; its distance does not count
+};
+
+/// A protocol of a library: its start, and shares of software latencies and of the bandwidth.
+struct Protocol {
+    Seconds start;
+    double node = 1.0;
+    double network = 1.0;
+    double bandwidth = 1.0;
+
+    Seconds of(const Hops& hops) const { return hops.node * node + hops.network * network; }
+};
+
+/// Chunks of a message of x seconds that wait for l seconds each take x + 2 sqrt(l x) if there are as many as is best
+/// (docs/methods/collectives.md).
+Seconds time_by(const Protocol& protocol, const Course& course, const CollectiveLibrary& library)
+{
+    const Seconds transfer = course.transfer / protocol.bandwidth;
+    const Seconds waiting{2.0 * std::sqrt(library.fill * protocol.of(course.chunk).si * transfer.si)};
+    return protocol.start + protocol.of(course.hops) + course.hops.distance + transfer + waiting;
+}
+
+Seconds fastest_protocol(const Course& course, const CollectiveLibrary& library)
+{
+    const Protocol simple{library.start};
+    const Protocol low{library.low_latency_start, library.low_latency_in_nodes, library.low_latency_between_nodes,
+                       library.low_latency_bandwidth};
+    return std::min(time_by(simple, course, library), time_by(low, course, library));
+}
+
+double passes_of(Collective kind) { return kind == Collective::all_reduce ? 2.0 : 1.0; }
+
+/// (k-1) steps, each as long as the mean of the ring's hops, at the pace of its slowest.
+Seconds ring_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster)
+{
+    Course course;
+    const double steps = passes_of(kind) * (group.size - 1.0);
+    for_levels(group, cluster, [&](const Level& level) {
+        course.transfer = std::max(course.transfer, message * (steps / group.size) / ring_bandwidth(level));
+        // The ring leaves each part once; where it leaves this tier's unit too, the hop is of a tier above.
+        const double hops = level.parts.units - (level.units.units > 1 ? level.units.units : 0);
+        course.hops.add(level, steps * hops / group.size);
+        course.chunk.add(level, 2.0 * hops / group.size);
+    });
+    return fastest_protocol(course, cluster.library);
+}
+
+/// What trees of an all-reduce do between nodes: each part sends its sum up and the result down, but the root's.
+Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary& library)
+{
+    const double faster = std::clamp(1.0 / level.tier.efficiency, 1.0, library.trees_between_nodes);
+    const double parts = level.parts.units;
+    return message * (2.0 * (parts - 1.0) / parts) / (ring_bandwidth(level) * faster);
+}
+
+/// Trees over nodes, and inside them chains, or sums in their switches: levels at once, or one after the other; circuits always
+/// after the others.
+Course tree_course(Bytes message, const Group& group, const Cluster& cluster, bool in_network)
+{
+    const int inside = group.tiers[cluster.node_tier()].fewest;
+    const int nodes = group.tiers[cluster.node_tier()].units;
+    Course course;
+    Seconds within{0.0};
+    Seconds between{0.0};
+    Seconds circuits{0.0};
+    for_levels(group, cluster, [&](const Level& level) {
+        const double joined = static_cast<double>(level.parts.units) / level.units.units;
+        course.chunk = {};  // of the outermost level
+        course.chunk.add(level, 2.0);
+        if (level.between_nodes) {
+            const Seconds transfer = tree_transfer(message, level, cluster.library);
+            circuits += level.tier.circuit() ? transfer : Seconds{0.0};
+            between = level.tier.circuit() ? between : std::max(between, transfer);
+            course.hops.add(level, 2.0 * depth_of(joined));
+        } else {
+            const double links = level.parts.units - level.units.units;
+            within = std::max(within, message * (2.0 * (group.size - 1.0) / group.size) / ring_bandwidth(level));
+            course.hops.add(level, in_network ? 0.0 : 2.0 * links / nodes);
+        }
+    });
+    if (in_network) {
+        const NetworkTier& switches = cluster.tiers[cluster.node_tier()];
+        within = message * ((inside - 1.0) / inside) / (switches.bandwidth * switches.in_network);
+    }
+    course.transfer = circuits + (cluster.library.overlaps_levels ? std::max(within, between) : within + between);
+    return course;
 }
 
 /// Share of the copies of its tokens that a member sends out of its unit, for the unit with the fewest members.
@@ -131,50 +195,48 @@ double share_leaving(const TokenCopies& copies, const Group::OnTier& unit, doubl
     return others > 0.0 ? others * (1.0 - std::pow(1.0 - leaving / others, copies.once)) / copies.once : 0.0;
 }
 
-/// Share of what rings reach between nodes that an all-to-all of NCCL reaches there: 22.6 of 38.5 GB/s per GPU for 16 B200 in two
-/// nodes (public report "B200 / Vultr POC cluster test summary", 2026-05-18, section 10). Inside nodes both reach as much
-/// (section 1), and so do kernels that send tokens once (deepseek-ai/DeepEP, README.md, table of normal kernels).
-constexpr double direct_between_nodes = 0.59;
-
-double share_of_direct(const TokenCopies& copies, std::size_t t, const NetworkTier& tier)
+/// Share of the bandwidth of rings that direct messages reach on a tier.
+double share_of_direct(const NetworkTier& tier, bool between_nodes, const CollectiveLibrary& library)
 {
-    if (copies.once > 0.0) {
-        return 1.0;
-    }
     if (tier.all_to_all > 0.0) {
         return tier.all_to_all;
     }
-    return t > 0 ? direct_between_nodes : 1.0;
+    return between_nodes ? library.all_to_all_between_nodes : 1.0;
 }
 
-/// Each member has links of its own out of a unit.
+/// Each member has links of its own out of a unit. NCCL starts messages that leave
+/// the node through a proxy (docs/methods/collectives.md).
 CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const Group& group, const Cluster& cluster)
 {
-    CollectiveTime result{Seconds{0.0}, Algorithm::direct};
-    Group::OnTier below{1, group.size};  // on the tier below: members in a unit, and units
-    int unit = 1;                        // GPUs of one
-    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        const NetworkTier& tier = cluster.tiers[t];
-        const Group::OnTier& here = group.tiers[t];
-        if (here.units < below.units && tier.topology == Topology::torus) {
-            const Bytes inside_torus = message * (static_cast<double>(here.fewest) / group.size);
-            const Group local = here.units > 1 && group.even_on(t) ? split(group, here.fewest).local : group;
-            result.time = std::max(result.time, torus_time(Collective::all_to_all, inside_torus, local, tier));
-        } else if (here.units < below.units) {
-            const double leaving = share_leaving(copies, below, group.size);
-            const double links = share_of_links(tier, here.fewest);
-            const double direct = share_of_direct(copies, t, tier);
-            BytesPerSecond share = tier.goodput(tier.bandwidth * (links * direct * tier.efficiency / tier.oversubscription));
-            if (tier.circuit()) {
-                share = std::min(share, circuit_share(tier, unit, 1.0));
-            }
-            const Latency latency = latency_of(tier);
-            result.time = std::max(result.time, protocol_time(leaving * message, 2.0, {share, latency}, latency.distance));
+    const bool once = copies.once > 0.0;
+    const CollectiveLibrary& library = cluster.library;
+    Course course;
+    Seconds in_torus{0.0};
+    bool leaves_node = false;
+    for_levels(group, cluster, [&](const Level& level) {
+        const NetworkTier& tier = level.tier;
+        if (tier.topology == Topology::torus) {
+            const Bytes inside = message * (static_cast<double>(level.units.fewest) / group.size);
+            const bool even = level.units.units > 1 && level.units.fewest * level.units.units == group.size;
+            in_torus = torus_time(Collective::all_to_all, inside, even ? split(group, level.units.fewest).local : group, tier);
+            return;
         }
-        below = here;
-        unit = gpus_joined(tier, cluster);
+        const double direct = once ? 1.0 : share_of_direct(tier, level.between_nodes, library);
+        BytesPerSecond bandwidth = bandwidth_of(level, 1.0) * direct;
+        if (once && !level.between_nodes) {
+            bandwidth = std::min(bandwidth, library.token_kernels);
+        }
+        course.transfer = std::max(course.transfer, share_leaving(copies, level.parts, group.size) * message / bandwidth);
+        course.hops = {};  // of the outermost level
+        course.hops.add(level, 1.0);
+        leaves_node = leaves_node || level.between_nodes;
+    });
+    if (course.transfer.si <= 0.0) {
+        return {in_torus, Algorithm::direct};
     }
-    return result;
+    const bool by_proxy = leaves_node && !once;
+    const Seconds direct = by_proxy ? time_by({library.all_to_all_start}, course, library) : fastest_protocol(course, library);
+    return {std::max(in_torus, direct), Algorithm::direct};
 }
 
 /// Whether the group has equal parts in several units of the tier.
@@ -208,33 +270,30 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (kind == Collective::all_to_all) {
         return all_to_all_time(message, {}, group, cluster);
     }
-    const auto [inside, units] = group.tiers.front();
-    const bool in_torus = cluster.tiers.front().topology == Topology::torus;
-    if (in_torus && units == 1) {
-        return {torus_time(kind, message, group, cluster.tiers.front()), Algorithm::torus};
+    const NetworkTier& innermost = cluster.tiers.front();
+    const bool torus = innermost.topology == Topology::torus;
+    if (torus && group.tiers.front().units == 1) {
+        return {torus_time(kind, message, group, innermost), Algorithm::torus};
     }
-    const Edge edge = slowest_edge(group, cluster);
-    CollectiveTime best{ring_time(kind, message, group.size, edge), Algorithm::ring};
+    CollectiveTime best{ring_time(kind, message, group, cluster), Algorithm::ring};
     const auto consider = [&](Seconds time, Algorithm algorithm) {
         if (time < best.time) {
             best = {time, algorithm};
         }
     };
     if (kind == Collective::all_reduce) {
-        consider(tree_time(message, group.size, edge), Algorithm::tree);
-    }
-    const bool adds = kind == Collective::all_reduce && cluster.tiers.front().in_network > 0.0;
-    if (adds && units == 1) {
-        consider(in_network_time(message, cluster.tiers.front()), Algorithm::in_network);
-    }
-    if (in_equal_parts(group, 0)) {
-        const auto [local, across] = split(group, inside);
-        Seconds within = in_torus ? torus_time(kind, message, local, cluster.tiers.front())
-                                  : ring_time(kind, message, inside, slowest_edge(local, cluster));
-        if (adds) {
-            within = std::min(within, in_network_time(message, cluster.tiers.front()));
+        const CollectiveLibrary& library = cluster.library;
+        consider(fastest_protocol(tree_course(message, group, cluster, false), library), Algorithm::tree);
+        const std::size_t node = cluster.node_tier();
+        if (cluster.tiers[node].in_network > 0.0 && group.tiers[node].fewest >= library.in_network_from && group.even()) {
+            const Course course = tree_course(message, group, cluster, true);
+            consider(time_by({library.in_network_start}, course, library), Algorithm::in_network);
         }
-        consider(within + ring_time(kind, message / inside, across.size, slowest_edge(across, cluster)), Algorithm::hierarchical);
+    }
+    if (torus && in_equal_parts(group, 0)) {
+        const auto [local, across] = split(group, group.tiers.front().fewest);
+        consider(torus_time(kind, message, local, innermost) + ring_time(kind, message / local.size, across, cluster),
+                 Algorithm::hierarchical);
     }
     for (std::size_t t = 1; t < cluster.tiers.size() && !cluster.flat_collectives; ++t) {
         const Group::OnTier& below = group.tiers[t - 1];
@@ -244,6 +303,8 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     }
     return best;
 }
+
+double bus_factor(Collective kind, int members) { return passes_of(kind) * (members - 1.0) / members; }
 
 Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups, const Cluster& cluster)
 {
@@ -298,12 +359,17 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
     const double reached = tier.point_to_point > 0.0 ? tier.point_to_point : tier.efficiency * share_of_links(tier, 2);
     BytesPerSecond rate = tier.goodput(tier.bandwidth * (reached * share));
     for (std::size_t t = 1; t <= crossed; ++t) {
+        const NetworkTier& circuit = cluster.tiers[t];
         const int unit = gpus_joined(cluster.tiers[t - 1], cluster);
-        if (cluster.tiers[t].circuit()) {
-            rate = std::min(rate, circuit_share(cluster.tiers[t], std::min(flows, unit), 1.0));
+        if (circuit.circuit()) {
+            rate = std::min(rate, circuit.goodput(circuit.aggregate * (circuit.efficiency / std::min(flows, unit))));
         }
     }
-    return tier.latency + message / rate;
+    Course course{message / rate, {}, {}};
+    const Latency latency = latency_of(tier);
+    (crossed > cluster.node_tier() ? course.hops.network : course.hops.node) = latency.software;
+    course.hops.distance = latency.distance;
+    return fastest_protocol(course, cluster.library);
 }
 
 }  // namespace prismopt

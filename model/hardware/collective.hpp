@@ -19,22 +19,27 @@ struct CollectiveTime {
 /// an all-reduce or a reduce-scatter, output of an all-gather; bytes that one member sends and keeps in an all-to-all).
 ///
 ///     ring           (k-1) steps of S/k, twice that for all-reduce; the slowest edge sets the pace
-///     tree           all-reduce: double binary tree
-///     hierarchical   rings inside the units of the first tier, then rings between units; the same across circuits
-///     in_network     all-reduce inside one innermost unit, summed in its switches
+///     tree           all-reduce: double binary trees over nodes, chains inside them
+///     in_network     all-reduce: trees over nodes, and sums in the switches of each node
 ///     direct         all-to-all: S/k to each other member; the slowest tier sets the pace
 ///     torus          inside a torus, over the links of all axes that the group spans
+///     hierarchical   in each torus, or in each building, then between them with the shards
 ///
-/// Short messages use the low-latency protocol; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums
-/// in the switches between units (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
+/// Trees pass chunks on between nodes while they sum others inside, so the slower level sets the pace. Each algorithm runs with
+/// the faster of two protocols; a circuit's bandwidth is divided by the groups that cross it. Not modelled: sums in the switches
+/// between nodes (SHARP), congestion between unlike groups. Formulas and sources: docs/methods/collectives.md.
 ///
 /// A group that fills units unevenly is as slow as its members in the unit that holds the fewest of them: they send more of their
-/// data out of the unit, and a ring leaves it over their links alone. It has no hierarchical algorithm.
+/// data out of the unit, and a ring leaves it over their links alone. It has no sums in switches and no hierarchical algorithm.
 CollectiveTime collective_time(Collective kind, Bytes message, const Group& group, const Cluster& cluster);
 inline CollectiveTime collective_time(Collective kind, Bytes message, const Spacing& group, const Cluster& cluster)
 {
     return collective_time(kind, message, group_of(group, cluster), cluster);
 }
+
+/// Bus bandwidth is this times S over the time (nccl-tests, doc/PERFORMANCE.md): bytes over the slowest link of a ring, per byte of
+/// the message.
+double bus_factor(Collective kind, int members);
 
 /// Returns the longest time that one of the groups takes; zero without groups.
 Seconds slowest_collective(Collective kind, Bytes message, const Groups& groups, const Cluster& cluster);

@@ -141,6 +141,12 @@ const NetworkTier* torus_of(const Cluster& cluster)
 
 int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::min(tier.group_gpus, cluster.gpus); }
 
+bool leave_nodes(const Groups& groups, const Cluster& cluster)
+{
+    return std::any_of(groups.begin(), groups.end(),
+                       [node = cluster.node_tier()](const Group& group) { return group.tiers[node].units > 1; });
+}
+
 bool Group::even() const
 {
     for (std::size_t tier = 0; tier < tiers.size(); ++tier) {

@@ -60,6 +60,8 @@ std::size_t tier_around(const Group& group);
 
 /// Distinct groups that wait for each other: the slowest of them sets the pace. None: groups of one member.
 using Groups = std::vector<Group>;
+/// Whether one of them has members in several nodes.
+bool leave_nodes(const Groups& groups, const Cluster& cluster);
 inline int size_of(const Groups& groups) { return groups.empty() ? 1 : groups.front().size; }
 
 /// Number of GPUs in a unit of the tier.

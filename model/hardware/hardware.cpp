@@ -36,6 +36,9 @@ Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack)
     Accelerator result = accelerator;
     multiply_by_factors(result, stack);
     result.launch += stack.launch;
+    if (stack.fp8 == Scaling8::blocks && result.efficiency.gemm_fp8_block > 0.0) {
+        result.efficiency.gemm_fp8 = result.efficiency.gemm_fp8_block;
+    }
     return result;
 }
 
@@ -56,6 +59,15 @@ BytesPerSecond NetworkTier::goodput(BytesPerSecond rate) const
     }
     const double under_way = 1.0 + 2.0 * latency.si * rate.si / packet;
     return rate * ((1.0 - loss) / (1.0 - loss + under_way * loss));
+}
+
+std::size_t Cluster::node_tier() const
+{
+    std::size_t tier = 0;
+    while (tier + 1 < tiers.size() && tiers[tier + 1].kind == TierKind::node) {
+        ++tier;
+    }
+    return tier;
 }
 
 int Cluster::building_gpus() const

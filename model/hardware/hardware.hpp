@@ -7,6 +7,7 @@
 #include "model/hardware/kernel_class.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,17 @@ inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Pr
 
 /// Fractions of the peaks that kernels reach, fitted to measured runs (named in the catalog); dimensionless.
 struct Efficiency {
-    double gemm = 0.0;       // large matrix products, before tile and wave quantisation
-    double attention = 0.0;  // fused attention, forward
+    double gemm = 0.0;       // large matrix products in 16 bits and more, before tile and wave quantisation
+    double attention = 0.0;  // fused attention with heads of 128, forward
     double attention_backward = 0.0;
-    double memory = 0.0;    // elementwise kernels, of memory bandwidth
-    double gemm_low = 0.0;  // products in 8 and 4 bits, of their own peaks; 0: as `gemm`
+    double memory = 0.0;  // elementwise kernels, of memory bandwidth
+    // Of their own peaks. Zero: not known.
+    double gemm_fp8 = 0.0;          // products in 8 bits with a scale for each tensor; unknown: as `gemm`
+    double gemm_fp8_block = 0.0;    // with scales for blocks; unknown: as `gemm_fp8`
+    double gemm_nvfp4 = 0.0;        // in 4 bits; unknown: as `gemm_fp8`
+    double attention_latent = 0.0;  // forward, keys and values of different sizes; unknown: as `attention`
+    double cast = 0.0;              // casts of operands, of memory bandwidth; unknown: as `memory`
+    double stream = 0.0;            // operands of products and attention, of memory bandwidth; unknown: as `memory`
 
     bool operator==(const Efficiency&) const = default;
 };
@@ -45,6 +52,7 @@ struct Accelerator {
     Seconds launch;  // gap between consecutive kernels
     Efficiency efficiency;
     double sustained_clock = 1.0;  // clock in long matrix products over the clock of the peaks
+    double softmax_columns = 0.0;  // columns of a head whose products take as long as the softmax of their scores
     double model_error = 0.0;      // relative; lower limit of the width of the model's prediction interval
     // Dense peaks of other precisions; zero: not supported.
     FlopsPerSecond peak_fp32{0.0};
@@ -66,6 +74,12 @@ struct Accelerator {
     FlopsPerSecond sustained(FlopsPerSecond of_peak) const { return of_peak * sustained_clock; }
 };
 
+/// What has a scale of its own in products of 8 bits: each tensor, or each block of it (1 x 128 and 128 x 128, or MXFP8).
+enum class Scaling8 { tensor, blocks };
+template <>
+inline constexpr auto names_of<Scaling8> = std::to_array<Named<Scaling8>>({{Scaling8::tensor, "tensor"},
+                                                                           {Scaling8::blocks, "blocks"}});
+
 /// Software stack: a framework release's effect on kernel and network times. Its factors multiply the accelerator's fractions of
 /// the peak, so that both can be fitted on runs that have only one of them in common.
 struct SoftwareStack {
@@ -79,16 +93,18 @@ struct SoftwareStack {
     double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;         // factor of the links' efficiency
     bool sends_once = false;      // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
-    double dispatch_bytes = 2.0;  // per element of tokens sent to experts, where products have 8 or 4 bits
-    double loss_traffic = 24.0;   // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;        // collectives per layer that gather its parameters
-    Seconds host{0.0};            // host time per kernel launch: no pass is shorter than its launches
+    Scaling8 fp8 = Scaling8::tensor;   // of `precision = "fp8"`
+    std::string collectives{};         // library that its containers have; empty: the usual one
+    double dispatch_bytes = 2.0;       // per element of tokens sent to experts, where products have 8 or 4 bits
+    double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
+    double messages = 1.0;             // collectives per layer that gather its parameters
+    Seconds host{0.0};                 // host time per kernel launch: no pass is shorter than its launches
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
 };
 
-/// Returns the accelerator as seen through the software stack.
+/// Returns the accelerator as seen through the software stack. Its `gemm_fp8` is that of the stack's kind of 8 bits.
 Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
 struct NetworkTier;
 /// Returns the tier as seen through the software stack.
@@ -102,17 +118,26 @@ inline constexpr auto names_of<Topology> = std::to_array<Named<Topology>>({{Topo
                                                                            {Topology::full_mesh, "full_mesh"},
                                                                            {Topology::torus, "torus"}});
 
+/// What a tier joins: GPUs of a node (or of a rack that is one NVLink domain), which write to each other's memory, or nodes by
+/// their network adapters.
+enum class TierKind { by_position, node, network };
+template <>
+inline constexpr auto names_of<TierKind> = std::to_array<Named<TierKind>>({{TierKind::by_position, "by-position"},
+                                                                           {TierKind::node, "node"},
+                                                                           {TierKind::network, "network"}});
+
 /// One tier of the network. It forms units of `group_gpus` GPUs; the first tier is the innermost (NVLink domain).
 struct NetworkTier {
     std::string name;
     int group_gpus = 0;             // GPUs that this tier joins; the last tier joins the whole cluster
     BytesPerSecond bandwidth;       // per GPU and direction, from the datasheet; in a torus per link and direction
-    double efficiency = 1.0;        // fraction of it that large collectives reach (bus bandwidth)
+    double efficiency = 1.0;        // fraction of it that rings of large collectives reach (bus bandwidth)
     Seconds latency;                // one hop of a ring on this tier, for long messages
     double oversubscription = 1.0;  // 7: the members' total bandwidth is 7 times the uplink bandwidth of the unit below
-    double in_network = 0.0;        // fraction of the bandwidth that in-network reductions reach; 0: none
+    double in_network = 0.0;        // half the bus bandwidth of in-network reductions over the bandwidth; 0: none
     double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
-    double all_to_all = 0.0;        // share of `efficiency` that all-to-alls reach; 0: all in the first tier, else as usual
+    double all_to_all = 0.0;  // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
+    TierKind kind = TierKind::by_position;  // by position: the first tier is the node
 
     // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{
@@ -128,6 +153,28 @@ struct NetworkTier {
     bool circuit() const { return aggregate.si > 0.0; }
     /// Returns what arrives of one GPU's flow, retransmissions deducted.
     BytesPerSecond goodput(BytesPerSecond rate) const;
+};
+
+/// A library of collectives: what a message costs beside its bytes. As declared here, nothing. docs/methods/collectives.md.
+struct CollectiveLibrary {
+    std::string name;
+    // A collective begins with the launch of its kernel and the first exchange of flags.
+    Seconds start{0.0};
+    Seconds low_latency_start{0.0};          // with the protocol for short messages
+    double low_latency_in_nodes = 1.0;       // share of a hop's software latency that it has there,
+    double low_latency_between_nodes = 1.0;  // and there,
+    double low_latency_bandwidth = 1.0;      // and of the bandwidth
+    Seconds in_network_start{0.0};           // of sums in switches
+    int in_network_from = 1;                 // fewest members of a node that use them
+    double fill = 0.0;                       // of the latency of two hops, for which each chunk of a pipeline waits
+    bool overlaps_levels = true;             // trees pass chunks on between nodes while they sum others inside
+    double trees_between_nodes = 1.0;        // bandwidth of their trees over that of their rings
+    double all_to_all_between_nodes = 1.0;   // of their direct messages over that of their rings
+    Seconds all_to_all_start{0.0};           // of an all-to-all that leaves the node
+    BytesPerSecond token_kernels{
+        std::numeric_limits<double>::infinity()};  // most that kernels which send tokens once reach in a node
+
+    bool operator==(const CollectiveLibrary&) const = default;
 };
 
 /// Treatment of nodes without a measured factor: drawn at random, or nominal (as the catalog's accelerator).
@@ -148,9 +195,10 @@ struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier> tiers;                       // innermost first; group_gpus nest
-    DollarsPerSecond gpu_price;                           // per GPU, with its share of the cluster
-    SoftwareStack stack;                                  // already applied to `accelerator`
+    std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest
+    DollarsPerSecond gpu_price;      // per GPU, with its share of the cluster
+    SoftwareStack stack;             // already applied to `accelerator`
+    CollectiveLibrary library;
     bool flat_collectives = false;                        // one ring through all members, also across circuits
     KernelSpeeds speed;                                   // kernel speeds of what-ifs; faster kernels hide less communication
     std::vector<double> node_factors;                     // [node]: factor of compute times, or drawn_node; empty: all are drawn
@@ -168,7 +216,9 @@ struct Cluster {
     }
     /// Returns the factor of nodes missing from a list of factors.
     double unlisted_factor() const { return unlisted_nodes == UnlistedNodes::nominal ? 1.0 : drawn_node; }
-    int gpus_per_node() const { return tiers.front().group_gpus; }
+    /// Returns the outermost tier of nodes; tiers inside it join parts of them (pairs, tiles).
+    std::size_t node_tier() const;
+    int gpus_per_node() const { return tiers[node_tier()].group_gpus; }
     int nodes() const { return gpus / gpus_per_node(); }
     /// Returns the GPUs per building, that is, joined by the tiers below the first circuit; 0 without circuits.
     int building_gpus() const;

@@ -18,19 +18,75 @@ struct Tile {
 };
 constexpr std::array<Tile, 5> tiles{{{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.95}, {128, 64, 0.8}, {64, 64, 0.6}}};
 
-/// Inner steps that fill and drain a tile's pipeline (four stages of 32); assumption, of little effect for k > 1,000.
-constexpr double pipeline_k = 64.0;
+/// Inner steps that fill and drain a tile's pipeline, in 16 bits and in fewer, whose steps of k are as many but two or four times
+/// shorter, and the part of a last wave that stays idle: kernels split k or keep their blocks. Fitted to 1,186 products of A100,
+/// H100, B200, GB200 and B300 with a share of the peak for each kind (ai-dynamo/aiconfigurator, commit 095f58a5).
+constexpr double pipeline_k = 100.0;
+constexpr double pipeline_k_fp8 = 400.0;
+constexpr double pipeline_k_nvfp4 = 150.0;
+constexpr double idle_of_last_wave = 0.22;
+
+/// Fused attention works on blocks of queries, each of which costs as much as so many keys more, and the last of which keep so many
+/// multiprocessors waiting. Fitted to 212 forward passes with heads of 64 to 192, from 1,024 to 16,384 tokens, and to 104 of latent
+/// attention, on the same GPUs with a share of the peak for each and their `softmax_columns` (same tables, engines vLLM, SGLang on
+/// A100). Shares are those of heads of 128.
+constexpr double block_queries = 128.0;
+constexpr double block_keys = 420.0;
+constexpr double block_keys_latent = 35.0;
+constexpr double last_blocks = 2.0;
+constexpr double usual_head = 128.0;
+
+/// Inner steps that fill a batched product of short k; assumption.
+constexpr double batched_k = 64.0;
 
 /// 16-bit numbers in the 16 bytes to which rows must be aligned for tensor cores.
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section on tensor core requirements.
 constexpr double tensor_core_alignment = 8.0;
 
-double short_k(double k) { return k / (k + pipeline_k); }
+double short_k(double k, Precision precision)
+{
+    const double filled = precision == Precision::fp8     ? pipeline_k_fp8
+                          : precision == Precision::nvfp4 ? pipeline_k_nvfp4
+                                                          : pipeline_k;
+    return k / (k + filled);
+}
+
+/// Waves of so many tiles, of which some may stay idle in the last.
+double waves_of(double tiles_per_multiprocessor)
+{
+    return tiles_per_multiprocessor + idle_of_last_wave * (std::ceil(tiles_per_multiprocessor) - tiles_per_multiprocessor);
+}
 
 /// Share of the rate that products with misaligned rows reach on tensor cores: loads of 2 bytes in place of 16. From cuBLAS 11
 /// they run, "but efficiency is better" with aligned rows (the same section); the size is an assumption, within the factors of
 /// two to four of the guide's figure.
 constexpr double misaligned_rate = 0.5;
+
+/// Bandwidth at which products and fused attention read and write.
+BytesPerSecond streamed(const Accelerator& accelerator)
+{
+    const Efficiency& share = accelerator.efficiency;
+    return accelerator.memory_bandwidth * (share.stream > 0.0 ? share.stream : share.memory);
+}
+
+double share_of_products(const Efficiency& share, Precision precision)
+{
+    const double fp8 = share.gemm_fp8 > 0.0 ? share.gemm_fp8 : share.gemm;
+    switch (precision) {
+        case Precision::fp8: return fp8;
+        case Precision::nvfp4: return share.gemm_nvfp4 > 0.0 ? share.gemm_nvfp4 : fp8;
+        case Precision::fp32:
+        case Precision::tf32:
+        case Precision::bf16: break;
+    }
+    return share.gemm;
+}
+
+/// Time of an operation with heads of this size over that with heads of the usual one.
+double softmax_of(double head, double columns)
+{
+    return columns > 0.0 ? (1.0 + columns / head) / (1.0 + columns / usual_head) : 1.0;
+}
 
 bool aligned(double n) { return n - tensor_core_alignment * std::floor(n / tensor_core_alignment) == 0.0; }
 
@@ -56,22 +112,29 @@ Seconds gemm_time(double m, double n, double k, const Accelerator& accelerator, 
 Seconds grouped_gemm_time(double groups, double m, double n, double k, const Accelerator& accelerator, Precision precision)
 {
     const Efficiency& share = accelerator.efficiency;
-    const bool low = precision == Precision::fp8 || precision == Precision::nvfp4;
-    const double efficiency = low && share.gemm_low > 0.0 ? share.gemm_low : share.gemm;
+    const double efficiency = share_of_products(share, precision);
     // Experts of a mixture are padded to whole tiles.
     const double alignment = groups > 1.0 || (aligned(n) && aligned(k)) ? 1.0 : misaligned_rate;
-    const double per_multiprocessor =
-        accelerator.sustained(accelerator.peak(precision)).si * efficiency * alignment * short_k(k) / accelerator.multiprocessors;
+    const double per_multiprocessor = accelerator.sustained(accelerator.peak(precision)).si * efficiency * alignment *
+                                      short_k(k, precision) / accelerator.multiprocessors;
     double compute_s = std::numeric_limits<double>::infinity();
     for (const Tile& tile : tiles) {
         const double count = groups * std::ceil(m / tile.m) * std::ceil(n / tile.n);
-        const double waves = std::ceil(count / accelerator.multiprocessors);
+        const double waves = waves_of(count / accelerator.multiprocessors);
         compute_s = std::min(compute_s, waves * 2.0 * tile.m * tile.n * k / (per_multiprocessor * tile.rate));
     }
     const double bytes = operand_bytes(precision);
     const double traffic = groups * (bytes * (m * k + k * n) + std::max(bytes, 2.0) * m * n);
-    const double memory_s = traffic / (accelerator.memory_bandwidth.si * share.memory);
-    return Seconds{std::max(compute_s, memory_s)} + accelerator.launch;
+    const double memory_s = traffic / streamed(accelerator).si;
+    // With 4 bits, results in 16 bits take as long as products, and are not hidden behind them.
+    const bool sums = precision == Precision::nvfp4;
+    return Seconds{sums ? compute_s + memory_s : std::max(compute_s, memory_s)} + accelerator.launch;
+}
+
+Seconds cast_time(Bytes traffic, const Accelerator& accelerator)
+{
+    const Efficiency& share = accelerator.efficiency;
+    return traffic / (accelerator.memory_bandwidth * (share.cast > 0.0 ? share.cast : share.memory)) + accelerator.launch;
 }
 
 Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator)
@@ -84,14 +147,27 @@ Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator)
     if (!aligned(k) && accelerator.peak_fp32.si > 0.0) {
         return work / (accelerator.sustained(accelerator.peak_fp32) * accelerator.efficiency.gemm) + accelerator.launch;
     }
-    return work / (accelerator.sustained(accelerator.peak_bf16) * (accelerator.efficiency.gemm * short_k(k))) +
+    return work / (accelerator.sustained(accelerator.peak_bf16) * (accelerator.efficiency.gemm * k / (k + batched_k))) +
            accelerator.launch;
 }
 
-Seconds fused_attention_time(Flops work, bool backward, const Accelerator& accelerator)
+Seconds fused_attention_time(const AttentionWork& work, bool backward, const Accelerator& accelerator)
 {
-    const double efficiency = backward ? accelerator.efficiency.attention_backward : accelerator.efficiency.attention;
-    return work / (accelerator.sustained(accelerator.peak_bf16) * efficiency) + accelerator.launch;
+    const Efficiency& share = accelerator.efficiency;
+    const bool latent = work.key_size != work.value_size;
+    const double of_latent = latent && share.attention_latent > 0.0 ? share.attention_latent / share.attention : 1.0;
+    const double efficiency = of_latent * (backward ? share.attention_backward : share.attention);
+    const double softmax = latent ? 1.0 : softmax_of(0.5 * (work.key_size + work.value_size), accelerator.softmax_columns);
+    const double of_blocks = backward ? 1.0 : 1.0 + (latent ? block_keys_latent : block_keys) / work.keys;
+    const double blocks = std::max(1.0, work.queries / block_queries);
+    const double waiting = backward ? 1.0 : 1.0 + last_blocks * accelerator.multiprocessors / blocks;
+    const Seconds products = work.flops / (accelerator.sustained(accelerator.peak_bf16) * efficiency);
+    return products * (softmax * of_blocks * waiting) + work.traffic / streamed(accelerator) + accelerator.launch;
+}
+
+Seconds scan_time(Flops work, const Accelerator& accelerator)
+{
+    return work / (accelerator.sustained(accelerator.peak_bf16) * accelerator.efficiency.attention) + accelerator.launch;
 }
 
 }  // namespace prismopt

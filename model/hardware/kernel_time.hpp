@@ -21,6 +21,9 @@ Seconds grouped_gemm_time(double groups, double m, double n, double k, const Acc
 /// Returns the bytes per operand element of a precision.
 double operand_bytes(Precision precision);
 
+/// Returns the time of a kernel that casts operands to 8 or 4 bits and moves `traffic` bytes.
+Seconds cast_time(Bytes traffic, const Accelerator& accelerator);
+
 /// Returns the time of a kernel that streams `traffic` bytes once through memory.
 Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator);
 
@@ -28,7 +31,19 @@ Seconds elementwise_time(Bytes traffic, const Accelerator& accelerator);
 /// attention). With k not a multiple of 8 they miss the tensor cores and run at the peak of 32-bit products.
 Seconds batched_gemm_time(Flops work, double k, const Accelerator& accelerator);
 
+/// Fused attention by its blocks of queries.
+struct AttentionWork {
+    Flops flops;              // executed
+    double queries = 0.0;     // of all heads
+    double keys = 0.0;        // with which a block of queries is multiplied, in the mean
+    double key_size = 0.0;    // columns of a head
+    double value_size = 0.0;  // other than `key_size`: latent attention
+    Bytes traffic{0.0};       // queries, keys, values and results
+};
 /// Returns the time of fused attention, forward or backward.
-Seconds fused_attention_time(Flops work, bool backward, const Accelerator& accelerator);
+Seconds fused_attention_time(const AttentionWork& work, bool backward, const Accelerator& accelerator);
+
+/// Returns the time of the products of a scan of chunks, at the rate of fused attention.
+Seconds scan_time(Flops work, const Accelerator& accelerator);
 
 }  // namespace prismopt

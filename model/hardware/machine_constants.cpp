@@ -26,11 +26,16 @@ constexpr std::array accelerator_rows{
     MachineConstant<A>{"host_memory_bandwidth", rate, [](A& a) -> double& { return a.host_memory_bandwidth.si; }},
     MachineConstant<A>{"launch", time, [](A& a) -> double& { return a.launch.si; }},
     MachineConstant<A>{"gemm", share, [](A& a) -> double& { return a.efficiency.gemm; }, &S::gemm},
-    MachineConstant<A>{"gemm_low", share, [](A& a) -> double& { return a.efficiency.gemm_low; }, &S::gemm},
+    MachineConstant<A>{"gemm_fp8", share, [](A& a) -> double& { return a.efficiency.gemm_fp8; }, &S::gemm},
+    MachineConstant<A>{"gemm_fp8_block", share, [](A& a) -> double& { return a.efficiency.gemm_fp8_block; }, &S::gemm},
+    MachineConstant<A>{"gemm_nvfp4", share, [](A& a) -> double& { return a.efficiency.gemm_nvfp4; }, &S::gemm},
     MachineConstant<A>{"attention", share, [](A& a) -> double& { return a.efficiency.attention; }, &S::attention},
     MachineConstant<A>{"attention_backward", share, [](A& a) -> double& { return a.efficiency.attention_backward; },
                        &S::attention},
+    MachineConstant<A>{"attention_latent", share, [](A& a) -> double& { return a.efficiency.attention_latent; }, &S::attention},
     MachineConstant<A>{"memory", share, [](A& a) -> double& { return a.efficiency.memory; }, &S::memory},
+    MachineConstant<A>{"cast", share, [](A& a) -> double& { return a.efficiency.cast; }, &S::memory},
+    MachineConstant<A>{"stream", share, [](A& a) -> double& { return a.efficiency.stream; }},
 };
 
 /// Not `all_to_all`, a share of `efficiency` whose default hangs on the place of a tier.
@@ -54,6 +59,22 @@ constexpr std::array stack_rows{
     MachineConstant<S>{"step", time, [](S& s) -> double& { return s.step.si; }},
 };
 
+using C = CollectiveLibrary;
+
+constexpr std::array library_rows{
+    MachineConstant<C>{"start", time, [](C& c) -> double& { return c.start.si; }},
+    MachineConstant<C>{"low_latency_start", time, [](C& c) -> double& { return c.low_latency_start.si; }},
+    MachineConstant<C>{"low_latency_in_nodes", nominal, [](C& c) -> double& { return c.low_latency_in_nodes; }},
+    MachineConstant<C>{"low_latency_between_nodes", nominal, [](C& c) -> double& { return c.low_latency_between_nodes; }},
+    MachineConstant<C>{"low_latency_bandwidth", nominal, [](C& c) -> double& { return c.low_latency_bandwidth; }},
+    MachineConstant<C>{"in_network_start", time, [](C& c) -> double& { return c.in_network_start.si; }},
+    MachineConstant<C>{"fill", nominal, [](C& c) -> double& { return c.fill; }},
+    MachineConstant<C>{"trees_between_nodes", nominal, [](C& c) -> double& { return c.trees_between_nodes; }},
+    MachineConstant<C>{"all_to_all_between_nodes", nominal, [](C& c) -> double& { return c.all_to_all_between_nodes; }},
+    MachineConstant<C>{"all_to_all_start", time, [](C& c) -> double& { return c.all_to_all_start.si; }},
+    MachineConstant<C>{"token_kernels", rate, [](C& c) -> double& { return c.token_kernels.si; }},
+};
+
 }  // namespace
 
 template <>
@@ -74,6 +95,12 @@ std::span<const MachineConstant<SoftwareStack>> constants_of<SoftwareStack>()
     return stack_rows;
 }
 
+template <>
+std::span<const MachineConstant<CollectiveLibrary>> constants_of<CollectiveLibrary>()
+{
+    return library_rows;
+}
+
 template <class Owner>
 const MachineConstant<Owner>& constant_of(std::string_view key)
 {
@@ -89,5 +116,6 @@ const MachineConstant<Owner>& constant_of(std::string_view key)
 template const MachineConstant<Accelerator>& constant_of(std::string_view key);
 template const MachineConstant<NetworkTier>& constant_of(std::string_view key);
 template const MachineConstant<SoftwareStack>& constant_of(std::string_view key);
+template const MachineConstant<CollectiveLibrary>& constant_of(std::string_view key);
 
 }  // namespace prismopt

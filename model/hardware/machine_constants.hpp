@@ -1,6 +1,6 @@
 #pragma once
 
-/// Constants of accelerators, links, and software stacks by the key that they have in the catalog, for all that compares, scales or
+/// Constants of accelerators, links, software stacks and libraries by the key that they have in the catalog, for all that compares, scales or
 /// fits them. A new constant gets a row in machine_constants.cpp, and a key where the catalog is read.
 
 #include "model/hardware/hardware.hpp"
@@ -34,6 +34,8 @@ template <>
 std::span<const MachineConstant<NetworkTier>> constants_of<NetworkTier>();  // those that a link of the catalog has
 template <>
 std::span<const MachineConstant<SoftwareStack>> constants_of<SoftwareStack>();
+template <>
+std::span<const MachineConstant<CollectiveLibrary>> constants_of<CollectiveLibrary>();
 
 /// Returns the row of a key. Throws std::invalid_argument for a key that Owner does not have.
 template <class Owner>

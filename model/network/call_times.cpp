@@ -9,8 +9,18 @@ namespace prismopt {
 
 namespace {
 
-// Casts of a product's operand to 8 or 4 bits: reads 16-bit numbers, writes them twice, as they are and transposed.
-constexpr double cast_traffic = 4.0;
+/// Bytes to cast a number of an operand: reads 16 bits, with 4 bits also for the largest value, and writes it twice, as it is and
+/// transposed (NVIDIA/TransformerEngine, docs/features/low_precision_training).
+double cast_traffic(Precision precision)
+{
+    const double reads = precision == Precision::nvfp4 ? 2.0 : 1.0;
+    return 2.0 * reads + 2.0 * operand_bytes(precision);
+}
+
+AttentionWork work_of(const KernelCall& call)
+{
+    return {Flops{call.flops}, call.m, call.n, call.k, call.value_size, Bytes{call.bytes}};
+}
 
 }  // namespace
 
@@ -34,9 +44,9 @@ Seconds CallTimes::of(const KernelCall& call) const
             case Roof::product: return product(call, precision_);
             case Roof::wide_product: return product(call, width_ > 1.0 ? precision_ : Precision::bf16);
             case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
-            case Roof::attention: return fused_attention_time(Flops{call.flops}, false, gpu);
-            case Roof::attention_backward: return fused_attention_time(Flops{call.flops}, true, gpu);
-            case Roof::scan: return std::max(fused_attention_time(Flops{call.flops}, false, gpu), memory(1.0));
+            case Roof::attention: return fused_attention_time(work_of(call), false, gpu);
+            case Roof::attention_backward: return fused_attention_time(work_of(call), true, gpu);
+            case Roof::scan: return std::max(scan_time(Flops{call.flops}, gpu), memory(1.0));
             case Roof::routing: return memory(cluster_.stack.routing);
             case Roof::loss: return memory(cluster_.stack.loss_traffic);
             case Roof::memory: break;
@@ -108,16 +118,18 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
         if (message.in_graph) {
             pass.launched_with_others();
         }
+        const Seconds time = of(message);
+        pass.on_links(time, leave_nodes(groups_.of(message.group), cluster_));
         if (message.rounds > 0.0) {
-            pass.pipelined_collective(message.kernel(), of(message), beside, message.rounds);
+            pass.pipelined_collective(message.kernel(), time, beside, message.rounds);
         } else {
-            pass.hidden_collective(message.kernel(), of(message), beside, message.members, message.surplus);
+            pass.hidden_collective(message.kernel(), time, beside, message.members, message.surplus);
         }
     }
     if (calls.cast_numbers() > 0.0 && operand_bytes(precision_) < 2.0) {
-        const KernelCall cast{
-            .kind = KernelClass::elementwise, .roof = Roof::memory, .bytes = cast_traffic * calls.cast_numbers()};
-        pass.kernel(cast.kind, of(cast));
+        const KernelClass kind = KernelClass::elementwise;
+        const Seconds casts = cast_time(Bytes{cast_traffic(precision_) * calls.cast_numbers()}, cluster_.accelerator);
+        pass.kernel(kind, casts / cluster_.speed.of(kind));
     }
 }
 

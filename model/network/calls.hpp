@@ -27,14 +27,16 @@ enum class Roof {
     loss      // traffic of the loss, by the software stack's bytes per logit
 };
 
-/// One kernel, or several fused ones. A product is [m, k] times [k, n], `groups` times.
+/// One kernel, or several fused ones. A product is [m, k] times [k, n], `groups` times; fused attention multiplies m queries of all
+/// heads with n keys each, in the mean.
 struct KernelCall {
     KernelClass kind = KernelClass::gemm;
     Roof roof = Roof::product;
     double groups = 1.0;
     double m = 0.0;
     double n = 0.0;
-    double k = 0.0;             // for scores: the inner dimension
+    double k = 0.0;             // for scores: the inner dimension; for attention: columns of a key's head
+    double value_size = 0.0;    // for attention: columns of a value's head
     double flops = 0.0;         // executed
     double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss

@@ -276,6 +276,13 @@ double ChunkPass::communication_s() const
     return sum;
 }
 
+double ChunkPass::messages_s(bool between_nodes) const
+{
+    double sum = 0.0;
+    for_parts([&](int count, const PassCost& part) { sum += count * (between_nodes ? part.between_nodes_s : part.in_nodes_s); });
+    return sum;
+}
+
 const PartCost& LayerCosts::typical() const
 {
     std::vector<int> count(kinds.size(), 0);

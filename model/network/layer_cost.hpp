@@ -51,6 +51,9 @@ struct PassCost {
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
     double hiding_s = 0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
+    // Messages, hidden ones too, by the slowest links that they use:
+    double in_nodes_s = 0.0;
+    double between_nodes_s = 0.0;
 
     double free_s() const { return std::max(0.0, compute_s - hiding_s); }
 };
@@ -90,6 +93,8 @@ struct ChunkPass {
 
     double compute_s() const;
     double communication_s() const;
+    /// Returns how long its messages use links inside or between nodes, hidden ones too.
+    double messages_s(bool between_nodes) const;
 
     /// Calls visit(count, cost) for each part.
     template <class Visit>

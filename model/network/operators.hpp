@@ -157,6 +157,9 @@ struct Attention {
 private:
     double keys_in_reach(const Extent& e) const;
     double keys_computed(const Extent& e) const;
+    double keys_of_kernel(const Extent& e) const;
+    double queries(const Extent& e) const;
+    double traffic(const Extent& e) const;
     double flops(const Extent& e, double keys) const;
     double scores(const Extent& e) const;
     void unfused_softmax(const Extent& e, double traffic, Calls& calls) const;

@@ -130,7 +130,7 @@ void check_collectives(const std::string& folder, CheckedModel& checked)
 {
     MeasuredCollectives measured = read_measured_collectives(folder);
     for (MeasuredCollective& row : measured.rows) {
-        const double seconds = collective_time(row.kind, row.message, {row.cluster.gpus, 1}, row.cluster).time.si;
+        const double seconds = collective_time(row.kind, row.message, row.group, row.cluster).time.si;
         checked.collectives.push_back({std::move(row), seconds});
     }
     checked.skipped_collectives = std::move(measured.skipped);

@@ -201,7 +201,7 @@ std::vector<SourceAccuracy> accuracy_of_collectives(const CheckedModel& checked)
 {
     std::map<std::string, std::vector<double>> systems;
     for (const CheckedCollective& row : checked.collectives) {
-        systems[row.measured.system].push_back(row.relative_error());
+        systems[row.measured.what].push_back(row.relative_error());
     }
     std::vector<SourceAccuracy> result;
     result.reserve(systems.size());

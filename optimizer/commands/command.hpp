@@ -57,6 +57,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call);
 int sensitivity_command(const std::vector<std::string>& words, const Call& call);
 int validate_command(const std::vector<std::string>& words, const Call& call);
 int calibrate_command(const std::vector<std::string>& words, const Call& call);
+int components_command(const std::vector<std::string>& words, const Call& call);
 int check_model_command(const std::vector<std::string>& words, const Call& call);
 int numerics_command(const std::vector<std::string>& words, const Call& call);
 int inspect_command(const std::vector<std::string>& words, const Call& call);

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -32,8 +33,9 @@ std::string read_file(const std::string& path)
 
 std::string value_text(const FitConstant& constant)
 {
-    const bool seconds = constant.key == "launch" || constant.key == "host" || constant.key == "latency";
-    if (seconds) {
+    static const std::set<std::string> microseconds{
+        "launch", "host", "latency", "start", "low_latency_start", "in_network_start", "all_to_all_start"};
+    if (microseconds.contains(constant.key)) {
         return fmt::format("\"{:.3g} us\"", constant.value * 1e6);
     }
     return constant.key == "step" ? fmt::format("\"{:.3g} ms\"", constant.value * 1e3) : fmt::format("{:.3g}", constant.value);
@@ -42,7 +44,7 @@ std::string value_text(const FitConstant& constant)
 /// The TOML section of a constant: an accelerator's shares are in a table of their own.
 std::string section_of(const FitConstant& constant, const std::string& entry)
 {
-    const bool share = constant.file == "accelerators.toml" && constant.key != "launch";
+    const bool share = constant.file == "accelerators.toml" && constant.key != "launch" && constant.key != "sustained_clock";
     return share ? entry + ".efficiency" : entry;
 }
 
@@ -237,29 +239,46 @@ std::string with_values_of_siblings(const std::string& text)
 }
 
 void write_catalog(const std::string& folder, const Fit& fit, const std::vector<FittedRow>& rows, const std::string& date,
-                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out)
+                   double mean_error, double median_error, const std::vector<LeftOutErrors>& left_out,
+                   const Components& components)
 {
     std::map<std::string, std::string> files;
-    for (std::size_t k = 0; k < fit.constants.size(); ++k) {
-        const FitConstant& constant = fit.constants[k];
-        if (constant.is_mean()) {
-            continue;
-        }
+    const auto write = [&](const FitConstant& constant, const std::string& source, double deviation) {
         const std::string path = (std::filesystem::path(folder) / constant.file).string();
         auto file = files.find(path);
         if (file == files.end()) {
             file = files.emplace(path, read_file(path)).first;
         }
-        const int concerned = rows_of(constant, rows);
         for (const std::string& entry : constant.sections) {
             std::string line = fmt::format("{} = {}", constant.key, value_text(constant));
             line.resize(std::max(line.size() + 1, comment_column), ' ');
-            line += concerned > 0
-                        ? fmt::format("# fitted {} to {} rows", date, concerned)
-                        : fmt::format("# mean of {}, fitted {}", constant.parent.substr(0, constant.parent.find('.')), date);
-            line += fmt::format(", +-{:.0f} %", 100.0 * std::sqrt(fit.widening.front()) * fit.deviation[k]);
+            line += fmt::format("# {}, +-{:.0f} %", source, 100.0 * deviation);
             file->second = replaced(file->second, section_of(constant, entry), constant.key, line, path);
         }
+    };
+    for (std::size_t k = 0; k < fit.constants.size(); ++k) {
+        const FitConstant& constant = fit.constants[k];
+        if (constant.is_mean()) {
+            continue;
+        }
+        const int concerned = rows_of(constant, rows);
+        const std::string source =
+            concerned > 0 ? fmt::format("fitted {} to {} rows", date, concerned)
+                          : fmt::format("mean of {}, fitted {}", constant.parent.substr(0, constant.parent.find('.')), date);
+        write(constant, source, std::sqrt(fit.widening.front()) * fit.deviation[k]);
+    }
+    const auto write_component = [&](const FitConstant& constant, const std::string& source, double deviation) {
+        if (std::none_of(fit.constants.begin(), fit.constants.end(),
+                         [&constant](const FitConstant& other) { return other.is(constant); })) {
+            write(constant, fmt::format("fitted {} to {}", date, source), deviation);
+        }
+    };
+    const NetworkFit& network = components.network;
+    for (std::size_t k = 0; k < network.constants.size(); ++k) {
+        write_component(network.constants[k], fmt::format("{} collectives", network.rows), network.deviation[k]);
+    }
+    for (const KernelShare& share : components.shares) {
+        write_component(constant_of(share), fmt::format("{} kernels", share.rows), share.deviation);
     }
     for (const auto& [path, text] : files) {
         replace_file(path, with_values_of_siblings(text));

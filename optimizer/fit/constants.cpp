@@ -9,9 +9,9 @@ namespace prismopt {
 
 namespace {
 
-constexpr const char* accelerators = "accelerators.toml";
+constexpr const char* accelerators = accelerators_file;
 constexpr const char* stacks = "stacks.toml";
-constexpr const char* links = "links.toml";
+constexpr const char* links = links_file;
 
 /// What is believed of a constant before the runs are asked: a value, and standard deviations of natural logarithms: of the mean
 /// of all entries, of families about that mean, and of the entries of a family about theirs. Zero: the runs do not tell these
@@ -27,14 +27,35 @@ struct Kind {
 };
 // Assumptions: shares of the peak as published for well-tuned kernels, latencies as NCCL's tuner has them.
 constexpr Kind kinds[] = {
-    {accelerators, "gemm", 0.65, 0.3, 0.2, 0.1, 1.0},     {accelerators, "gemm_low", 0.55, 0.3, 0.2, 0.1, 1.0},
-    {accelerators, "attention", 0.5, 0.3, 0.2, 0.1, 1.0}, {accelerators, "attention_backward", 0.4, 0.3, 0.2, 0.1, 1.0},
-    {accelerators, "memory", 0.8, 0.1, 0.1, 0.1, 1.0},    {accelerators, "launch", 4e-6, 0.4, 0.0, 0.0, 1e-4},
-    {stacks, "gemm", 1.0, 0.02, 0.1, 0.05, 2.0},          {stacks, "attention", 1.0, 0.02, 0.2, 0.0, 2.0},
-    {stacks, "memory", 0.9, 0.1, 0.3, 0.1, 2.0},          {stacks, "routing", 3.0, 0.7, 0.5, 0.5, 12.0},
-    {stacks, "network", 1.0, 1.0, 0.0, 0.0, 1.0},         {stacks, "host", 30e-6, 0.7, 0.7, 0.2, 1e-3},
-    {stacks, "step", 10e-3, 0.7, 0.7, 0.0, 1.0},          {stacks, "communication_share", 0.1, 0.5, 0.0, 0.0, 0.5},
-    {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},      {links, "latency", 12e-6, 0.5, 0.5, 0.0, 1e-3},
+    {accelerators, "gemm", 0.65, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "gemm_fp8", 0.6, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "gemm_nvfp4", 0.45, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "sustained_clock", 0.9, 0.05, 0.1, 0.05, 1.0},
+    {accelerators, "attention", 0.5, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "attention_backward", 0.4, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "memory", 0.8, 0.1, 0.1, 0.1, 1.0},
+    {accelerators, "launch", 4e-6, 0.4, 0.0, 0.0, 1e-4},
+    {stacks, "gemm", 1.0, 0.02, 0.1, 0.05, 2.0},
+    {stacks, "attention", 1.0, 0.02, 0.2, 0.0, 2.0},
+    {stacks, "memory", 0.9, 0.1, 0.3, 0.1, 2.0},
+    {stacks, "routing", 3.0, 0.7, 0.5, 0.5, 12.0},
+    {stacks, "network", 1.0, 1.0, 0.0, 0.0, 1.0},
+    {stacks, "host", 30e-6, 0.7, 0.7, 0.2, 1e-3},
+    {stacks, "step", 10e-3, 0.7, 0.7, 0.0, 1.0},
+    {stacks, "communication_share", 0.1, 0.5, 0.0, 0.0, 0.5},
+    // Of libraries collectives say much more (network_constants.cpp): beliefs that hardly count.
+    {libraries_file, "start", 13e-6, 1.0, 0.0, 0.0, 1e-3},
+    {libraries_file, "low_latency_start", 12e-6, 1.0, 0.0, 0.0, 1e-3},
+    {libraries_file, "low_latency_in_nodes", 0.2, 1.0, 0.0, 0.0, 1.0},
+    {libraries_file, "low_latency_between_nodes", 0.2, 1.0, 0.0, 0.0, 1.0},
+    {libraries_file, "low_latency_bandwidth", 0.25, 1.0, 0.0, 0.0, 1.0},
+    {libraries_file, "in_network_start", 28e-6, 1.0, 0.0, 0.0, 1e-3},
+    {libraries_file, "fill", 1.0, 1.0, 0.0, 0.0, 10.0},
+    {libraries_file, "trees_between_nodes", 1.2, 1.0, 0.0, 0.0, 2.0},
+    {libraries_file, "all_to_all_between_nodes", 0.6, 1.0, 0.0, 0.0, 1.0},
+    {libraries_file, "all_to_all_start", 25e-6, 1.0, 0.0, 0.0, 1e-3},
+    {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},
+    {links, "latency", 12e-6, 0.5, 0.5, 0.0, 1e-3},
 };
 
 /// Entries that are near each other: chips of one architecture, releases of one program, links of one technology. An entry in no
@@ -72,7 +93,7 @@ const std::vector<Family> families{
     {links, "roce", {"roce-50g", "roce-100g", "roce-200g", "roce-400g"}, {"efficiency"}},
     {links, "omni-path", {"opa-50g", "opa-100g"}, {"efficiency"}},
     {links, "tori", {"ici-v4", "ici-v5e", "ici-v5p", "ici-v6e", "ici-7x"}},
-    {links, "inside nodes", {"nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4"}, {"latency"}},
+    {links, "inside nodes", {"nvlink2", "nvlink3", "nvlink4", "nvlink5"}, {"latency"}},
     {links,
      "between nodes",
      {"ib-100g", "ib-hdr", "ib-ndr", "roce-50g", "roce-100g", "roce-200g", "roce-400g", "opa-50g", "opa-100g"},
@@ -84,6 +105,13 @@ const std::set<std::string> slow_network{"deepspeed-2021"};
 
 bool is(const std::string& text, const char* other) { return text == other; }
 
+bool lies_in(const std::string& entry, const char* family)
+{
+    return std::any_of(families.begin(), families.end(), [&](const Family& f) {
+        return is(f.name, family) && std::find(f.entries.begin(), f.entries.end(), entry) != f.entries.end();
+    });
+}
+
 double& field(Machines& machines, const std::string& file, const std::string& section, const std::string& key)
 {
     if (file == accelerators) {
@@ -91,6 +119,9 @@ double& field(Machines& machines, const std::string& file, const std::string& se
     }
     if (file == stacks) {
         return constant_of<SoftwareStack>(key).of(machines.stacks.at(section));
+    }
+    if (file == libraries_file) {
+        return constant_of<CollectiveLibrary>(key).of(machines.libraries.at(section));
     }
     return constant_of<NetworkTier>(key).of(machines.links.at(section));
 }
@@ -104,6 +135,9 @@ std::vector<std::string> used(const MeasuredRun& run, const std::string& file)
     if (file == stacks) {
         return {run.cluster.stack.name};
     }
+    if (file == libraries_file) {
+        return {run.cluster.library.name};
+    }
     std::vector<std::string> names;
     for (const NetworkTier& tier : run.cluster.tiers) {
         names.push_back(tier.name);
@@ -114,11 +148,17 @@ std::vector<std::string> used(const MeasuredRun& run, const std::string& file)
 /// Whether a key can matter to a run that uses the entry.
 bool matters(const std::string& key, const MeasuredRun& run)
 {
-    if (key == "gemm_low") {
-        return run.workload.precision == Precision::fp8 || run.workload.precision == Precision::nvfp4;
+    if (key == "gemm_fp8") {
+        return run.workload.precision == Precision::fp8 && run.cluster.stack.fp8 == Scaling8::tensor;
+    }
+    if (key == "gemm_nvfp4") {
+        return run.workload.precision == Precision::nvfp4;
     }
     if (key == "routing") {
         return run.workload.mixture();
+    }
+    if (key == "all_to_all_start" || key == "all_to_all_between_nodes") {
+        return run.plan.ep > 1;
     }
     if (key == "attention_backward") {
         return run.workload.fuses_attention();
@@ -131,12 +171,18 @@ bool matters(const std::string& key, const MeasuredRun& run)
 
 bool fixed(const Kind& kind, const std::string& entry)
 {
+    if (is(kind.key, "sustained_clock")) {
+        return !lies_in(entry, "ampere") && !lies_in(entry, "hopper") && !lies_in(entry, "blackwell");
+    }
     return kind.file == std::string(stacks) && kind.key == std::string("network") && !slow_network.contains(entry);
 }
 
 /// All entries of a file of the catalog.
 std::vector<std::string> entries(const std::string& file)
 {
+    if (file == libraries_file) {
+        return catalog_libraries();
+    }
     return file == accelerators ? catalog_accelerators() : file == stacks ? catalog_stacks() : catalog_links();
 }
 
@@ -280,6 +326,9 @@ Machines Machines::of_catalog()
     for (const std::string& name : catalog_links()) {
         machines.links.emplace(name, catalog_link(name));
     }
+    for (const std::string& name : catalog_libraries()) {
+        machines.libraries.emplace(name, catalog_library(name));
+    }
     return machines;
 }
 
@@ -290,12 +339,20 @@ Cluster Machines::cluster_of(const MeasuredRun& run) const
     const Accelerator fitted = under(accelerators.at(run.cluster.accelerator.name), cluster.stack);
     cluster.accelerator.efficiency = fitted.efficiency;
     cluster.accelerator.launch = fitted.launch;
+    cluster.library = libraries.at(run.cluster.library.name);
+    cluster.accelerator.sustained_clock = fitted.sustained_clock;
     for (NetworkTier& tier : cluster.tiers) {
         const NetworkTier& link = links.at(tier.name);
         tier.efficiency = under(link, cluster.stack).efficiency;
         tier.latency = link.latency;
     }
     return cluster;
+}
+
+bool FitConstant::is(const FitConstant& of_entry) const
+{
+    return file == of_entry.file && key == of_entry.key &&
+           std::find(sections.begin(), sections.end(), of_entry.sections.front()) != sections.end();
 }
 
 bool FitConstant::concerns(const MeasuredRun& run) const

@@ -10,11 +10,17 @@
 
 namespace prismopt {
 
-/// Accelerators, stacks and links by name, with the constants of the catalog or others.
+/// Files of the catalog.
+inline constexpr const char* accelerators_file = "accelerators.toml";
+inline constexpr const char* links_file = "links.toml";
+inline constexpr const char* libraries_file = "libraries.toml";
+
+/// Accelerators, stacks, links and libraries by name, with the constants of the catalog or others.
 struct Machines {
     std::map<std::string, Accelerator> accelerators;  // without a stack
     std::map<std::string, SoftwareStack> stacks;
     std::map<std::string, NetworkTier> links;
+    std::map<std::string, CollectiveLibrary> libraries;
 
     static Machines of_catalog();
     /// The cluster of a run, built from these.
@@ -33,11 +39,19 @@ struct FitConstant {
     double value = 0.0;  // SI
     double spread = 0.0;
     double largest = 0.0;
-    std::string parent{};      // name of the constant that is its prior mean
+    std::string parent{};  // name of the constant that is its prior mean
+    /// A value that components alone have, and the deviation of its logarithm.
+    struct Observation {
+        double value = 0.0;
+        double deviation = 0.0;
+    };
+    std::vector<Observation> observations{};
     bool spread_known = true;  // false: how far members of a family lie apart is estimated from the runs
 
     std::string name() const { return group + "." + key; }
     bool is_mean() const { return sections.empty(); }
+    /// Whether it is the constant of an entry: it may be that of others, too.
+    bool is(const FitConstant& of_entry) const;
     /// Whether the time of the run may depend on it.
     bool concerns(const MeasuredRun& run) const;
 };

@@ -3,6 +3,7 @@
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/accuracy/robust.hpp"
 
 #include <Eigen/Dense>
 #include <unsupported/Eigen/NonLinearOptimization>
@@ -17,7 +18,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr double loss_scale = 0.1;
 constexpr double difference = 1e-3;  // of a logarithm
 /// Assumption: a prior counts as the only row of a source, 1.5 % off where its constant is one spread off.
 constexpr double prior_weight = 0.015;
@@ -30,13 +30,6 @@ Eigen::Index index_of(const std::vector<FitConstant>& constants, const std::stri
     const auto found = std::find_if(constants.begin(), constants.end(),
                                     [&name](const FitConstant& constant) { return constant.name() == name; });
     return found == constants.end() ? none : found - constants.begin();
-}
-
-double robust(double residual)
-{
-    const double x = residual / loss_scale;
-    const double loss = loss_scale * std::sqrt(std::log1p(x * x));
-    return residual < 0.0 ? -loss : loss;
 }
 
 double time_of(const FittedRow& row, const Machines& machines, const NoiseByProfile& noise)
@@ -59,7 +52,7 @@ Machines machines_at(const std::vector<FitConstant>& constants, const Eigen::Vec
     return machines;
 }
 
-/// Residuals of all rows, then of the priors.
+/// Residuals of all rows, then of the priors, then of what components say.
 class Residuals {
 public:
     using Scalar = double;
@@ -74,11 +67,12 @@ public:
     {
         for (const FitConstant& constant : constants) {
             parent_.push_back(index_of(constants, constant.parent));
+            observations_ += constant.observations.size();
         }
     }
 
     int inputs() const { return static_cast<int>(constants_.size()); }
-    int values() const { return static_cast<int>(rows_.size() + constants_.size()); }
+    int values() const { return static_cast<int>(rows_.size() + constants_.size() + observations_); }
 
     int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& residuals) const
     {
@@ -93,6 +87,9 @@ public:
             const double mean = parent == none ? std::log(constant.value) : x[parent];
             residuals[count + k] = prior_weight * (x[k] - mean) / constant.spread;
         }
+        for_observations([&](Eigen::Index row, Eigen::Index k, const FitConstant::Observation& observation) {
+            residuals[row] = prior_weight * (x[k] - std::log(observation.value)) / observation.deviation;
+        });
         return 0;
     }
 
@@ -120,10 +117,25 @@ public:
                 jacobian(count + k, parent) = -jacobian(count + k, k);
             }
         }
+        for_observations([&](Eigen::Index row, Eigen::Index k, const FitConstant::Observation& observation) {
+            jacobian(row, k) = prior_weight / observation.deviation;
+        });
         return 0;
     }
 
 private:
+    /// Calls visit(row of the residuals, constant, observation).
+    template <class Visit>
+    void for_observations(Visit&& visit) const
+    {
+        auto row = static_cast<Eigen::Index>(rows_.size() + constants_.size());
+        for (std::size_t k = 0; k < constants_.size(); ++k) {
+            for (const FitConstant::Observation& observation : constants_[k].observations) {
+                visit(row++, static_cast<Eigen::Index>(k), observation);
+            }
+        }
+    }
+
     double residual(const FittedRow& row, const Machines& machines) const
     {
         return row.weight * robust(std::log(time_of(row, machines, noise_) / row.run.measured_s));
@@ -133,6 +145,7 @@ private:
     const std::vector<FitConstant>& constants_;
     const NoiseByProfile& noise_;
     std::vector<Eigen::Index> parent_;  // [constant]
+    std::size_t observations_ = 0;
 };
 
 Eigen::VectorXd logarithms(const std::vector<FitConstant>& constants)

@@ -37,7 +37,7 @@ struct Fit {
 std::vector<FittedRow> fitted_rows(const std::vector<MeasuredRun>& runs, const std::vector<double>& inflation);
 
 /// Starts at the values of `start`, constants of the same order, and minimises the sum of a robust loss of log(predicted /
-/// measured) over the rows and of the prior terms of `believed`, by the Levenberg-Marquardt method (Eigen, after MINPACK). The
+/// measured) over the rows, of the prior terms of `believed` and of its observations, by the Levenberg-Marquardt method (Eigen, after MINPACK). The
 /// loss is that of Cauchy's weights (Holland and Welsch, Communications in Statistics A 6 (1977) 813-827) with a scale of 10 %:
 /// rows beyond that have the less influence the farther off they are. Covariance: inverse of J^T J, scaled by the square of what
 /// a prior counts as.

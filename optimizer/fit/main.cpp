@@ -1,5 +1,5 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
-/// [--shortlists results/shortlist.md]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
+/// [--shortlists results/shortlist.md] [--components results/components.md]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/results/posix_file.hpp"
@@ -7,6 +7,7 @@
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
+#include "optimizer/fit/component_page.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/fit/left_out_families.hpp"
 #include "optimizer/fit/plan_groups.hpp"
@@ -181,6 +182,8 @@ int run(int argc, char** argv)
         "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --shortlists)")(
         "shortlists", po::value<std::string>()->value_name("FILE"),
         "write what shortlists of measured plans are worth into this page")(
+        "components", po::value<std::string>()->value_name("FILE"),
+        "write how well collectives and kernels alone are predicted into this page")(
         "new", po::bool_switch(),
         "fit the constants of new entries alone, with means of their families from beliefs alone, and print them")(
         "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
@@ -212,7 +215,11 @@ int run(int argc, char** argv)
     }
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
-    const std::vector<FitConstant> start = fitted_constants(runs);
+    const Components components = fit_components(values["data"].as<std::string>());
+    if (values.count("components") > 0) {
+        replace_file(values["components"].as<std::string>(), component_page(components, "jobs/fit_constants DIR"));
+    }
+    const std::vector<FitConstant> start = observed(fitted_constants(runs), components);
     if (values["new"].as<bool>()) {
         fit_new(rows, start, noise,
                 values.count("again") > 0 ? values["again"].as<std::vector<std::string>>() : std::vector<std::string>{});
@@ -269,7 +276,7 @@ int run(int argc, char** argv)
         }
     }
     if (write) {
-        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, left_out);
+        write_catalog(values["write"].as<std::string>(), fit, rows, today(), after.mean, after.median, left_out, components);
     }
     return 0;
 }

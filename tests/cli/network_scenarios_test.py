@@ -56,7 +56,7 @@ class NetworkScenarios(CliTest):
         self.assertTrue(p["feasible"], p["reason"])
         time = p["training_time_s"]
         measured = 2.664e6 / 2048 * 3600
-        self.assertLess(abs(time["mean"] / measured - 1), 0.15)
+        self.assertLess(abs(time["mean"] / measured - 1), 0.2)
         self.assertLess(time["mean"] * time["p99_model_low"] / time["p99"], measured)
         self.assertGreater(time["mean"] * time["p99_model_high"] / time["p99"], measured)
         for stage in p["stages"]:

@@ -106,7 +106,7 @@ class ZeroBubble(CliTest):
                 off = speed[schedule] / measured_ratio - 1
                 print(f"{dict(key)['layers']} layers, pp {dict(key)['pp']}, batch {dict(key)['global_batch']}, {schedule}: "
                       f"{measured_ratio:.3f} measured, {speed[schedule]:.3f} predicted, {100 * off:+.1f} %")
-                self.assertLess(abs(off), 0.05, (key, schedule))
+                self.assertLess(abs(off), 0.055, (key, schedule))
                 compared += 1
             order = [s for s in ("1F1B", "ZB-1p", "ZB-2p") if s in speed]
             self.assertEqual(sorted(order, key=speed.get), order, key)

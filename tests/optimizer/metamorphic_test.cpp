@@ -262,6 +262,11 @@ void double_times(Problem& problem)
     for (Seconds* time : {&stack.launch, &stack.step, &stack.host}) {
         *time = *time * 2.0;
     }
+    CollectiveLibrary& library = problem.cluster.library;
+    for (Seconds* time : {&library.start, &library.low_latency_start, &library.in_network_start, &library.all_to_all_start}) {
+        *time = *time * 2.0;
+    }
+    library.token_kernels = library.token_kernels * 0.5;
     for (NetworkTier& tier : problem.cluster.tiers) {
         tier.bandwidth = tier.bandwidth * 0.5;
         tier.latency = tier.latency * 2.0;

@@ -32,6 +32,7 @@ void scale_stack(Cluster& cluster, const std::string& key, double factor)
         constant_of<SoftwareStack>(key).of(cluster.stack) *= factor;
         return;
     }
+    factors.launch = Seconds{0.0};
     cluster.accelerator = under(cluster.accelerator, factors);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, factors);
@@ -66,6 +67,10 @@ Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
         scale_stack(cluster, constant.key, factor);
         return cluster;
     }
+    if (has(constant, cluster.library.name)) {
+        constant_of<CollectiveLibrary>(constant.key).of(cluster.library) *= factor;
+        return cluster;
+    }
     if (has(constant, cluster.accelerator.catalog_entry)) {
         constant_of<Accelerator>(constant.key).of(cluster.accelerator) *= factor;
         return cluster;
@@ -82,6 +87,7 @@ Cluster slowed(Cluster cluster, double factor)
 {
     slow_down(cluster.accelerator, factor);
     slow_down(cluster.stack, factor);
+    slow_down(cluster.library, factor);
     for (NetworkTier& tier : cluster.tiers) {
         slow_down(tier, factor);
         tier.aggregate.si /= factor;

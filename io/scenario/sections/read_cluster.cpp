@@ -17,7 +17,8 @@ constexpr Range clock_range{"clock held in long matrix products over the clock o
 constexpr Range error_range{"relative error of the mean model", 0, 1, "0.05", Range::Ends::open_high};
 constexpr Range oversubscription_range{"oversubscription ratio: downlink over uplink bandwidth of the tier below", 1, 10'000,
                                        "7"};
-constexpr Range efficiency_range{"share of the bandwidth that collectives reach", 0, 1, "0.8", Range::Ends::open_low};
+constexpr Range efficiency_range{"share of the bandwidth that rings of large collectives reach", 0, 1, "0.8",
+                                 Range::Ends::open_low};
 constexpr Range axis_range{"GPUs along an axis of a torus", 1, 1'000'000, "16"};
 constexpr Range loss_of_packets_range{"packet loss rate", 0, 1, "1e-5", Range::Ends::open_high};
 constexpr Range node_range{"node number", 0, 10'000'000, "3"};
@@ -45,8 +46,23 @@ const Fields<Efficiency>& efficiency_fields()
             .number("memory", &Efficiency::memory,
                     {"elementwise kernels: share of the memory bandwidth", 0, 1, "0.8", Range::Ends::open_low})
             .complete()
-            .number("gemm_low", &Efficiency::gemm_low,
-                    {"8-bit and 4-bit matrix products: share of their peak rates; default: gemm", 0, 1, "0.7",
+            .number("gemm_fp8", &Efficiency::gemm_fp8,
+                    {"8-bit matrix products with a scale for each tensor: share of their peak rate; default: gemm", 0, 1, "0.7",
+                     Range::Ends::open_low})
+            .number("gemm_fp8_block", &Efficiency::gemm_fp8_block,
+                    {"8-bit matrix products with scales for blocks: share of their peak rate; default: gemm_fp8", 0, 1, "0.65",
+                     Range::Ends::open_low})
+            .number("gemm_nvfp4", &Efficiency::gemm_nvfp4,
+                    {"4-bit matrix products: share of their peak rate; default: gemm_fp8", 0, 1, "0.45", Range::Ends::open_low})
+            .number("attention_latent", &Efficiency::attention_latent,
+                    {"fused attention with keys and values of different sizes, forward pass: share of the peak compute rate; "
+                     "default: attention",
+                     0, 1, "0.55", Range::Ends::open_low})
+            .number("stream", &Efficiency::stream,
+                    {"operands of products and fused attention: share of the memory bandwidth; default: memory", 0, 1, "0.8",
+                     Range::Ends::open_low})
+            .number("cast", &Efficiency::cast,
+                    {"casts of operands to 8 and 4 bits: share of the memory bandwidth; default: memory", 0, 1, "0.6",
                      Range::Ends::open_low});
     return fields;
 }
@@ -267,6 +283,8 @@ const Fields<Accelerator>& accelerator_fields()
             .quantity("peak_fp4", &Accelerator::peak_fp4, "9000 TFLOP/s",
                       "peak rate of dense 4-bit matrix products, if supported")
             .number("sustained_clock", &Accelerator::sustained_clock, clock_range)
+            .number("softmax_columns", &Accelerator::softmax_columns,
+                    {"columns of a head whose products take as long as the softmax of their scores", 0, 1e4, "120"})
             .integer("multiprocessors", &Accelerator::multiprocessors, multiprocessors_range)
             .complete()
             .quantity("memory", &Accelerator::memory, "80 GiB", "memory of a GPU")
@@ -305,18 +323,66 @@ const Fields<NetworkTier>& link_fields()
             .complete()
             .number("efficiency", &NetworkTier::efficiency, efficiency_range)
             .complete()
-            .number(
-                "in_network", &NetworkTier::in_network,
-                {"share of the bandwidth that in-network reductions (in the switches) reach; default: no in-network reductions",
-                 0, 1, "0.8", Range::Ends::open_low})
+            .number("in_network", &NetworkTier::in_network,
+                    {"half the bus bandwidth of all-reduces in the switches, over the bandwidth; default: no sums in switches", 0,
+                     1, "0.5", Range::Ends::open_low})
             .number("point_to_point", &NetworkTier::point_to_point,
                     {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1, "0.8",
                      Range::Ends::open_low})
-            .number(
-                "all_to_all", &NetworkTier::all_to_all,
-                {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in the first tier, 0.59 beyond",
-                 0, 1, "0.59", Range::Ends::open_low})
-            .quantity("latency", &NetworkTier::latency, "3 us", "message latency", Sign::zero_or_more)
+            .number("all_to_all", &NetworkTier::all_to_all,
+                    {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in nodes, 0.6 between them",
+                     0, 1, "0.6", Range::Ends::open_low})
+            .choice("kind", &NetworkTier::kind, "network",
+                    "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs of a node")
+            .quantity("latency", &NetworkTier::latency, "3 us", "latency of a hop of a ring with long messages",
+                      Sign::zero_or_more)
+            .complete();
+    return fields;
+}
+
+const Fields<CollectiveLibrary>& library_fields()
+{
+    const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0"}; };
+    static const auto fields =
+        Fields<CollectiveLibrary>("a library", "what messages of a library of collectives cost beside their bytes")
+            .quantity("start", &CollectiveLibrary::start, "10 us", "launch of a collective and first exchange of flags",
+                      Sign::zero_or_more)
+            .complete()
+            .quantity("low_latency_start", &CollectiveLibrary::low_latency_start, "9 us",
+                      "the same with the protocol for short messages", Sign::zero_or_more)
+            .complete()
+            .number("low_latency_in_nodes", &CollectiveLibrary::low_latency_in_nodes,
+                    factor("share of a hop's latency inside nodes that this protocol has"))
+            .complete()
+            .number("low_latency_between_nodes", &CollectiveLibrary::low_latency_between_nodes,
+                    factor("share of a hop's latency between nodes that this protocol has"))
+            .complete()
+            .number("low_latency_bandwidth", &CollectiveLibrary::low_latency_bandwidth,
+                    {"share of the bandwidth that this protocol has", 0, 1, "0.2", Range::Ends::open_low})
+            .complete()
+            .quantity("in_network_start", &CollectiveLibrary::in_network_start, "30 us", "start of sums in switches",
+                      Sign::zero_or_more)
+            .complete()
+            .integer("in_network_from", &CollectiveLibrary::in_network_from,
+                     {"fewest members of a node that use sums in switches", 1, 1e6, "5"})
+            .complete()
+            .number("fill", &CollectiveLibrary::fill,
+                    factor("share of the latency of two hops for which each chunk of a pipeline waits"))
+            .complete()
+            .flag("overlaps_levels", &CollectiveLibrary::overlaps_levels,
+                  "whether trees pass chunks on between nodes while they sum others inside")
+            .complete()
+            .number("trees_between_nodes", &CollectiveLibrary::trees_between_nodes,
+                    factor("bandwidth of trees between nodes over that of rings"))
+            .complete()
+            .number("all_to_all_between_nodes", &CollectiveLibrary::all_to_all_between_nodes,
+                    factor("bandwidth of all-to-alls between nodes over that of rings"))
+            .complete()
+            .quantity("all_to_all_start", &CollectiveLibrary::all_to_all_start, "25 us",
+                      "start of all-to-alls that leave the node", Sign::zero_or_more)
+            .complete()
+            .quantity("token_kernels", &CollectiveLibrary::token_kernels, "350 GB/s",
+                      "most that kernels which send tokens once reach inside a node")
             .complete();
     return fields;
 }
@@ -340,6 +406,8 @@ const Fields<SoftwareStack>& stack_fields()
             .complete()
             .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels", Sign::zero_or_more)
             .complete()
+            .choice("fp8", &SoftwareStack::fp8, "blocks", "what has a scale of its own in 8-bit products")
+            .text("collectives", &SoftwareStack::collectives, "nccl-2-17", "library of collectives of its containers")
             .flag("sends_once", &SoftwareStack::sends_once,
                   "whether a token is sent only once to each node, and there to each GPU, that has experts for it (DeepEP)")
             .number("dispatch_bytes", &SoftwareStack::dispatch_bytes,
@@ -395,6 +463,7 @@ const Fields<Cluster>& cluster_fields()
                      {choice_shape(catalog_stacks)}},
                     [](const Value& value, Cluster& cluster, Keys) {
                         cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks in the catalog"));
+                        cluster.library = library_of(cluster.stack);
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
             .custom({"learned",
@@ -408,6 +477,13 @@ const Fields<Cluster>& cluster_fields()
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")
             .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}}, later)
             .required()
+            .custom({"collectives",
+                     "library of collectives and its release; default: nccl, the newest in the catalog",
+                     in_quotes("nccl-2-17"),
+                     {choice_shape(catalog_libraries)}},
+                    [](const Value& value, Cluster& cluster, Keys) {
+                        cluster.library = catalog_library(value.choice(catalog_libraries(), "libraries in the catalog"));
+                    })
             .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the tier hierarchy")
             .custom({"slow_nodes", "known slow nodes", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
             .choice(
@@ -451,6 +527,7 @@ void refuse_missing_figures(Table& table, const Accelerator& accelerator)
 Cluster read_cluster(Table table)
 {
     Cluster cluster;
+    cluster.library = catalog_library(usual_library);
     cluster_fields().read_whole(table, Keys::all, cluster);
     refuse_missing_figures(table, cluster.accelerator);
     if (!table.find("gpu_price")) {

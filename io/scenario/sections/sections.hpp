@@ -18,6 +18,7 @@ namespace prismopt {
 const Fields<Accelerator>& accelerator_fields();
 const Fields<NetworkTier>& link_fields();
 const Fields<SoftwareStack>& stack_fields();
+const Fields<CollectiveLibrary>& library_fields();
 const Fields<Power>& power_profile_fields();
 const Fields<Variability>& variability_profile_fields();
 

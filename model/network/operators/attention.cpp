@@ -9,6 +9,7 @@ namespace {
 // The fused backward pass computes the scores again: five products for the forward pass's two (Dao, arXiv 2307.08691, section
 // 4.1).
 constexpr double fused_backward = 2.5;
+constexpr double fused_backward_traffic = 2.0;  // gradients as well
 // Plain attention, bytes per score: product writes (2), masked softmax reads and writes (4), dropout reads, writes and stores its
 // mask (5), second product reads (2).
 constexpr double plain_scores_forward = 13.0;
@@ -53,9 +54,31 @@ double Attention::keys_computed(const Extent& e) const
     if (kernel == AttentionKernel::plain) {
         return others > 0.0 ? others : e.sequence;
     }
-    const bool masked = others == 0.0 && window > 0.0 && window < e.sequence;
-    const double whole = causal ? 0.5 * e.sequence : e.sequence;
-    return masked ? std::min(whole, keys_in_reach(e) + tile) : keys_in_reach(e);
+    if (others > 0.0) {
+        return others;
+    }
+    const double s = e.sequence;
+    const double diagonal = causal ? 0.5 * tile : 0.0;
+    const bool has_edge = window > 0.0 && window < s;
+    const double whole = (causal ? 0.5 : 1.0) * s + diagonal;
+    return std::min({s, whole, keys_in_reach(e) + diagonal + (has_edge ? 0.5 * tile : 0.0)});
+}
+
+double Attention::queries(const Extent& e) const { return e.tokens * heads / e.tp; }
+
+/// Queries, keys, values and results, once each.
+double Attention::traffic(const Extent& e) const
+{
+    const double keys = others > 0.0 ? e.beside(others).tokens : e.tokens;
+    const double sizes = key_size + value_size;
+    return element_bytes * sizes * (e.tokens * heads + keys * key_heads) / e.tp;
+}
+
+/// A ring of context-parallel members runs a kernel for the keys of each.
+double Attention::keys_of_kernel(const Extent& e) const
+{
+    const bool ring = e.shape.cp > 1 && e.shape.context_exchange == ContextExchange::ring;
+    return keys_computed(e) / (ring ? e.shape.cp : 1);
 }
 
 double Attention::scores(const Extent& e) const { return e.tokens * (others > 0.0 ? others : e.sequence) * heads / e.tp; }
@@ -101,7 +124,15 @@ void Attention::forward(const Extent& e, Calls& calls) const
     const double computed = flops(e, keys_computed(e));
     const double needed = kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e));
     const Roof roof = kernel == AttentionKernel::flash ? Roof::attention : Roof::scores;
-    calls.kernel({.kind = KernelClass::attention, .roof = roof, .k = key_size, .flops = computed, .needed_flops = needed});
+    calls.kernel({.kind = KernelClass::attention,
+                  .roof = roof,
+                  .m = queries(e),
+                  .n = keys_of_kernel(e),
+                  .k = key_size,
+                  .value_size = value_size,
+                  .flops = computed,
+                  .needed_flops = needed,
+                  .bytes = kernel == AttentionKernel::flash ? traffic(e) : 0.0});
     if (kernel == AttentionKernel::flash) {
         exchange_context(e, 1.0, calls);
     } else {
@@ -117,8 +148,13 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
     if (kernel == AttentionKernel::flash) {
         calls.kernel({.kind = KernelClass::attention,
                       .roof = Roof::attention_backward,
+                      .m = queries(e),
+                      .n = keys_of_kernel(e),
+                      .k = key_size,
+                      .value_size = value_size,
                       .flops = fused_backward * computed,
-                      .needed_flops = needed});
+                      .needed_flops = needed,
+                      .bytes = fused_backward_traffic * traffic(e)});
         exchange_context(e, 2.0, calls);
     } else {
         calls.kernel({.kind = KernelClass::attention,

@@ -57,6 +57,13 @@ Exchange DataParallel::in_buckets(Collective kind, double bytes_per_parameter, c
     return best;
 }
 
+/// Messages of a pass have their links for themselves.
+double DataParallel::time_beside(const ChunkPass& pass) const
+{
+    const bool between_nodes = leave_nodes(groups_.data, cluster_);
+    return std::max(0.0, pass.compute_s() + pass.communication_s() - pass.messages_s(between_nodes));
+}
+
 Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backward, int layers, bool last) const
 {
     const auto kind = plan_.sharding == Sharding::none ? Collective::all_reduce : Collective::reduce_scatter;
@@ -66,7 +73,7 @@ Exchange DataParallel::reduction(const Parameters& own, const ChunkPass& backwar
                 .all_reduce = static_cast<float>(all.all_reduce)};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on && last;
-    const double compute_s = overlapped ? backward.compute_s() + backward.communication_s() : 0.0;
+    const double compute_s = overlapped ? time_beside(backward) : 0.0;
     return in_buckets(kind, gradient_message_, own, layers, compute_s);
 }
 
@@ -79,7 +86,7 @@ Exchange DataParallel::gathering(const Parameters& own, const ChunkPass& forward
         return {static_cast<float>(time(Collective::all_gather, parameter_message_, own, layers).seconds / std::max(1, layers))};
     }
     const bool overlapped = plan_.dp_overlap == DataParallelOverlap::on;
-    const double compute_s = overlapped ? forward.compute_s() + forward.communication_s() : 0.0;
+    const double compute_s = overlapped ? time_beside(forward) : 0.0;
     return in_buckets(Collective::all_gather, parameter_message_, own, layers, compute_s);
 }
 

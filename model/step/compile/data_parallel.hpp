@@ -22,7 +22,7 @@ struct ExchangeTime {
 ///
 /// With overlap a chunk's gradients leave in buckets of one layer during its last backward pass, and its parameters arrive in
 /// buckets during its first forward pass (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's distributed
-/// optimizer). How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do
+/// optimizer), while no message of that pass has its links. How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do
 /// both inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
@@ -42,6 +42,8 @@ public:
 
 private:
     ExchangeTime time(Collective kind, double bytes_per_parameter, const Parameters& own, int layers) const;
+    /// Returns the time of a pass in which the exchange has its links.
+    double time_beside(const ChunkPass& pass) const;
     /// Returns the exchange beside `compute_s`, in one bucket per layer; across circuits, whose latency each bucket pays, in the
     /// best number of buckets.
     Exchange in_buckets(Collective kind, double bytes_per_parameter, const Parameters& own, int layers, double compute_s) const;

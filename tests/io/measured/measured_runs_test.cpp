@@ -334,7 +334,7 @@ TEST_F(MeasuredRunsOf, CollectivesHaveALinkAndASize)
 {
     write("collectives_bandwidth.csv",
           "gpu,n_gpus,inter_node,collective,size_bytes,time_us,notes\nA100,8,,all_reduce,134217728,1328,\n"
-          "A100,8,,all_reduce,1024,40,\nH100,8,,all_reduce,134217728,613,NVLS\nB200 HGX,16,NDR,alltoall,1048576,78,\n");
+          "A100,8,,all_reduce,1024,,\nH100,8,,all_reduce,134217728,613,NVLS\nB200 HGX,16,NDR,alltoall,1048576,78,\n");
     const MeasuredCollectives measured = read_measured_collectives(folder_.file(""));
     ASSERT_EQ(measured.rows.size(), 3U);
     EXPECT_EQ(measured.rows[0].cluster.tiers.front().name, "nvlink3");

@@ -27,6 +27,7 @@ constexpr double lookups = 61'440.0;
 constexpr double gradients = 20.0 * 3994.0 * 3994.0 * 4.0;  // bytes
 constexpr double node_rate = 200e9;
 constexpr double network_rate = 7e9;
+constexpr double direct_between_nodes = 0.59;  // of what rings reach: 16 B200, docs/methods/collectives.md
 
 /// Seconds of the parts of an iteration.
 struct Parts {
@@ -44,8 +45,8 @@ struct Job {
     double in_streams;  // our parts in MAD-Max's two streams, the same
 };
 
-const std::array jobs{Job{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 293.48e-3, 295.99e-3},
-                      Job{8, {8.91e-3, 9.10e-3, 14.78e-3, 6.38e-3}, 28.86e-3, 60.29e-3, 45.50e-3}};
+const std::array jobs{Job{128, {8.91e-3, 9.10e-3, 26.40e-3, 21.27e-3}, 54.00e-3, 301.71e-3, 292.49e-3},
+                      Job{8, {8.91e-3, 9.10e-3, 14.78e-3, 6.38e-3}, 28.86e-3, 55.22e-3, 40.44e-3}};
 
 bool one_node(int gpus) { return gpus == 8; }
 
@@ -60,6 +61,7 @@ Cluster zionex(int gpus)
     c.accelerator.memory = Bytes{40e9};
     c.accelerator.efficiency = {1.0, 1.0, 1.0, 1.0};
     c.gpus = gpus;
+    c.library.all_to_all_between_nodes = direct_between_nodes;
     c.tiers = {{"node", 8, BytesPerSecond{node_rate}, 1.0, Seconds{0.0}, 1.0}};
     if (!one_node(gpus)) {
         c.tiers.push_back({"cluster", gpus, BytesPerSecond{network_rate}, 1.0, Seconds{0.0}, 1.0});
@@ -171,7 +173,7 @@ class MadMax : public testing::TestWithParam<Job> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, MadMax, testing::ValuesIn(jobs),
                          [](const auto& job) { return std::to_string(job.param.gpus) + "Gpus"; });
 
-/// The same FLOPs. Ours takes longer: half the rate where 3994 columns are not aligned to 8, and whole waves of tiles.
+/// The same FLOPs. Ours takes longer: half the rate where 3994 columns are not aligned to 8, and part waves of tiles.
 TEST_P(MadMax, ProductsAreOfTheSameFlops)
 {
     const int gpus = GetParam().gpus;
@@ -182,8 +184,8 @@ TEST_P(MadMax, ProductsAreOfTheSameFlops)
     const double misaligned = ours(gpus).products / seconds_of(KernelClass::gemm, aligned, gpus);
     EXPECT_NEAR(misaligned, 2.0, 0.02);
     const double waves = ours(gpus).products / misaligned / GetParam().published.products;
-    EXPECT_GT(waves, 1.3);
-    EXPECT_LT(waves, 1.7);
+    EXPECT_GT(waves, 1.2);
+    EXPECT_LT(waves, 1.3);
 }
 
 /// It reads the rows once each way. Ours also writes the sums, and in the backward pass reads their gradients and writes rows.
@@ -208,20 +210,21 @@ TEST_P(MadMax, ExchangesCarrySumsAndIndicesHere)
     EXPECT_NEAR(sums, 394e6, 1e6);
     EXPECT_NEAR(samples * lookups * 8.0, 252e6, 1e6);
     const double leaving = one_node(gpus) ? 7.0 / 8.0 : (gpus - 8.0) / gpus;  // of a GPU's messages
-    const double direct = one_node(gpus) ? 1.0 : 0.59;  // between nodes an all-to-all reaches less than rings: collective.cpp
+    const double direct = one_node(gpus) ? 1.0 : direct_between_nodes;
     const double expected = leaving * (2.0 * sums + samples * lookups * 8.0) / (direct * rate);
     EXPECT_NEAR(ours(gpus).exchanges, expected, 0.05 * expected);
 }
 
 /// It moves all gradients once, at 60 GB/s (a share of the node's bandwidth and the rest of what leaves it) or at 200 GB/s in a
-/// node. Ours takes each number through rings over all members twice, all of whose channels leave a node by its eight ports
-/// together.
-TEST_P(MadMax, GradientsGoRoundRingsHere)
+/// node. Ours takes each number over all members twice: through a ring in a node, and through trees over sixteen, whose channels
+/// leave a node by its eight ports together.
+TEST_P(MadMax, GradientsGoThroughRingsOrTreesHere)
 {
     const int gpus = GetParam().gpus;
     EXPECT_NEAR(gradients / (one_node(gpus) ? node_rate : 60e9), GetParam().published.reduction, 1e-5);
-    const double rings = 2.0 * (gpus - 1.0) / gpus * gradients / (one_node(gpus) ? node_rate : 8.0 * network_rate);
-    EXPECT_NEAR(ours(gpus).reduction, rings, 1e-3 * rings);
+    const double units = one_node(gpus) ? gpus : gpus / 8.0;
+    const double twice = 2.0 * (units - 1.0) / units * gradients / (one_node(gpus) ? node_rate : 8.0 * network_rate);
+    EXPECT_NEAR(ours(gpus).reduction, twice, 1e-3 * twice);
 }
 
 /// Its parts in its two streams are its iteration.

@@ -17,6 +17,7 @@ Accelerator plain()
     a.multiprocessors = 100;
     a.memory_bandwidth = 1000_GB_per_s;
     a.efficiency = {0.8, 0.5, 0.4, 0.9};
+    a.efficiency.stream = 0.8;
     return a;
 }
 
@@ -25,19 +26,19 @@ double roof(double m, double n, double k) { return 2.0 * m * n * k / (100e12 * 0
 /// 100 tiles of 256 x 128 fill the machine once, whatever the way they are laid out.
 TEST(Gemm, OfWholeWavesRunsAtTheRoof)
 {
-    const double k = 65536.0;  // filling the pipeline of 64 costs a thousandth
-    EXPECT_NEAR(gemm_time(2560, 1280, k, plain()).si / roof(2560, 1280, k), 1.0, 1.1e-3);
-    EXPECT_NEAR(gemm_time(25600, 12800, k, plain()).si / roof(25600, 12800, k), 1.0, 1.1e-3);
+    const double k = 65536.0;  // filling the pipeline costs a thousandth or two
+    EXPECT_NEAR(gemm_time(2560, 1280, k, plain()).si / roof(2560, 1280, k), 1.0, 2e-3);
+    EXPECT_NEAR(gemm_time(25600, 12800, k, plain()).si / roof(25600, 12800, k), 1.0, 2e-3);
 }
 
-/// Tiles of 256 x 128: one more tile than the machine holds takes another wave, which a smaller tile may share out better.
+/// One row more takes a row of tiles, most of whose wave the others share: some percent, not another wave.
 TEST(Gemm, PaysForAPartWave)
 {
     const double k = 65536.0;
     const double one = gemm_time(2560, 1280, k, plain()).si;
     const double more = gemm_time(2561, 1280, k, plain()).si;
-    EXPECT_GT(more, 1.2 * one);
-    EXPECT_LE(more, 2.0 * one);
+    EXPECT_GT(more, 1.05 * one);
+    EXPECT_LE(more, 1.4 * one);
     EXPECT_NEAR(gemm_time(2561, 1280, k, plain()).si, gemm_time(2600, 1280, k, plain()).si, 1e-12);  // the same tiles
 }
 
@@ -63,7 +64,7 @@ TEST(Gemm, GrowsWithEveryDimensionAndNeverBeatsTheRoofs)
                 const double t = gemm_time(m, n, k, plain()).si;
                 EXPECT_GE(t, last);
                 EXPECT_GE(t, roof(m, n, k));
-                EXPECT_GE(t, 2.0 * (m * k + k * n + m * n) / (1e12 * 0.9) * (1.0 - 1e-12));
+                EXPECT_GE(t, 2.0 * (m * k + k * n + m * n) / (1e12 * 0.8) * (1.0 - 1e-12));
                 EXPECT_LE(t, gemm_time(m, 2.0 * n, k, plain()).si);
                 EXPECT_LE(t, gemm_time(m, n, 2.0 * k, plain()).si);
                 last = t;
@@ -72,36 +73,90 @@ TEST(Gemm, GrowsWithEveryDimensionAndNeverBeatsTheRoofs)
     }
 }
 
-/// A vector times a matrix reads the matrix: 2 x 8192 x 8192 bytes, here at 90 GB/s.
+/// A vector times a matrix reads the matrix: 2 x 8192 x 8192 bytes, here at 80 GB/s.
 TEST(Gemm, WithOneRowIsBoundByMemory)
 {
     Accelerator a = plain();
     a.memory_bandwidth = 100_GB_per_s;
-    EXPECT_NEAR(gemm_time(1, 8192, 8192, a).si, 2.0 * (8192.0 * 8192.0 + 2.0 * 8192.0) / 90e9, 1e-9);
+    EXPECT_NEAR(gemm_time(1, 8192, 8192, a).si, 2.0 * (8192.0 * 8192.0 + 2.0 * 8192.0) / 80e9, 1e-9);
 }
 
 TEST(Kernels, HaveTheirRoofAndLaunch)
 {
     Accelerator a = plain();
     EXPECT_NEAR(elementwise_time(9_GB, a).si, 0.01, 1e-12);
-    EXPECT_NEAR(fused_attention_time(Flops{1e12}, false, a).si, 0.02, 1e-12);
-    EXPECT_NEAR(fused_attention_time(Flops{1e12}, true, a).si, 0.025, 1e-12);
+    EXPECT_NEAR(scan_time(Flops{1e12}, a).si, 0.02, 1e-12);
+    const AttentionWork long_sequences{Flops{1e12}, 1e9, 1e9};  // blocks cost nothing beside it
+    EXPECT_NEAR(fused_attention_time(long_sequences, false, a).si, 0.02, 1e-6);
+    EXPECT_NEAR(fused_attention_time(long_sequences, true, a).si, 0.025, 1e-6);
     EXPECT_NEAR(batched_gemm_time(Flops{1e12}, 64.0, a).si, 0.025, 1e-12);  // k as short as the pipeline: half the rate
     a.launch = 10_us;
     EXPECT_NEAR(elementwise_time(Bytes{0.0}, a).si, 10e-6, 1e-15);
     EXPECT_NEAR(gemm_time(2560, 1280, 64, a).si - gemm_time(2560, 1280, 64, plain()).si, 10e-6, 1e-12);
-    EXPECT_NEAR(fused_attention_time(Flops{0.0}, true, a).si, 10e-6, 1e-15);
+    EXPECT_NEAR(fused_attention_time({}, true, a).si, 10e-6, 1e-15);
 }
 
-/// The same product at twice the peak takes half the time, less where its memory traffic sets the pace; an accelerator says what
-/// it has.
+/// Each block of queries costs so many keys more, and the last blocks keep multiprocessors waiting.
+TEST(Kernels, AttentionPaysForItsBlocks)
+{
+    const Accelerator a = plain();
+    const auto time = [&a](double queries, double keys) {
+        return fused_attention_time({Flops{2.0 * queries * keys * 256.0}, queries, keys}, false, a).si;
+    };
+    const auto rate = [&time](double queries, double keys) { return queries * keys / time(queries, keys); };
+    EXPECT_NEAR(rate(1e9, 420.0) / rate(1e9, 1e9), 0.5, 1e-3);          // twice the time of its keys
+    EXPECT_NEAR(rate(128.0 * 200.0, 1e9) / rate(1e9, 1e9), 0.5, 1e-3);  // twice 100 multiprocessors
+    EXPECT_GT(rate(1e6, 8192.0), rate(1e6, 1024.0));
+}
+
+/// A softmax that takes as long as 128 columns of products: heads of 64 run at two thirds of the rate of heads of 128.
+TEST(Kernels, SmallHeadsPayForTheirSoftmax)
+{
+    Accelerator a = plain();
+    const auto time = [&a](double key_size, double value_size) {
+        return fused_attention_time({Flops{1e12}, 1e9, 1e9, key_size, value_size}, false, a).si;
+    };
+    EXPECT_DOUBLE_EQ(time(64.0, 64.0), time(128.0, 128.0));
+    a.softmax_columns = 128.0;
+    EXPECT_NEAR(time(64.0, 64.0) / time(128.0, 128.0), 1.5, 1e-12);
+    a.efficiency.attention_latent = 0.5 * a.efficiency.attention;
+    EXPECT_NEAR(time(192.0, 128.0) / time(128.0, 128.0), 2.0, 1e-6);
+}
+
+TEST(Kernels, AttentionMovesItsBytes)
+{
+    const Accelerator a = plain();
+    const AttentionWork work{Flops{1e12}, 1e9, 1e9, 128.0, 128.0};
+    AttentionWork moving = work;
+    moving.traffic = 800_GB;
+    EXPECT_NEAR(fused_attention_time(moving, false, a).si - fused_attention_time(work, false, a).si, 1.0, 1e-12);
+}
+
+TEST(Kernels, CastsHaveAShareOfTheirOwn)
+{
+    Accelerator a = plain();
+    EXPECT_DOUBLE_EQ(cast_time(9_GB, a).si, elementwise_time(9_GB, a).si);
+    a.efficiency.cast = 0.5 * a.efficiency.memory;
+    EXPECT_DOUBLE_EQ(cast_time(9_GB, a).si, 2.0 * elementwise_time(9_GB, a).si);
+}
+
+/// At twice the peak a product takes half the time, but for the fill of its pipeline; 4-bit products do not hide their memory
+/// traffic. An accelerator says what it has.
 TEST(Gemm, FollowsThePeakOfItsPrecision)
 {
     Accelerator a = plain();
     a.peak_fp8 = FlopsPerSecond{2.0 * a.peak_bf16.si};
-    EXPECT_NEAR(gemm_time(8192, 8192, 8192, a, Precision::fp8).si, 0.5 * gemm_time(8192, 8192, 8192, a).si, 1e-12);
-    a.efficiency.gemm_low = 0.5 * a.efficiency.gemm;
-    EXPECT_NEAR(gemm_time(8192, 8192, 8192, a, Precision::fp8).si, gemm_time(8192, 8192, 8192, a).si, 1e-12);
+    const double n = 65536.0;
+    const double fill = (n + 400.0) / (n + 100.0);
+    const double wide = gemm_time(n, n, n, a).si;
+    EXPECT_NEAR(gemm_time(n, n, n, a, Precision::fp8).si, 0.5 * fill * wide, 1e-6);
+    a.efficiency.gemm_fp8 = 0.5 * a.efficiency.gemm;
+    EXPECT_NEAR(gemm_time(n, n, n, a, Precision::fp8).si, fill * wide, 1e-6);
+    a.peak_fp4 = FlopsPerSecond{4.0 * a.peak_bf16.si};
+    a.efficiency.gemm_nvfp4 = a.efficiency.gemm;
+    const double traffic = (2.0 * 0.5625 * n * n + 2.0 * n * n) / (1e12 * 0.8);
+    EXPECT_NEAR(gemm_time(n, n, n, a, Precision::nvfp4).si, 0.25 * (n + 150.0) / (n + 100.0) * wide + traffic, 1e-6);
+    a.peak_fp4 = FlopsPerSecond{0.0};
     EXPECT_EQ(a.peak(Precision::bf16), a.peak_bf16);
     EXPECT_EQ(a.peak(Precision::nvfp4).si, 0.0);
     EXPECT_EQ(operand_bytes(Precision::tf32), 4.0);
@@ -123,6 +178,20 @@ TEST(Kernels, HeadsOutOfLineRunAtThePeakOf32Bits)
     const double slow = batched_gemm_time(Flops{1e12}, 150.0, a).si;
     EXPECT_NEAR(slow, 1e12 / (a.peak_fp32.si * a.efficiency.gemm), 1e-12);
     EXPECT_LT(batched_gemm_time(Flops{1e12}, 144.0, a).si, slow / 8.0);
+}
+
+TEST(Stacks, ChooseTheKindOf8Bits)
+{
+    Accelerator a = plain();
+    SoftwareStack stack;
+    stack.gemm = 0.5;
+    a.efficiency.gemm_fp8 = 0.7;
+    stack.fp8 = Scaling8::blocks;
+    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.35);  // that of blocks is unknown
+    a.efficiency.gemm_fp8_block = 0.6;
+    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.3);
+    stack.fp8 = Scaling8::tensor;
+    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.35);
 }
 
 TEST(Stacks, MultiplyWhatAnAcceleratorReaches)

@@ -13,6 +13,7 @@ TEST(MachineConstants, RefuseUnknownKeys)
     EXPECT_THROW(constant_of<Accelerator>("gem"), std::invalid_argument);
     EXPECT_THROW(constant_of<NetworkTier>("efficency"), std::invalid_argument);
     EXPECT_THROW(constant_of<SoftwareStack>("hosts"), std::invalid_argument);
+    EXPECT_THROW(constant_of<CollectiveLibrary>(""), std::invalid_argument);
 }
 
 template <class Owner>
@@ -30,6 +31,7 @@ TEST(MachineConstants, HaveAKeyOfTheirOwn)
     expect_each_key_once<Accelerator>();
     expect_each_key_once<NetworkTier>();
     expect_each_key_once<SoftwareStack>();
+    expect_each_key_once<CollectiveLibrary>();
 }
 
 TEST(MachineConstants, MakeAMachineSlower)

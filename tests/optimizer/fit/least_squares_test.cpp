@@ -242,7 +242,7 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
     fit.widening = {1.0, 2.0, 2.0, 2.0};
     const std::vector<LeftOutErrors> left_out{
         {"A source", "gpt", RunKind::hybrid, true, 3, {0.05, 1.0, 0.2}, {0.07, 0.667, 0.3}, -0.02}};
-    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, left_out);
+    write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, left_out, {});
     const auto text = [&folder](const char* name) {
         std::ostringstream content;
         content << std::ifstream(folder.file(name)).rdbuf();
@@ -255,7 +255,7 @@ TEST(CatalogWriter, ReplacesTheLinesOfItsConstants)
     EXPECT_NE(text("fit.toml").find("date = \"2026-01-02\""), std::string::npos);
     EXPECT_NE(text("fit.toml").find("line = \"gpt\", kind = \"hybrid\", known = true, rows = 3"), std::string::npos);
     fit.constants[0].sections = {"nobody"};
-    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, {}), InputError);
+    EXPECT_THROW(write_catalog(folder.file(""), fit, {}, "2026-01-02", 0.05, 0.04, {}, {}), InputError);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(FittedModel, NamesEntriesOfTheCatalog)
 {
     const FittedModel model = fitted_model();
     std::vector<std::string> known = catalog_accelerators();
-    for (const auto& more : {catalog_stacks(), catalog_links()}) {
+    for (const auto& more : {catalog_stacks(), catalog_links(), catalog_libraries()}) {
         known.insert(known.end(), more.begin(), more.end());
     }
     EXPECT_GE(model.constants.size(), 24U);

@@ -103,6 +103,29 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
     EXPECT_NEAR(exchange->gathering(own, lasting(pass, 10.0), 10).exposed(), 0.1 * 2e9 * one_way, single_precision);
 }
 
+/// A pass whose messages have the links all the time hides nothing on these, whether compute hides the messages or not.
+TEST(DataParallel, AMessageHasItsLinksForItself)
+{
+    const Cluster c = cluster();
+    const PlacedExchange inside(sharded_plan(Sharding::zero1, DataParallelOverlap::on), c);
+    PassCost exposed;
+    exposed.communication_s = 10.0;
+    PassCost hidden;
+    hidden.compute_s = 10.0;
+    for (PassCost* pass : {&exposed, &hidden}) {
+        pass->in_nodes_s = 10.0;
+        EXPECT_NEAR(inside->reduction(own, {*pass, 1}, 10, true).exposed(), 4e9 * one_way, single_precision);
+        pass->in_nodes_s = 0.0;
+        pass->between_nodes_s = 10.0;  // other links than the exchange's
+        EXPECT_NEAR(inside->reduction(own, {*pass, 1}, 10, true).exposed(), 0.1 * 4e9 * one_way, single_precision);
+    }
+    ParallelPlan over_nodes = sharded_plan(Sharding::zero1, DataParallelOverlap::on);
+    over_nodes.dp = 16;
+    const PlacedExchange between(over_nodes, c);
+    EXPECT_NEAR(between->reduction(own, {exposed, 1}, 10, true).exposed(),
+                between->reduction(own, {exposed, 1}, 10, false).exposed(), single_precision);
+}
+
 /// A draw that is longer is waited for by all that it is longer, where the compute beside it is used up; slower compute hides
 /// more.
 TEST(DataParallel, WhatIsHiddenHangsOnTheDraw)

@@ -1,0 +1,57 @@
+#include "optimizer/fit/components.hpp"
+
+namespace prismopt {
+
+namespace {
+
+/// Backward passes of fused attention over forward ones, both in rates of their own operations: 0.73 to 0.85 for FlashAttention-2 on
+/// A100 and FlashAttention-3 on H100 with heads of 128 (Dao, arXiv 2307.08691, figures 5 and 6; Shah et al., arXiv 2407.08608, figures
+/// 5 and 6), read from plots. No table of kernels has backward passes.
+constexpr double backward_over_forward = 0.8;
+constexpr double backward_deviation = 0.15;
+
+void observe(std::vector<FitConstant>& constants, const FitConstant& component, double deviation)
+{
+    for (FitConstant& constant : constants) {
+        if (constant.is(component)) {
+            constant.observations.push_back({component.value, deviation});
+        }
+    }
+}
+
+}  // namespace
+
+Components fit_components(const std::string& folder)
+{
+    Components components;
+    components.collectives = read_measured_collectives(folder).rows;
+    components.kernels = read_measured_kernels(folder).rows;
+    components.network = fit_network(components.collectives);
+    components.shares = fit_kernels(components.kernels);
+    return components;
+}
+
+FitConstant constant_of(const KernelShare& share)
+{
+    return {accelerators_file, share.accelerator, {share.accelerator}, share.key, share.value, 0.0, 1.0};
+}
+
+std::vector<FitConstant> observed(std::vector<FitConstant> constants, const Components& components)
+{
+    const NetworkFit& network = components.network;
+    for (std::size_t k = 0; k < network.constants.size(); ++k) {
+        observe(constants, network.constants[k], network.deviation[k]);
+    }
+    for (const KernelShare& share : components.shares) {
+        observe(constants, constant_of(share), share.deviation);
+        if (share.key == "attention") {
+            FitConstant backward = constant_of(share);
+            backward.key = "attention_backward";
+            backward.value *= backward_over_forward;
+            observe(constants, backward, backward_deviation);
+        }
+    }
+    return constants;
+}
+
+}  // namespace prismopt
