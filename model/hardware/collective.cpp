@@ -141,7 +141,7 @@ Seconds ring_time(Collective kind, Bytes message, const Group& group, const Clus
 /// What trees of an all-reduce do between nodes: each part sends its sum up and the result down, but the root's.
 Seconds tree_transfer(Bytes message, const Level& level, const CollectiveLibrary& library)
 {
-    const double faster = std::clamp(1.0 / level.tier.efficiency, 1.0, library.trees_between_nodes);
+    const double faster = std::clamp(1.0 / level.tier.efficiency, 1.0, std::max(1.0, library.trees_between_nodes));
     const double parts = level.parts.units;
     return message * (2.0 * (parts - 1.0) / parts) / (ring_bandwidth(level) * faster);
 }
@@ -239,6 +239,16 @@ CollectiveTime all_to_all_time(Bytes message, const TokenCopies& copies, const G
     return {std::max(in_torus, direct), Algorithm::direct};
 }
 
+/// Without levels at once, a library adds in the switches of one node only.
+bool adds_in_switches(const Group& group, const Cluster& cluster)
+{
+    const CollectiveLibrary& library = cluster.library;
+    const NetworkTier& node = cluster.tiers[cluster.node_tier()];
+    const Group::OnTier& inside = group.tiers[cluster.node_tier()];
+    return node.in_network > 0.0 && node.topology == Topology::switched && inside.fewest >= library.in_network_from &&
+           group.even() && (inside.units == 1 || library.overlaps_levels);
+}
+
 /// Whether the group has equal parts in several units of the tier.
 bool in_equal_parts(const Group& group, std::size_t tier)
 {
@@ -284,8 +294,7 @@ CollectiveTime collective_time(Collective kind, Bytes message, const Group& grou
     if (kind == Collective::all_reduce) {
         const CollectiveLibrary& library = cluster.library;
         consider(fastest_protocol(tree_course(message, group, cluster, false), library), Algorithm::tree);
-        const std::size_t node = cluster.node_tier();
-        if (cluster.tiers[node].in_network > 0.0 && group.tiers[node].fewest >= library.in_network_from && group.even()) {
+        if (adds_in_switches(group, cluster)) {
             const Course course = tree_course(message, group, cluster, true);
             consider(time_by({library.in_network_start}, course, library), Algorithm::in_network);
         }

@@ -89,6 +89,11 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
     return cover;
 }
 
+Bytes CallTimes::cast_bytes(const Calls& calls) const
+{
+    return Bytes{operand_bytes(precision_) < 2.0 ? cast_traffic(precision_) * calls.cast_numbers() : 0.0};
+}
+
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
 {
     const std::vector<AnyCall>& list = calls.list();
@@ -126,10 +131,9 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
             pass.hidden_collective(message.kernel(), time, beside, message.members, message.surplus);
         }
     }
-    if (calls.cast_numbers() > 0.0 && operand_bytes(precision_) < 2.0) {
+    if (const Bytes bytes = cast_bytes(calls); bytes.si > 0.0) {
         const KernelClass kind = KernelClass::elementwise;
-        const Seconds casts = cast_time(Bytes{cast_traffic(precision_) * calls.cast_numbers()}, cluster_.accelerator);
-        pass.kernel(kind, casts / cluster_.speed.of(kind));
+        pass.kernel(kind, cast_time(bytes, cluster_.accelerator) / cluster_.speed.of(kind));
     }
 }
 

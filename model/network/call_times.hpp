@@ -18,6 +18,8 @@ public:
     double width() const { return width_; }
     Seconds of(const KernelCall& call) const;
     Seconds of(const CollectiveCall& message) const;
+    /// Returns what casts of the operands of a pass move, zero in 16 bits and more.
+    Bytes cast_bytes(const Calls& calls) const;
     /// Adds the kernels and messages to a pass.
     void add(const Calls& calls, PassBuilder& pass) const;
 

@@ -84,7 +84,8 @@ std::string constants_text(const Components& components)
     std::string text =
         "\n## Constants that components alone give\n\nThe fit to training steps takes them as observations, so the catalog's "
         "differ "
-        "where steps say otherwise.\n\n| constant | value (SI) | +- % |\n|---|---:|---:|\n";
+        "where steps say otherwise; with those of the catalog errors are in model-accuracy.md, \"Collectives alone\".\n\n| "
+        "constant | value (SI) | +- % |\n|---|---:|---:|\n";
     const NetworkFit& network = components.network;
     for (std::size_t k = 0; k < network.constants.size(); ++k) {
         text += fmt::format("| {} | {:.3g} | {:.0f} |\n", network.constants[k].name(), network.constants[k].value,

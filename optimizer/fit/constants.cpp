@@ -55,7 +55,7 @@ constexpr Kind kinds[] = {
     {libraries_file, "all_to_all_between_nodes", 0.6, 1.0, 0.0, 0.0, 1.0},
     {libraries_file, "all_to_all_start", 25e-6, 1.0, 0.0, 0.0, 1e-3},
     {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},
-    {links, "latency", 12e-6, 0.5, 0.5, 0.0, 1e-3},
+    {links, "latency", 12e-6, 0.5, 0.5, 0.3, 1e-3},
 };
 
 /// Entries that are near each other: chips of one architecture, releases of one program, links of one technology. An entry in no

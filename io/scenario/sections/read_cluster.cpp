@@ -330,7 +330,8 @@ const Fields<NetworkTier>& link_fields()
                     {"share of the bandwidth that point-to-point messages reach; default: efficiency", 0, 1, "0.8",
                      Range::Ends::open_low})
             .number("all_to_all", &NetworkTier::all_to_all,
-                    {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in nodes, 0.6 between them",
+                    {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in nodes, that of the "
+                     "library between them",
                      0, 1, "0.6", Range::Ends::open_low})
             .choice("kind", &NetworkTier::kind, "network",
                     "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs of a node")
@@ -478,7 +479,7 @@ const Fields<Cluster>& cluster_fields()
             .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}}, later)
             .required()
             .custom({"collectives",
-                     "library of collectives and its release; default: nccl, the newest in the catalog",
+                     "library of collectives and its release; default: that of the stack, or nccl",
                      in_quotes("nccl-2-17"),
                      {choice_shape(catalog_libraries)}},
                     [](const Value& value, Cluster& cluster, Keys) {

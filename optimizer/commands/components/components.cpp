@@ -10,6 +10,7 @@
 #include "model/hardware/machine_constants.hpp"
 #include "optimizer/accuracy/collective_accuracy.hpp"
 #include "optimizer/accuracy/collective_fit.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -107,7 +108,8 @@ Collective kind_in(const po::variables_map& values, const NcclTable& table, cons
 {
     if (values.count("collective") > 0) {
         const auto text = values["collective"].as<std::string>();
-        const auto kind = parse<Collective>(text);
+        const auto of_nccl = collective_of_nccl(text);
+        const auto kind = of_nccl ? of_nccl : parse<Collective>(text);
         if (!kind) {
             throw InputError(fmt::format("--collective {} is unknown; choose from: {}", text, choices<Collective>()));
         }
@@ -126,6 +128,9 @@ Collective kind_in(const po::variables_map& values, const NcclTable& table, cons
 Members members_in(const po::variables_map& values, const NcclTable& table, const std::string& path, const Cluster& cluster)
 {
     const int ranks = values.count("members") > 0 ? values["members"].as<int>() : table.ranks;
+    if (table.ranks > 0 && ranks != table.ranks) {
+        throw InputError(fmt::format("--members {}: {} lists {} ranks; leave --members out", ranks, path, table.ranks));
+    }
     if (ranks < 2) {
         throw InputError(fmt::format("{} does not list two ranks or more; add for example --members 16", path));
     }
@@ -193,8 +198,10 @@ void print_values(const std::vector<CollectiveConstant>& before, const std::vect
     for (std::size_t k = 0; k < after.size(); ++k) {
         const std::string& constant = after[k].name;
         const std::size_t dot = constant.rfind('.');
-        fmt::print("  {} = {}   # tier \"{}\", +-{:.0f} %; now {}\n", constant.substr(dot + 1),
-                   value_text(constant, after[k].value), constant.substr(0, dot), 100.0 * after[k].deviation,
+        const bool told = after[k].deviation < 0.9 * before[k].deviation;
+        fmt::print("  {} = {}   # tier \"{}\", {}; now {}\n", constant.substr(dot + 1), value_text(constant, after[k].value),
+                   constant.substr(0, dot),
+                   told ? fmt::format("+-{:.0f} %", 100.0 * after[k].deviation) : "not determined by this file",
                    value_text(constant, before[k].value));
     }
 }
@@ -246,6 +253,10 @@ void compare_with(const NcclTable& table, const std::string& path, const po::var
         bytes.push_back(size);
         measured.push_back(row.seconds);
     }
+    if (rows.empty()) {
+        throw InputError(
+            fmt::format("{} has no row with a size and a time; print sizes from 8 bytes on (-b 8 -e 1G -f 2)", path));
+    }
     const std::vector<CollectiveConstant> before = constants_of_tiers(members.in(cluster), cluster);
     const std::vector<CollectiveConstant> after = fit_collectives(rows, before);
     fmt::print("{}: {}, {}\n", path, name(kind), members.text());
@@ -270,8 +281,8 @@ nlohmann::json print_kernels(const Scenario& scenario, const LayerShape& shape, 
     nlohmann::json rows = nlohmann::json::array();
     if (!json) {
         fmt::print(
-            "\nKernels of {} on one GPU, {} sequence{} of {} tokens, {}, tp={} cp={}; share of the peak of their precision, or "
-            "of the memory bandwidth\n",
+            "\nKernels of {} on one GPU, {} sequence{} of {} tokens, {}, tp={} cp={}; share of the peak of their precision by "
+            "the operations that the network needs, or of the memory bandwidth\n",
             workload.name, shape.microbatch, shape.microbatch == 1 ? "" : "s", shape.sequence, name(workload.precision), shape.tp,
             shape.cp);
         fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11}{:>9}\n", "layer", "pass", "kernel", "shape", "time us", "share %");
@@ -318,12 +329,18 @@ int components_command(const std::vector<std::string>& words, const Call& call)
     std::vector<std::string> inputs{path};
     std::vector<Plot> plots;
     if (values->count("measured") > 0) {
+        if ((*values)["json"].as<bool>() || !(*values)["design"].as<std::string>().empty()) {
+            throw InputError("--measured prints tables of collectives only; leave --json and --design out");
+        }
         for (const std::string& file : (*values)["measured"].as<std::vector<std::string>>()) {
             inputs.push_back(file);
             TraceStream stream(file);
             std::vector<Fault> faults;
             for (const NcclTable& table : read_nccl_tables(stream, file, faults)) {
                 compare_with(table, file, *values, cluster, plots);
+            }
+            for (const Fault& fault : faults) {
+                log_warning(fmt::format("{}:{}: {} rows with {} are skipped", file, fault.first_line, fault.count, fault.reason));
             }
         }
     } else {

@@ -1,5 +1,6 @@
 #include "optimizer/commands/components/kernel_table.hpp"
 
+#include "model/hardware/kernel_time.hpp"
 #include "model/network/call_times.hpp"
 #include "model/network/passes.hpp"
 
@@ -64,6 +65,11 @@ std::vector<KernelRow> kernel_rows(const Network& network, Precision precision, 
     std::vector<KernelRow> rows;
     network.for_kinds([&](const LayerKind& kind, int layers) {
         const auto add = [&](const Calls& calls, const char* pass) {
+            if (const Bytes bytes = times.cast_bytes(calls); bytes.si > 0.0 && layers > 0) {
+                const double seconds = cast_time(bytes, cluster.accelerator).si;
+                rows.push_back({kind.name, layers, pass, "casts of operands", fmt::format("{:.4g} MB", bytes.si / 1e6), seconds,
+                                0.0, bytes.si / seconds / cluster.accelerator.memory_bandwidth.si});
+            }
             for (const AnyCall& call : calls.list()) {
                 if (const auto* kernel = std::get_if<KernelCall>(&call); kernel != nullptr && layers > 0) {
                     const double seconds = times.of(*kernel).si;
