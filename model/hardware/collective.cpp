@@ -52,7 +52,7 @@ void for_levels(const Group& group, const Cluster& cluster, Visit&& visit)
     int unit = 1;
     for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
         if (group.tiers[t].units < below.units) {
-            visit(Level{cluster.tiers[t], t > cluster.node_tier(), below, group.tiers[t], unit});
+            visit(Level{cluster.tiers[t], cluster.joins_nodes(t), below, group.tiers[t], unit});
         }
         below = group.tiers[t];
         unit = gpus_joined(cluster.tiers[t], cluster);
@@ -376,7 +376,7 @@ Seconds point_to_point_time(Bytes message, int from, int to, int flows, const Cl
     }
     Course course{message / rate, {}, {}};
     const Latency latency = latency_of(tier);
-    (crossed > cluster.node_tier() ? course.hops.network : course.hops.node) = latency.software;
+    (cluster.joins_nodes(crossed) ? course.hops.network : course.hops.node) = latency.software;
     course.hops.distance = latency.distance;
     return fastest_protocol(course, cluster.library);
 }

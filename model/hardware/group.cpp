@@ -143,8 +143,10 @@ int gpus_joined(const NetworkTier& tier, const Cluster& cluster) { return std::m
 
 bool leave_nodes(const Groups& groups, const Cluster& cluster)
 {
-    return std::any_of(groups.begin(), groups.end(),
-                       [node = cluster.node_tier()](const Group& group) { return group.tiers[node].units > 1; });
+    const std::size_t node = cluster.node_tier();
+    return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+        return group.tiers[node].units > 1 || (group.size > 1 && cluster.joins_nodes(node));
+    });
 }
 
 bool Group::even() const

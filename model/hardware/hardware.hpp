@@ -218,6 +218,8 @@ struct Cluster {
     double unlisted_factor() const { return unlisted_nodes == UnlistedNodes::nominal ? 1.0 : drawn_node; }
     /// Returns the outermost tier of nodes; tiers inside it join parts of them (pairs, tiles).
     std::size_t node_tier() const;
+    /// Returns whether a tier joins nodes; one tier of adapters makes each GPU a node.
+    bool joins_nodes(std::size_t tier) const { return tier > node_tier() || tiers[tier].kind == TierKind::network; }
     int gpus_per_node() const { return tiers[node_tier()].group_gpus; }
     int nodes() const { return gpus / gpus_per_node(); }
     /// Returns the GPUs per building, that is, joined by the tiers below the first circuit; 0 without circuits.

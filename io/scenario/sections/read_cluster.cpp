@@ -523,6 +523,16 @@ void refuse_missing_figures(Table& table, const Accelerator& accelerator)
     }
 }
 
+void refuse_nodes_outside_networks(const Value& tiers, const std::vector<NetworkTier>& read)
+{
+    for (std::size_t t = 1; t < read.size(); ++t) {
+        if (read[t].kind == TierKind::node && read[t - 1].kind == TierKind::network) {
+            tiers.fail({fmt::format("has tier {} of nodes outside tier {} of a network", read[t].name, read[t - 1].name),
+                        "adapters join whole nodes", "list tiers from the inside out, or give its kind = \"network\""});
+        }
+    }
+}
+
 }  // namespace
 
 Cluster read_cluster(Table table)
@@ -541,6 +551,7 @@ Cluster read_cluster(Table table)
         cluster.gpu_price = price->price;
     }
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
+    refuse_nodes_outside_networks(*table.find("tier"), cluster.tiers);
     for (NetworkTier& tier : cluster.tiers) {
         tier = under(tier, cluster.stack);
     }

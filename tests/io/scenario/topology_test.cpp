@@ -88,6 +88,25 @@ std::vector<std::string> examples_of_the_guide()
     return blocks;
 }
 
+TEST(Topology, NodesAreInsideNetworks)
+{
+    const auto refusal = [](const std::string& inner, const std::string& outer) {
+        try {
+            parse_scenario(with(node, node + "kind = \"" + inner +
+                                          "\"\n[[cluster.tier]]\nname = \"rack\"\nlink = \"nvlink3\"\ngroup = "
+                                          "16\nkind = \"" +
+                                          outer + "\"\n"),
+                           "x.toml");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refusal("node", "node"), "");
+    EXPECT_EQ(refusal("node", "network"), "");
+    EXPECT_THAT(refusal("network", "node"), HasSubstr("outside"));
+}
+
 TEST(Topology, IsReadAsTheGuideShows)
 {
     const std::vector<std::string> blocks = examples_of_the_guide();

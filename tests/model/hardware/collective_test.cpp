@@ -163,6 +163,28 @@ TEST(Collective, LeavesAndSpineOfEqualLinksAreOneNetwork)
     }
 }
 
+/// Nodes of one GPU: adapters of the first tier cost what they cost behind a leaf.
+TEST(Collective, AdaptersOfTheFirstTierJoinNodes)
+{
+    Cluster leaves = cluster();
+    leaves.library.all_to_all_between_nodes = 0.6;
+    leaves.library.all_to_all_start = 25_us;
+    leaves.tiers.erase(leaves.tiers.begin());
+    leaves.tiers[0].kind = TierKind::network;
+    leaves.tiers[0].latency = leaves.tiers[1].latency;
+    leaves.tiers[1].kind = TierKind::network;
+    Cluster flat = leaves;
+    flat.tiers.erase(flat.tiers.begin());
+    EXPECT_TRUE(flat.joins_nodes(0));
+    EXPECT_TRUE(leave_nodes({group_of({2, 1}, flat)}, flat));
+    for (const Collective kind : {Collective::all_gather, Collective::all_to_all}) {
+        for (const Spacing& group : groups()) {
+            EXPECT_NEAR(seconds(kind, 8_GB, group, leaves) / seconds(kind, 8_GB, group, flat), 1.0, 1e-12)
+                << name(kind) << " " << group.count << " by " << group.stride;
+        }
+    }
+}
+
 TEST(Collective, GrowsWithItsMessage)
 {
     for (const Collective kind : kinds) {
