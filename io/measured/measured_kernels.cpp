@@ -1,5 +1,8 @@
 #include "io/measured/measured_kernels.hpp"
 
+#include "model/network/call_times.hpp"
+#include "model/network/operators.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +44,6 @@ constexpr auto kinds = std::to_array<Kind>({{"bf16", Precision::bf16, Scaling8::
 
 constexpr double shortest = 1024.0;  // tokens: of attention in training
 constexpr int largest_ep = 8;        // groups beyond it also pass over tokens of others
-constexpr double block = 128.0;      // keys by which fused kernels skip what a mask hides
 
 /// Sizes of latent attention in its training form (DeepSeek-V3, arXiv 2412.19437, section 4.2).
 constexpr double latent_key = 192.0;
@@ -83,25 +85,19 @@ std::string engine_of(const Measured& on, KernelTable table)
     return "trtllm";
 }
 
-/// Causal, as executed: whole blocks on the diagonal and at a window's edge.
+/// Causal, as the network's operator executes it.
 AttentionWork attention_of(const CsvRow& row, bool latent)
 {
-    const double s = row.number("tokens");
-    const double window = row.number("window");
-    const double heads = row.number("heads");
-    const double key_heads = row.number("kv_heads") > 0.0 ? row.number("kv_heads") : heads;
-    const bool has_edge = window > 0.0 && window < s;
-    const double reach = has_edge ? window - window * (window - 1.0) / (2.0 * s) : 0.5 * s;
-    AttentionWork work;
-    work.key_size = latent ? latent_key : row.number("head_size");
-    work.value_size = latent ? latent_value : work.key_size;
-    const double sizes = work.key_size + work.value_size;
-    const double tokens = row.number("batch") * s;
-    work.keys = std::min(s, reach + 0.5 * block + (has_edge ? 0.5 * block : 0.0));
-    work.queries = tokens * heads;
-    work.flops = Flops{2.0 * work.queries * work.keys * sizes};
-    work.traffic = Bytes{2.0 * sizes * tokens * (heads + key_heads)};
-    return work;
+    Attention core;
+    core.heads = row.number("heads");
+    core.key_heads = row.number("kv_heads") > 0.0 ? row.number("kv_heads") : core.heads;
+    core.key_size = latent ? latent_key : row.number("head_size");
+    core.value_size = latent ? latent_value : core.key_size;
+    core.window = row.number("window");
+    const LayerShape shape{row.count("tokens"), row.count("batch")};
+    Calls calls;
+    core.forward(Extent(shape), calls);
+    return attention_work(std::get<KernelCall>(calls.list().front()));
 }
 
 /// Why the model does not cover a row; empty where it does.

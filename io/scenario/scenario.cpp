@@ -28,6 +28,8 @@ constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
 constexpr Range headroom_range{"share of the GPU memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
 
+void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
+
 const Fields<double>& memory_fields()
 {
     static const auto fields = Fields<double>("[memory]", "memory that plans must leave free")
@@ -392,13 +394,14 @@ Fields<Scenario> made_scenario_fields()
     all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
     all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         s.workload = read_workload(in(value));
-        s.older_keys = older_keys_text(in(value));
+        add_warning(older_keys_text(in(value)), s.older_keys);
     });
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
     all.custom(section_key("cluster", cluster_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
         s.cluster = read_cluster(in(value));
+        add_warning(older_shares_text(in(value)), s.older_keys);
         s.learned = read_learned(in(value), s.cluster);
     });
     all.nested(

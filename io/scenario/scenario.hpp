@@ -55,7 +55,7 @@ struct Scenario {
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
     Workload workload;                           // the first if there are several
     std::vector<Workload> workloads;             // choices of [space] workload; empty: a single one
-    std::string older_keys;                      // warning about deprecated keys of [workload]; empty: none
+    std::string older_keys;                      // warnings about deprecated keys; empty: none
     std::vector<Phase> phases;                   // at least one
     Numerics numerics;                           // what number formats do to learning
     LocalUpdatesPrice local_updates;             // what training apart between two exchanges costs

@@ -1,7 +1,6 @@
 #include "model/network/call_times.hpp"
 
 #include "model/hardware/collective.hpp"
-#include "model/hardware/kernel_time.hpp"
 
 #include <algorithm>
 
@@ -17,12 +16,12 @@ double cast_traffic(Precision precision)
     return 2.0 * reads + 2.0 * operand_bytes(precision);
 }
 
-AttentionWork work_of(const KernelCall& call)
+}  // namespace
+
+AttentionWork attention_work(const KernelCall& call)
 {
     return {Flops{call.flops}, call.m, call.n, call.k, call.value_size, Bytes{call.bytes}};
 }
-
-}  // namespace
 
 CallTimes::CallTimes(Precision precision, const Cluster& cluster, const LayerGroups& groups)
     : cluster_(cluster), groups_(groups), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
@@ -44,8 +43,8 @@ Seconds CallTimes::of(const KernelCall& call) const
             case Roof::product: return product(call, precision_);
             case Roof::wide_product: return product(call, width_ > 1.0 ? precision_ : Precision::bf16);
             case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
-            case Roof::attention: return fused_attention_time(work_of(call), false, gpu);
-            case Roof::attention_backward: return fused_attention_time(work_of(call), true, gpu);
+            case Roof::attention: return fused_attention_time(attention_work(call), false, gpu);
+            case Roof::attention_backward: return fused_attention_time(attention_work(call), true, gpu);
             case Roof::scan: return std::max(scan_time(Flops{call.flops}, gpu), memory(1.0));
             case Roof::routing: return memory(cluster_.stack.routing);
             case Roof::loss: return memory(cluster_.stack.loss_traffic);

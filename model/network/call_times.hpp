@@ -2,11 +2,14 @@
 
 /// Mean times of kernels and messages on one cluster. docs/methods/kernel-times.md.
 
-#include "model/hardware/hardware.hpp"
+#include "model/hardware/kernel_time.hpp"
 #include "model/network/calls.hpp"
 #include "model/network/pass_builder.hpp"
 
 namespace prismopt {
+
+/// Returns the work of a call of fused attention.
+AttentionWork attention_work(const KernelCall& call);
 
 /// Times of calls for one precision.
 class CallTimes {

@@ -51,11 +51,11 @@ double experts_s(const MeasuredKernel& row, const Accelerator& gpu)
 
 double kernel_s(const MeasuredKernel& row, Accelerator gpu)
 {
+    SoftwareStack stack;
+    stack.fp8 = row.scaling;
+    gpu = under(gpu, stack);
     gpu.launch = start;
     gpu.sustained_clock = 1.0;  // of a burst
-    if (row.scaling == Scaling8::blocks && gpu.efficiency.gemm_fp8_block > 0.0) {
-        gpu.efficiency.gemm_fp8 = gpu.efficiency.gemm_fp8_block;
-    }
     switch (row.table) {
         case KernelTable::product: return gemm_time(row.m, row.n, row.k, gpu, row.precision).si + cast_s(row.m * row.k, row, gpu);
         case KernelTable::attention:

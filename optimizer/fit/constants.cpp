@@ -43,17 +43,6 @@ constexpr Kind kinds[] = {
     {stacks, "host", 30e-6, 0.7, 0.7, 0.2, 1e-3},
     {stacks, "step", 10e-3, 0.7, 0.7, 0.0, 1.0},
     {stacks, "communication_share", 0.1, 0.5, 0.0, 0.0, 0.5},
-    // Of libraries collectives say much more (network_constants.cpp): beliefs that hardly count.
-    {libraries_file, "start", 13e-6, 1.0, 0.0, 0.0, 1e-3},
-    {libraries_file, "low_latency_start", 12e-6, 1.0, 0.0, 0.0, 1e-3},
-    {libraries_file, "low_latency_in_nodes", 0.2, 1.0, 0.0, 0.0, 1.0},
-    {libraries_file, "low_latency_between_nodes", 0.2, 1.0, 0.0, 0.0, 1.0},
-    {libraries_file, "low_latency_bandwidth", 0.25, 1.0, 0.0, 0.0, 1.0},
-    {libraries_file, "in_network_start", 28e-6, 1.0, 0.0, 0.0, 1e-3},
-    {libraries_file, "fill", 1.0, 1.0, 0.0, 0.0, 10.0},
-    {libraries_file, "trees_between_nodes", 1.2, 1.0, 0.0, 0.0, 2.0},
-    {libraries_file, "all_to_all_between_nodes", 0.6, 1.0, 0.0, 0.0, 1.0},
-    {libraries_file, "all_to_all_start", 25e-6, 1.0, 0.0, 0.0, 1e-3},
     {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},
     {links, "latency", 12e-6, 0.5, 0.5, 0.3, 1e-3},
 };
@@ -367,6 +356,14 @@ std::vector<FitConstant> fitted_constants(const std::vector<MeasuredRun>& runs)
 {
     std::vector<FitConstant> constants;
     for (const Kind& kind : kinds) {
+        for (FitConstant& constant : KindConstants(kind, runs).take()) {
+            constants.push_back(std::move(constant));
+        }
+    }
+    // Measured collectives count as observations and hold what is believed of libraries already.
+    constexpr double hardly_believed = 1.0;
+    for (const LibraryBelief& belief : library_beliefs) {
+        const Kind kind{libraries_file, belief.key, belief.value, hardly_believed, 0.0, 0.0, belief.largest};
         for (FitConstant& constant : KindConstants(kind, runs).take()) {
             constants.push_back(std::move(constant));
         }

@@ -15,6 +15,28 @@ inline constexpr const char* accelerators_file = "accelerators.toml";
 inline constexpr const char* links_file = "links.toml";
 inline constexpr const char* libraries_file = "libraries.toml";
 
+/// What is believed of a library of collectives before any table: a value in SI, the deviation of its logarithm, and a limit.
+struct LibraryBelief {
+    const char* key;
+    double value;
+    double spread;
+    double largest;
+};
+// Latencies and the protocol for short messages as NCCL's tuner has them (src/graph/tuning.cc), a launch of 5 us included;
+// otherwise assumptions.
+inline constexpr LibraryBelief library_beliefs[] = {
+    {"start", 13.4e-6, 0.3, 1e-3},
+    {"low_latency_start", 11.6e-6, 0.3, 1e-3},
+    {"low_latency_in_nodes", 0.2, 1.0, 1.0},
+    {"low_latency_between_nodes", 0.2, 1.0, 1.0},
+    {"low_latency_bandwidth", 0.25, 0.3, 1.0},
+    {"in_network_start", 28e-6, 0.3, 1e-3},
+    {"fill", 1.0, 0.3, 10.0},
+    {"trees_between_nodes", 1.2, 0.3, 2.0},
+    {"all_to_all_between_nodes", 0.6, 0.3, 1.0},
+    {"all_to_all_start", 25e-6, 0.5, 1e-3},
+};
+
 /// Accelerators, stacks, links and libraries by name, with the constants of the catalog or others.
 struct Machines {
     std::map<std::string, Accelerator> accelerators;  // without a stack

@@ -23,20 +23,6 @@ struct NetworkKind {
     double spread;    // of its logarithm
     double largest;
 };
-// Latencies and the protocol for short messages as NCCL's tuner has them (src/graph/tuning.cc), a launch of 5 us included;
-// otherwise assumptions.
-constexpr NetworkKind of_library[] = {
-    {libraries_file, "start", 13.4e-6, 0.3, 1e-3},
-    {libraries_file, "low_latency_start", 11.6e-6, 0.3, 1e-3},
-    {libraries_file, "low_latency_in_nodes", 0.2, 1.0, 1.0},
-    {libraries_file, "low_latency_between_nodes", 0.2, 1.0, 1.0},
-    {libraries_file, "low_latency_bandwidth", 0.25, 0.3, 1.0},
-    {libraries_file, "in_network_start", 28e-6, 0.3, 1e-3},
-    {libraries_file, "fill", 1.0, 0.3, 10.0},
-    {libraries_file, "trees_between_nodes", 1.2, 0.3, 2.0},
-    {libraries_file, "all_to_all_between_nodes", 0.6, 0.3, 1.0},
-    {libraries_file, "all_to_all_start", 25e-6, 0.5, 1e-3},
-};
 constexpr NetworkKind efficiency{links_file, "efficiency", 0.8, 0.15, 1.0};
 constexpr NetworkKind in_network{links_file, "in_network", 0.5, 0.15, 1.0};
 constexpr NetworkKind hop_in_node{links_file, "latency", 3.4e-6, 1.0, 1e-3};
@@ -67,8 +53,8 @@ std::vector<FitConstant> constants_for(const std::vector<MeasuredCollective>& ro
         }
     }
     std::vector<FitConstant> constants;
-    for (const NetworkKind& kind : of_library) {
-        constants.push_back(made(kind, usual_library));
+    for (const LibraryBelief& belief : library_beliefs) {
+        constants.push_back(made({libraries_file, belief.key, belief.value, belief.spread, belief.largest}, usual_library));
     }
     for (const auto& [name, link] : links) {
         constants.push_back(made(efficiency, name));

@@ -30,6 +30,10 @@ constexpr std::string_view own_accelerator =
     "describe your own: name the closest one and give the differences in accelerator_override (docs/accelerators.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
+constexpr std::string_view older_share = "gemm_low";
+constexpr Range older_share_range{"share of the peak rates of 8-bit and 4-bit matrix products", 0, 1, "0.7",
+                                  Range::Ends::open_low};
+
 const Fields<Efficiency>& efficiency_fields()
 {
     static const auto fields =
@@ -58,6 +62,15 @@ const Fields<Efficiency>& efficiency_fields()
                     {"fused attention with keys and values of different sizes, forward pass: share of the peak compute rate; "
                      "default: attention",
                      0, 1, "0.55", Range::Ends::open_low})
+            .custom({std::string(older_share),
+                     "deprecated, one share for gemm_fp8, gemm_fp8_block and gemm_nvfp4",
+                     "0.7",
+                     {{.kind = ValueShape::Kind::number, .range = older_share_range}}},
+                    [](const Value& value, Efficiency& share, Keys) {
+                        share.gemm_fp8 = value.number(older_share_range);
+                        share.gemm_fp8_block = share.gemm_fp8;
+                        share.gemm_nvfp4 = share.gemm_fp8;
+                    })
             .number("stream", &Efficiency::stream,
                     {"operands of products and fused attention: share of the memory bandwidth; default: memory", 0, 1, "0.8",
                      Range::Ends::open_low})
@@ -564,6 +577,18 @@ Cluster read_cluster(Table table)
         cluster.name = fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
     }
     return cluster;
+}
+
+std::string older_shares_text(Table cluster)
+{
+    const auto changes = cluster.find("accelerator_override");
+    const auto shares = changes ? changes->table("{ memory = \"96 GB\" }").find("efficiency") : std::nullopt;
+    const auto older = shares ? shares->table("{ gemm = 0.8 }").find(older_share) : std::nullopt;
+    return older ? fmt::format(
+                       "line {}: {} is deprecated and will be rejected by the next release; write gemm_fp8, gemm_fp8_block "
+                       "or gemm_nvfp4",
+                       older->line(), older_share)
+                 : "";
 }
 
 }  // namespace prismopt

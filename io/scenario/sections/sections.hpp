@@ -59,6 +59,8 @@ std::string older_keys_text(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
 Cluster read_cluster(Table table);
+/// Warning about deprecated keys of [cluster]; empty: none are used.
+std::string older_shares_text(Table cluster);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.

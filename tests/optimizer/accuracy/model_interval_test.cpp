@@ -143,6 +143,7 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"efficiency.gemm_fp8", {"", a.efficiency.gemm_fp8}},
             {"efficiency.gemm_fp8_block", {"", a.efficiency.gemm_fp8_block}},
             {"efficiency.gemm_nvfp4", {"", 0.45}},
+            {"efficiency.gemm_low", {"", a.efficiency.gemm_fp8}},
             {"efficiency.attention_latent", {"", a.efficiency.attention_latent}},
             {"efficiency.cast", {"", a.efficiency.cast}},
             {"efficiency.stream", {"", a.efficiency.stream}},
@@ -186,7 +187,7 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     EXPECT_TRUE(plain.fitted);
     for (const auto& [key, unit_and_value] : overridable()) {
         const double value = unit_and_value.second;
-        if (key != "peak_fp4" && key != "efficiency.gemm_nvfp4") {  // which it does not have
+        if (key != "peak_fp4" && key != "efficiency.gemm_nvfp4" && key != "efficiency.gemm_low") {  // which it does not have
             const Scenario same = overridden(key, value);
             EXPECT_EQ(same.cluster.accelerator.name, "h100-sxm") << key;
             const ModelInterval own = interval_of_scenario(same);
