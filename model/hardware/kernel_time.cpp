@@ -19,17 +19,16 @@ struct Tile {
 constexpr std::array<Tile, 5> tiles{{{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.95}, {128, 64, 0.8}, {64, 64, 0.6}}};
 
 /// Inner steps that fill and drain a tile's pipeline, in 16 bits and in fewer, whose steps of k are as many but two or four times
-/// shorter, and the part of a last wave that stays idle: kernels split k or keep their blocks. Fitted to 1,186 products of A100,
-/// H100, B200, GB200 and B300 with a share of the peak for each kind (ai-dynamo/aiconfigurator, commit 095f58a5).
+/// shorter, and the part of a last wave that stays idle: kernels split k or keep their blocks. Chosen by a fit to
+/// products of A100, H100, B200, GB200 and B300 (ai-dynamo/aiconfigurator, commit 095f58a5); errors: results/components.md.
 constexpr double pipeline_k = 100.0;
 constexpr double pipeline_k_fp8 = 400.0;
 constexpr double pipeline_k_nvfp4 = 150.0;
 constexpr double idle_of_last_wave = 0.22;
 
 /// Fused attention works on blocks of queries, each of which costs as much as so many keys more, and the last of which keep so many
-/// multiprocessors waiting. Fitted to 212 forward passes with heads of 64 to 192, from 1,024 to 16,384 tokens, and to 104 of latent
-/// attention, on the same GPUs with a share of the peak for each and their `softmax_columns` (same tables, engines vLLM, SGLang on
-/// A100). Shares are those of heads of 128.
+/// multiprocessors waiting. Chosen by a fit to causal forward passes of at least 1,024 tokens on the same GPUs (same tables). Shares
+/// are those of heads of 128.
 constexpr double block_queries = 128.0;
 constexpr double block_keys = 420.0;
 constexpr double block_keys_latent = 35.0;

@@ -29,7 +29,7 @@ public:
     /// Adds a collective in `rounds` beside the product that consumes or produces its data (asynchronous tensor parallelism, Wang
     /// et al., ASPLOS 2023); the first or last round is exposed.
     PassBuilder& pipelined_collective(KernelClass kind, Seconds time, Seconds beside, double rounds);
-    /// Says on which links a collective is that was added.
+    /// Records the links that the collective added last uses.
     PassBuilder& on_links(Seconds time, bool between_nodes)
     {
         (between_nodes ? cost_.between_nodes_s : cost_.in_nodes_s) += time.si;

@@ -14,9 +14,9 @@ namespace {
 std::string collectives_text(const Components& components)
 {
     std::string text =
-        "## Collectives\n\nMean over systems (a machine of one source) of their mean errors, by size of the message. Left out: "
+        "## Collectives\n\nMean over systems (a machine of one source) of their mean errors, by size of the message. Excluded: "
         "by "
-        "fits without the row's families of links.\n\n| collective | size | systems | rows | error % | bias % | left out % |\n"
+        "fits without the row's families of links.\n\n| collective | size | systems | rows | error % | bias % | excluded % |\n"
         "|---|---|---:|---:|---:|---:|---:|\n";
     const auto fitted = errors_by_region(components.collectives, components.network.fitted_s);
     const auto left_out = errors_by_region(components.collectives, components.network.left_out_s);
@@ -65,9 +65,9 @@ std::string kernels_text(const Components& components)
         "of "
         "their activation. The shares of each accelerator and kind are fitted; windows, experts and largest values have none of "
         "their "
-        "own. Left out: by shares fitted without the row's family of shapes (products of one n and k, attention of one length). "
+        "own. Excluded: by shares fitted without the row's family of shapes (products of one n and k, attention of one length). "
         "Backward kernels are not in the tables.\n\n"
-        "| kernels | precision | accelerator | rows | error % | bias of the median % | left out % |\n"
+        "| kernels | precision | accelerator | rows | error % | bias of the median % | excluded % |\n"
         "|---|---|---|---:|---:|---:|---:|\n";
     const auto fitted = kernel_errors(components.kernels, predicted_kernels(components.kernels, components.shares));
     const auto left_out = kernel_errors(components.kernels, kernels_left_out(components.kernels));

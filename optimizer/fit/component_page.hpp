@@ -8,7 +8,7 @@
 
 namespace prismopt {
 
-/// Errors in the sample, and where each family of links or of shapes is left out, and the constants. Markdown; `command` made it.
+/// Errors in the sample, and with each family of links or of shapes excluded, and the constants. Markdown; `command` made it.
 std::string component_page(const Components& components, const std::string& command);
 
 }  // namespace prismopt

@@ -8,9 +8,8 @@ namespace {
 /// where steps count as 1.5 % off (least_squares.cpp).
 constexpr double of_a_source = 0.3;
 
-/// Backward passes of fused attention over forward ones, both in rates of their own operations: 0.73 to 0.85 for FlashAttention-2 on
-/// A100 and FlashAttention-3 on H100 with heads of 128 (Dao, arXiv 2307.08691, figures 5 and 6; Shah et al., arXiv 2407.08608, figures
-/// 5 and 6), read from plots. No table of kernels has backward passes.
+/// Rate of backward passes of fused attention over that of forward ones. Assumption, within what the papers on FlashAttention-2 and 3
+/// plot (Dao, arXiv 2307.08691; Shah et al., arXiv 2407.08608): no table of kernels has backward passes.
 constexpr double backward_over_forward = 0.8;
 constexpr double backward_deviation = 0.15;
 

@@ -23,7 +23,7 @@ Components fit_components(const std::string& folder);
 /// The constant of a share that kernels determine.
 FitConstant constant_of(const KernelShare& share);
 
-/// Constants of steps, told what components say of those that both have.
+/// Adds what components measure, as observations, to the constants that training steps also have.
 std::vector<FitConstant> observed(std::vector<FitConstant> constants, const Components& components);
 
 }  // namespace prismopt

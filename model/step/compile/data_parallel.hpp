@@ -22,8 +22,9 @@ struct ExchangeTime {
 ///
 /// With overlap a chunk's gradients leave in buckets of one layer during its last backward pass, and its parameters arrive in
 /// buckets during its first forward pass (Li et al., PyTorch Distributed, VLDB 2020, section 3.2; Megatron-Core's distributed
-/// optimizer), while no message of that pass has its links. How much compute hides is computed per draw (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do
-/// both inside each layer's passes (model/network/layer_cost.hpp), except the first gather and the last reduction.
+/// optimizer), while no message of that pass uses the same links. How much compute hides is computed per draw
+/// (model/step/graph/exchange.hpp); times are means. ZeRO-2 and ZeRO-3 do both inside each layer's passes
+/// (model/network/layer_cost.hpp), except the first gather and the last reduction.
 class DataParallel {
 public:
     /// `groups`: of one stage. All arguments must outlive the object.

@@ -36,7 +36,8 @@ BruteForceJob lively()
 }
 
 /// `gather_share`: of a layer's forward pass that the gather of the next one takes.
-void expect_agreement(const ParallelPlan& plan, const Workload& workload, int draws, double gather_share = 0.5)
+void expect_agreement(const ParallelPlan& plan, const Workload& workload, int draws, double gather_share = 0.5,
+                      double under = 0.0025)
 {
     const Phase phase{1e11, 2048, 4 * plan.dp};
     const Cluster cluster = example_cluster(64);
@@ -50,7 +51,7 @@ void expect_agreement(const ParallelPlan& plan, const Workload& workload, int dr
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     set_passes(plan, setting, graph, gather_share, job);
     EXPECT_EQ(graph.placement.coupled, job.widths.replicas());
-    expect_agreement(job, graph, noise, draws, 3);
+    expect_agreement(job, graph, noise, draws, 3, 0.0025, under);
 }
 
 TEST(CoupledPlan, ContextParallelGroupsOfAReplica)
@@ -58,7 +59,13 @@ TEST(CoupledPlan, ContextParallelGroupsOfAReplica)
     expect_agreement(with_cp(2, plan_of(2, 2, 4)), small_workload(false), 1000);
 }
 
-TEST(CoupledPlan, ContextParallelGroupsAlone) { expect_agreement(with_cp(8, plan_of(1, 1, 2)), small_workload(false), 1500); }
+/// Two classes are farther below brute force (docs/methods/coupling.md, exceptions).
+constexpr double farther_below = 0.0035;
+
+TEST(CoupledPlan, ContextParallelGroupsAlone)
+{
+    expect_agreement(with_cp(8, plan_of(1, 1, 2)), small_workload(false), 1500, 0.5, farther_below);
+}
 
 TEST(CoupledPlan, ShardedParameters)
 {
@@ -86,7 +93,7 @@ TEST(CoupledPlan, ExpertGroupsAcrossReplicas)
 {
     ParallelPlan plan = plan_of(2, 2, 8);
     plan.ep = 8;
-    expect_agreement(plan, small_workload(true), 1000);
+    expect_agreement(plan, small_workload(true), 1000, 0.5, farther_below);
 }
 
 TEST(CoupledPlan, ExpertGroupsInAReplica)
