@@ -80,18 +80,18 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
         json["labels"].push_back(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a))));
     }
-    for (const Estimate& objective : point.objectives) {
-        json["objectives"].push_back(estimate(objective));
+    for (std::size_t k = 0; k < point.objectives.size(); ++k) {
+        json["objectives"].push_back(estimate(stated(results.objectives.at(k).name, point.objectives[k])));
     }
     for (const auto& column : front_estimates()) {
-        json["estimates"][std::string(column.name)] = estimate(column.in(point));
+        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
     }
     for (const auto& column : front_numbers()) {
         json["numbers"][std::string(column.name)] = number(column.in(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
     const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
-    json["risk_with_model_error"] = risk ? deadline_risk_text(*risk) : "";
+    json["risk"] = risk ? Json{{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}} : Json();
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
                          {"training_time", quantiles(point.prediction.training.quantiles)}};
     return json;

@@ -15,10 +15,10 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
 {
     const auto above = std::upper_bound(quantiles.begin(), quantiles.end(), seconds);
     if (above == quantiles.begin()) {
-        return 1.0;
+        return reported_probabilities.back();
     }
     if (above == quantiles.end()) {
-        return 0.0;
+        return reported_probabilities.front();
     }
     const auto i = static_cast<std::size_t>(above - quantiles.begin());
     const double along = (seconds - quantiles[i - 1]) / (quantiles[i] - quantiles[i - 1]);
@@ -27,9 +27,13 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
 
 std::string tabulated_text(double probability)
 {
-    return probability <= 0.0   ? "less than 0.1 %"
-           : probability >= 1.0 ? "more than 99.9 %"
-                                : fmt::format("{:.{}f} %", 100.0 * probability, probability < 0.01 || probability > 0.99 ? 1 : 0);
+    if (probability <= reported_probabilities.front()) {
+        return fmt::format("less than {}", share_text(reported_probabilities.front()));
+    }
+    if (probability >= reported_probabilities.back()) {
+        return fmt::format("more than {}", share_text(reported_probabilities.back()));
+    }
+    return fmt::format("{:.{}f} %", 100.0 * probability, probability < 0.01 || probability > 0.99 ? 1 : 0);
 }
 
 }  // namespace
@@ -44,17 +48,40 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
     const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
     constexpr int points = 200;  // of equal probability
-    double sum = 0.0;
+    double sum = 0.0;  // above the least, which is then exact
     for (int i = 0; i < points; ++i) {
-        sum += risk(std::exp(middle + deviation * normal_quantile((i + 0.5) / points)));
+        sum += risk(std::exp(middle + deviation * normal_quantile((i + 0.5) / points))) - reported_probabilities.front();
     }
-    return DeadlineRisk{risk(model_low), risk(model_high), sum / points};
+    return DeadlineRisk{risk(model_low), risk(model_high), reported_probabilities.front() + sum / points};
 }
 
-std::string probability_text(double probability)
+std::string share_text(double probability)
 {
-    constexpr double two_digits_end = 0.995;  // where two digits would be written as 1e+02
+    constexpr double two_digits_end = 0.995;
     return fmt::format("{:.{}g} %", 100.0 * probability, probability < two_digits_end ? 2 : 3);
+}
+
+std::string probability_text(const Estimate& probability)
+{
+    if (probability.value <= 0.0 && probability.high > 0.0) {
+        return "less than " + share_text(probability.high);
+    }
+    if (probability.value >= 1.0 && probability.low < 1.0) {
+        return "more than " + share_text(probability.low);
+    }
+    return share_text(probability.value);
+}
+
+std::string risk_with_error_text(const DeadlineRisk& risk) { return tabulated_text(risk.mean); }
+
+Estimate stated(std::string_view name, const Estimate& estimate)
+{
+    if (name != "miss_probability") {
+        return estimate;
+    }
+    Estimate shown = estimate;
+    shown.value = estimate.value <= 0.0 ? estimate.high : estimate.value >= 1.0 ? estimate.low : estimate.value;
+    return shown;
 }
 
 std::string deadline_risk_text(const DeadlineRisk& risk)

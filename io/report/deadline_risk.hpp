@@ -1,12 +1,15 @@
 #pragma once
 
-/// Effect of the model error on the probability of missing a deadline.
+/// The probability of missing a deadline, as draws and as the model error leave it. What is below the resolution of the draws, or
+/// beyond the tabulated distribution, is stated as a limit, never as 0 or 1.
 
+#include "model/base/estimate.hpp"
 #include "model/base/units.hpp"
 #include "model/prediction.hpp"
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace prismopt {
 
@@ -17,13 +20,22 @@ struct DeadlineRisk {
     double mean = 0.0;  // over the model error, a normal logarithm of the factor of all times, of which the interval holds 95 %
 };
 
-/// From the tabulated distribution, by linear interpolation; 0 and 1 mean below the lowest and above the highest tabulated
-/// probability. Empty without a deadline, a model interval or a table.
+/// From the tabulated distribution, by linear interpolation; what lies beyond its first and last probability counts as these. Empty
+/// without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
 
-/// "0.39 %".
-std::string probability_text(double probability);
+/// "0.39 %": two digits, three where two would be written as 1e+02.
+std::string share_text(double probability);
+/// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.
+std::string probability_text(const Estimate& probability);
+
+/// "34 %": the mean over the model error.
+std::string risk_with_error_text(const DeadlineRisk& risk);
+
+/// What files state of an estimate of this name: a probability of missing the deadline that no draw, or each draw, missed is
+/// given by its limit.
+Estimate stated(std::string_view name, const Estimate& estimate);
 
 /// "including the model error, 34 % (less than 0.1 % to 92 % at the limits of its interval)".
 std::string deadline_risk_text(const DeadlineRisk& risk);

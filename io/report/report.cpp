@@ -99,20 +99,28 @@ std::string words(std::string name)
 std::vector<TableColumn> further_columns(const Results& results, const StudyNotes& notes)
 {
     std::vector<TableColumn> columns;
-    bool deadline_shown = false;
+    bool has_deadline = notes.deadline.si > 0.0;
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
-        if (!has_usual_column(objective.name)) {
+        if (objective.name == "miss_probability") {
+            has_deadline = true;
+        } else if (!has_usual_column(objective.name)) {
             const ReadingUnit unit =
                 unit_of_front(results, objective.units, [k](const FrontPoint& p) { return p.objectives[k].value; });
             columns.push_back(
                 {words(objective.name), unit.name, [k, unit](const FrontPoint& p) { return cell(p.objectives[k].value, unit); }});
         }
-        deadline_shown = deadline_shown || objective.name == "miss_probability";
     }
-    if (notes.deadline.si > 0.0 && !deadline_shown) {
-        columns.push_back({"miss probability", "model exact",
-                           [](const FrontPoint& p) { return cell(p.prediction.run.miss_probability.value, {}, 2); }});
+    if (has_deadline) {
+        columns.push_back({"miss probability", "with model error", [&notes](const FrontPoint& p) {
+                               const auto risk =
+                                   deadline_risk(p.prediction.training, notes.deadline, p.model_low, p.model_high);
+                               return risk ? risk_with_error_text(*risk) : "-";
+                           }});
+        columns.push_back({"", "model exact", [](const FrontPoint& p) {
+                               const Estimate& risk = p.prediction.run.miss_probability;
+                               return std::isfinite(risk.value) ? probability_text(risk) : "-";
+                           }});
     }
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(),
@@ -194,8 +202,8 @@ std::string energy_text(const Prediction& prediction)
 
 std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 {
-    const double risk = point.prediction.run.miss_probability.value;
-    if (notes.deadline.si <= 0.0 || !std::isfinite(risk)) {
+    const Estimate& risk = point.prediction.run.miss_probability;
+    if (notes.deadline.si <= 0.0 || !std::isfinite(risk.value)) {
         return "";
     }
     const auto with_error = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);

@@ -155,10 +155,10 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     Json json{{"point", point.index},          {"plan", plan(results, point)}, {"text", plan_words(results, point)},
               {"gpus", point.prediction.gpus}, {"dominated", point.dominated}, {"draws", point.prediction.draws}};
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        json["objectives"][results.objectives[k].name] = estimate(point.objectives.at(k));
+        json["objectives"][results.objectives[k].name] = estimate(stated(results.objectives[k].name, point.objectives.at(k)));
     }
     for (const auto& column : front_estimates()) {
-        json["estimates"][std::string(column.name)] = estimate(column.in(point));
+        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
     }
     if (const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high)) {
         json["estimates"]["miss_probability"]["with_model_error"] = risk->mean;

@@ -34,8 +34,15 @@ function riskFact(point) {
     const deadline = point.study.job.deadline_s;
     const [risk, low, high] = point.estimates.miss_probability;
     if (!deadline || risk === null) return null;
-    return fact("Risk of missing the deadline", probabilityText(risk), `deadline: ${quantityText(deadline, "s")}`,
-        `assuming the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`, point.risk_with_model_error);
+    const exact = drawnProbabilityText([risk, low, high]);
+    return fact("Risk of missing the deadline", point.risk?.shown ?? exact, `deadline: ${quantityText(deadline, "s")}`, point.risk?.text,
+        `${exact} assuming the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`);
+}
+
+/// With the model error, and below it without.
+function riskCell(point) {
+    const exact = `model exact: ${drawnProbabilityText(point.estimates.miss_probability)}`;
+    return point.risk ? [point.risk.shown, element("br"), element("span", { class: "limits" }, exact)] : exact;
 }
 
 /// Sampling error and model error; the latter is usually far larger.
@@ -117,7 +124,7 @@ function namedTable(study) {
     }
     cells.push([`cost (${money.name})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
-    if (study.job.deadline_s) cells.push(["misses deadline", (point) => probabilityText(point.estimates.miss_probability[0])]);
+    if (study.job.deadline_s) cells.push(["misses deadline", (point) => riskCell(point)]);
     if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },

@@ -23,6 +23,11 @@ function tableColumns() {
         return [{ title: unit.name ? `${title} (${unit.name})` : title, key: (point) => point.estimates[name][0],
             text: (point) => (point.estimates[name][0] === null ? "–" : textIn(unit)(point.estimates[name][0])) }];
     };
+    /// Plans with a deadline: with the error of the model, and without.
+    const risks = () => [
+        ...(points.some((point) => point.risk) ? [{ title: "misses deadline (with model error)", key: (point) => point.risk?.mean, text: (point) => point.risk?.shown ?? "–" }] : []),
+        { title: "misses deadline (model exact)", key: (point) => point.estimates.miss_probability[0], text: (point) => drawnProbabilityText(point.estimates.miss_probability) },
+    ];
     const share = (name, title) => ({ title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => (100 * point.numbers[name]).toFixed(1) });
     const money = unitFor("USD", largestOf(points.map((point) => point.estimates.cost[0])));
     const columns = [
@@ -36,7 +41,7 @@ function tableColumns() {
         ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),
         { title: `cost (${money.name})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
-        ...(studies.some((study) => study.job.deadline_s) ? known("miss_probability", "misses deadline", () => probabilityText) : []),
+        ...(studies.some((study) => study.job.deadline_s) ? risks() : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
         share("memory_headroom", "memory free"), share("mfu", "MFU"), share("ettr", "ETTR"),
     ];

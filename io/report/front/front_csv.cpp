@@ -1,3 +1,4 @@
+#include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
@@ -73,7 +74,7 @@ std::string header(const Results& results)
             line += fmt::format(",{}", with_units(objective_column(objective.name), limit, objective.units));
         }
     }
-    return line + ",training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
+    return line + ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high,training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
 }
 
 std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
@@ -89,14 +90,16 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
                         quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",
                         point.prediction.draws);
     for (const auto& column : front_estimates()) {
-        line += fields(column.in(point));
+        line += fields(stated(column.name, column.in(point)));
     }
     for (const auto& column : front_numbers()) {
         line += fmt::format(",{}", field(column.in(point)));
     }
-    for (const Estimate& objective : point.objectives) {
-        line += fields(objective);
+    for (std::size_t k = 0; k < point.objectives.size(); ++k) {
+        line += fields(stated(results.objectives.at(k).name, point.objectives[k]));
     }
+    const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     const auto done = completions(point.prediction.training, notes.start);
     return line + fmt::format(",{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
                               fmt::join(tied, " "));

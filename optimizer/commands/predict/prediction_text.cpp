@@ -67,7 +67,7 @@ nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
                         {"carbon_kg", run.carbon_kg.value}};
     if (run.deadline.si > 0.0) {
         json["deadline_s"] = run.deadline.si;
-        json["miss_probability"] = run.miss_probability.value;
+        json["miss_probability"] = stated("miss_probability", run.miss_probability).value;
         json["miss_probability_low"] = run.miss_probability.low;
         json["miss_probability_high"] = run.miss_probability.high;
         if (const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high)) {
@@ -134,8 +134,8 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
-                   time_text(run.deadline.si), probability_text(run.miss_probability.value),
-                   probability_text(run.miss_probability.low), probability_text(run.miss_probability.high),
+                   time_text(run.deadline.si), probability_text(run.miss_probability),
+                   share_text(run.miss_probability.low), share_text(run.miss_probability.high),
                    risk ? "; " + deadline_risk_text(*risk) : "");
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);

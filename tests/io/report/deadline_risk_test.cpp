@@ -51,10 +51,40 @@ TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)
 
 TEST(DeadlineRisk, ProbabilitiesHaveTwoDigitsUpToCertainty)
 {
-    EXPECT_EQ(probability_text(0.0039), "0.39 %");
-    EXPECT_EQ(probability_text(0.943), "94 %");
-    EXPECT_EQ(probability_text(0.9993), "99.9 %");
-    EXPECT_EQ(probability_text(1.0), "100 %");
+    EXPECT_EQ(probability_text(Estimate::exact(0.0039)), "0.39 %");
+    EXPECT_EQ(probability_text(Estimate::exact(0.943)), "94 %");
+    EXPECT_EQ(probability_text(Estimate::exact(0.9993)), "99.9 %");
+    EXPECT_EQ(probability_text(Estimate::exact(1.0)), "100 %");
+}
+
+/// A probability after draws of which none, or each, missed the deadline.
+Estimate of_draws(double value, double low, double high)
+{
+    Estimate probability;
+    probability.value = value;
+    probability.low = low;
+    probability.high = high;
+    return probability;
+}
+
+TEST(DeadlineRisk, WhatNoDrawMissedIsALimit)
+{
+    const Estimate none = of_draws(0.0, 0.0, 0.0018);
+    const Estimate each = of_draws(1.0, 0.9982, 1.0);
+    EXPECT_EQ(probability_text(none), "less than 0.18 %");
+    EXPECT_EQ(probability_text(each), "more than 99.8 %");
+    EXPECT_EQ(stated("miss_probability", none).value, 0.0018);
+    EXPECT_EQ(stated("miss_probability", each).value, 0.9982);
+    EXPECT_EQ(stated("miss_probability", of_draws(0.02, 0.01, 0.03)).value, 0.02);
+    EXPECT_EQ(stated("cost", none).value, 0.0);
+}
+
+TEST(DeadlineRisk, IsNeverZeroBeyondTheTable)
+{
+    const auto risk = deadline_risk(uniform(), Seconds{1e9}, 0.9, 1.1);
+    ASSERT_TRUE(risk);
+    EXPECT_NEAR(risk->mean, 1.0 - reported_probabilities.back(), 1e-12);
+    EXPECT_EQ(risk_with_error_text(*risk), "less than 0.1 %");
 }
 
 }  // namespace

@@ -74,6 +74,8 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
                 HasSubstr("missed after 60 days with probability 2 % assuming the model is exact; including the "
                           "model error, 5 % (less than 0.1 % to 49 % at the limits of its interval)\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
+    EXPECT_THAT(text_report(results), HasSubstr("with model error"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
 }
 
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)
