@@ -321,9 +321,9 @@ std::string figures_to_give(const std::string& name)
     const auto price = list_price(name);
     std::string text =
         price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price), price->source)
-              : "gpu_price = \"1 USD/h\"                # placeholder: no public list price; give your own\n";
+              : "gpu_price = \"1 USD/h (placeholder)\"  # no public list price; give your own\n";
     if (accelerator.power.si <= 0.0) {
-        text += "accelerator_override = { power = \"500 W\" }   # placeholder: no public figure; give your own\n";
+        text += "accelerator_override = { power = \"500 W (placeholder)\" }   # no public figure; give your own\n";
     }
     return text;
 }
@@ -376,8 +376,10 @@ std::string starter_scenario(const StarterChoice& given)
         "{}s per "
         "optimizer step{}\n\n",
         choice.tokens, source, choice.sequence, lengths, choice.global_batch, sample.name, millions);
-    text += fmt::format("[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n{}\n", choice.accelerator,
-                        evidence_of(choice.accelerator), choice.gpus, figures_to_give(choice.accelerator));
+    text += fmt::format(
+        "[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
+        "training software; not given: times are those of none in particular\n{}\n",
+        choice.accelerator, evidence_of(choice.accelerator), choice.gpus, figures_to_give(choice.accelerator));
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
                             usual.node_link, usual.node_gpus, topology_lines(usual, usual.node_gpus));

@@ -4,6 +4,7 @@
 #include "io/compare/compare_fronts.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
+#include "io/report/study_notes.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
@@ -138,6 +139,26 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
     return text +
            ".\nDifferences come from the workloads as well as from the plans; to compare plans or machines, give both the same "
            "[workload] and [[phase]].\n";
+}
+
+/// What a GPU-hour costs in each study, where the prices are not of one origin, or nobody gave them.
+std::string prices_text(const std::vector<NamedResults>& studies)
+{
+    std::vector<StudyNotes> notes;
+    for (const NamedResults& study : studies) {
+        notes.push_back(study_notes(study.results));
+    }
+    const bool alike = std::all_of(notes.begin(), notes.end(), [&notes](const StudyNotes& one) {
+        return one.price_origin == notes.front().price_origin && one.price_origin != FigureOrigin::placeholder;
+    });
+    if (alike) {
+        return "";
+    }
+    std::string text = "Warning: costs rest on different grounds:";
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        text += fmt::format("{} {} at {}", s == 0 ? "" : ";", study_letter(s), notes[s].price.empty() ? "?" : notes[s].price);
+    }
+    return text + "\n";
 }
 
 /// Lines without comments and blanks around them, the default order then, and what was learned of the cluster.
@@ -297,7 +318,8 @@ bool same_job(const NamedResults& a, const NamedResults& b) { return a.job == b.
 Comparison compared(const std::vector<NamedResults>& studies)
 {
     Comparison comparison;
-    comparison.differences = jobs_text(studies) + populations_text(studies) + "\n" + axes_text(studies) + scenarios_text(studies);
+    comparison.differences = jobs_text(studies) + prices_text(studies) + populations_text(studies) + "\n" + axes_text(studies) +
+                             scenarios_text(studies);
     const bool empty =
         std::any_of(studies.begin(), studies.end(), [](const NamedResults& study) { return study.results.front.empty(); });
     if (!empty) {

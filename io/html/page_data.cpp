@@ -91,7 +91,8 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
     const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
-    json["risk"] = risk ? Json{{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}} : Json();
+    json["risk"] =
+        risk ? Json{{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}} : Json();
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
                          {"training_time", quantiles(point.prediction.training.quantiles)}};
     return json;
@@ -312,6 +313,9 @@ Json study_json(const ReportedStudy& study)
     json["phases_note"] = first_phase_text(notes.phases);
     json["mixtures_note"] = notes.mixtures;
     json["price"] = notes.price;
+    json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
+    json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
+    json["software"] = notes.software;
     json["job"] = job_json(notes);
     json["named"] = named_json(results);
     json["batches"] = choices_json(notes.batch_table);

@@ -48,7 +48,7 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
     const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
     constexpr int points = 200;  // of equal probability
-    double sum = 0.0;  // above the least, which is then exact
+    double sum = 0.0;            // above the least, which is then exact
     for (int i = 0; i < points; ++i) {
         sum += risk(std::exp(middle + deviation * normal_quantile((i + 0.5) / points))) - reported_probabilities.front();
     }

@@ -113,8 +113,7 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     }
     if (has_deadline) {
         columns.push_back({"miss probability", "with model error", [&notes](const FrontPoint& p) {
-                               const auto risk =
-                                   deadline_risk(p.prediction.training, notes.deadline, p.model_low, p.model_high);
+                               const auto risk = deadline_risk(p.prediction.training, notes.deadline, p.model_low, p.model_high);
                                return risk ? risk_with_error_text(*risk) : "-";
                            }});
         columns.push_back({"", "model exact", [](const FrontPoint& p) {
@@ -150,7 +149,8 @@ std::string front_table(const Results& results, const StudyNotes& notes)
              const int places = decimals_between(time, low, high);
              return fmt::format("{:.{}f} ({})", time, places, interval(low, high, places));
          }},
-        {"cost", cost.name, [cost](const FrontPoint& p) { return cell(p.prediction.cost_usd.value, cost); }},
+        {"cost", cost.name + (notes.price_origin == FigureOrigin::placeholder ? ", placeholder" : ""),
+         [cost](const FrontPoint& p) { return cell(p.prediction.cost_usd.value, cost); }},
         {"step p50/p99", step.name,
          [step](const FrontPoint& p) {
              return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
@@ -224,7 +224,9 @@ std::string answer(const Results& results, const StudyNotes& notes)
     std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
                                    p.gpus, results.provisional ? " (provisional)" : "");
     text += fmt::format("  training time   {}\n", when_text(point, notes));
-    text += fmt::format("  cost            {} {}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name, energy_text(p));
+    text += fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name,
+                        placeholder_words(notes.price_origin, "price"), energy_text(p),
+                        energy_text(p).empty() ? "" : placeholder_words(notes.power_origin, "power"));
     text += risk_text(point, notes);
     text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
                         interval(low, high, places), unit.name);
@@ -451,11 +453,12 @@ std::string text_report(const Results& results)
     const std::string job = notes.model.empty() ? ""
                                                 : fmt::format("Trains {}{} on {} tokens; hardware: {}.\n", notes.model, size,
                                                               tokens_text(results, notes), notes.accelerator);
-    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}\n",
+    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",
                        counted(results.front.size(), "point"), objective_names(results), job,
                        population(results.study.nodes_known),
-                       notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price)) +
+                       notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price),
+                       notes.software.empty() ? "" : fmt::format("Note: {}.\n", notes.software)) +
            front_section(results, notes) + "\n" + best_plan_section(results) + space_section(results) + "\n" +
            search_section(results);
 }

@@ -250,6 +250,9 @@ std::string report_json(const Results& results, const std::string& file)
     json["job"] = job(notes);
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["gpu_price"] = text_or_null(notes.price);
+    json["price_given"] = name(notes.price_origin);
+    json["power_given"] = name(notes.power_origin);
+    json["software_note"] = text_or_null(notes.software);
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
     json["global_batches"] = batches(results, notes);

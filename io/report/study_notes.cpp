@@ -4,6 +4,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
@@ -12,25 +13,6 @@
 #include <cmath>
 
 namespace prismopt {
-
-std::string idle_nodes_text(const Scenario& scenario)
-{
-    if (scenario.space.spares.size() > 1) {
-        return "";  // who compares numbers of spares knows of them
-    }
-    const int spares = scenario.space.spares.front();
-    const std::vector<Cause> causes = all_causes(scenario.reliability);
-    const bool replaced = spares != enough_spares &&
-                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
-    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
-    const int node = scenario.cluster.gpus_per_node();
-    const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
-    return replaced && idle > 0 ? fmt::format(
-                                      "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace "
-                                      "failed nodes; raise spares if they should",
-                                      smallest, spares, idle)
-                                : "";
-}
 
 StudyNotes study_notes(const Results& results)
 {
@@ -42,6 +24,9 @@ StudyNotes study_notes(const Results& results)
         notes.phases = static_cast<int>(scenario.phases.size());
         notes.mixtures = has_intervals ? mixtures_text(fitted_model(), networks(scenario), scenario.cluster) : "";
         notes.price = gpu_price_text(scenario);
+        notes.price_origin = price_origin(scenario);
+        notes.power_origin = power_origin(scenario);
+        notes.software = software_text(scenario);
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : " or ") + network->name;
         }

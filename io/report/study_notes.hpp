@@ -4,7 +4,7 @@
 
 #include "io/report/batch_rows.hpp"
 #include "io/results/results.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "model/base/units.hpp"
 
 #include <chrono>
@@ -17,6 +17,9 @@ struct StudyNotes {
     int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
     std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
     std::string price;     // per GPU-hour, with its source; empty: unknown
+    FigureOrigin price_origin = FigureOrigin::given;
+    FigureOrigin power_origin = FigureOrigin::given;
+    std::string software;  // note on training software that is not named; empty: it is, or unknown
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
     double parameters = 0.0;
@@ -33,9 +36,6 @@ struct StudyNotes {
     ChoiceTable local_updates;  // training apart between two exchanges
 };
 StudyNotes study_notes(const Results& results);
-
-/// Note on idle nodes of the cluster that do not replace failed ones; empty if there are none.
-std::string idle_nodes_text(const Scenario& scenario);
 
 /// "of the first of 2 phases", for per-step figures; empty with a single phase, or if the number is unknown.
 std::string of_first_phase(int phases);

@@ -1,6 +1,7 @@
 #include "io/scenario/gpu_price.hpp"
 
 #include "io/scenario/catalog.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
@@ -24,12 +25,13 @@ std::string dollars(double value)
 
 std::string origin(const Scenario& scenario)
 {
-    const TomlFile file = parse_toml(scenario.text, scenario.path);
-    Table cluster = Table(file.root, file).section("cluster", "");
-    if (cluster.find("gpu_price")) {
-        return "given";
+    switch (price_origin(scenario)) {
+        case FigureOrigin::given: return "given";
+        case FigureOrigin::placeholder: return "placeholder: replace gpu_price in [cluster] with your own";
+        case FigureOrigin::catalog: break;
     }
-    const std::string accelerator = cluster.at("accelerator", "").text("");
+    const TomlFile file = parse_toml(scenario.text, scenario.path);
+    const std::string accelerator = Table(file.root, file).section("cluster", "").at("accelerator", "").text("");
     return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it", list_price(accelerator)->source);
 }
 

@@ -83,6 +83,8 @@ struct Suffix {
 constexpr std::array suffixes{Suffix{"", 1.0},  Suffix{"k", 1e3},  Suffix{"M", 1e6}, Suffix{"G", 1e9},
                               Suffix{"B", 1e9}, Suffix{"T", 1e12}, Suffix{"P", 1e15}};
 
+constexpr std::string_view placeholder_mark = "(placeholder)";
+
 std::string needs(Dimension dimension) { return "needs " + std::string(name(dimension)); }
 
 std::string units_of(Dimension dimension)
@@ -104,6 +106,8 @@ std::string with_unit_of(std::string_view example, std::string_view number)
 
 }  // namespace
 
+bool is_placeholder(std::string_view text) { return trimmed(text).ends_with(placeholder_mark); }
+
 std::string_view name(Dimension dimension)
 {
     switch (dimension) {
@@ -121,7 +125,7 @@ std::string_view name(Dimension dimension)
 
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example)
 {
-    const std::string_view all = trimmed(text);
+    const std::string_view all = trimmed(is_placeholder(text) ? text.substr(0, text.rfind(placeholder_mark)) : text);
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     if (error == std::errc::invalid_argument) {
@@ -155,7 +159,7 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
 
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example)
 {
-    const std::string_view all = trimmed(text);
+    const std::string_view all = trimmed(is_placeholder(text) ? text.substr(0, text.rfind(placeholder_mark)) : text);
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     const std::string remedy = "write for example " + std::string(example);

@@ -31,11 +31,14 @@ constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
 constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
 constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
 
+/// Whether a text ends with the mark of a figure that nobody has given: "1 USD/h (placeholder)".
+bool is_placeholder(std::string_view text);
+
 /// Description of a dimension: "bytes per second".
 std::string_view name(Dimension dimension);
 
 /// The SI value of `text`, or an error. `example` is a valid value with the customary unit; the error shows how to write the
-/// number with that unit.
+/// number with that unit. A mark of a placeholder after the unit changes nothing.
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example);
 
 /// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.

@@ -4,6 +4,7 @@
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -55,8 +56,8 @@ std::string take_hardware_words(std::string& design, const Scenario& scenario)
 
 ChosenPlan by_design(Scenario scenario, std::string design)
 {
-    if (!scenario.older_keys.empty()) {
-        log_warning(scenario.older_keys);
+    for (const std::string& note : scenario_notes(scenario)) {
+        log_warning(note);
     }
     const Scenario as_written = scenario;
     ChosenPlan chosen{.scenario = std::move(scenario), .plan = {}, .hardware = {}, .price = gpu_price_text(as_written)};

@@ -1,6 +1,6 @@
 #include "io/base/aligned.hpp"
 #include "io/report/batch_rows.hpp"
-#include "io/scenario/batch_stability.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/program/log.hpp"
 
@@ -58,10 +58,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     const Pause pause = stop_after(*values, call);
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    for (const std::string& note : {scenario.older_keys, batch_stability_text(scenario)}) {
-        if (!note.empty()) {
-            log_warning(note);
-        }
+    for (const std::string& note : scenario_notes(scenario)) {
+        log_warning(note);
     }
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();

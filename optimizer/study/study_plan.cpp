@@ -1,8 +1,7 @@
 #include "optimizer/study/study_plan.hpp"
 
 #include "io/report/space_counts.hpp"
-#include "io/report/study_notes.hpp"
-#include "io/scenario/batch_stability.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -78,15 +77,6 @@ std::string later_phase(const std::vector<Rejected>& rejected)
 
 namespace {
 
-std::string learned_times_text(const Scenario& scenario)
-{
-    return scenario.learned.times.empty() || scenario.workloads.size() < 2
-               ? ""
-               : "[cluster] learned has times of single networks, which a study of several networks does not use; it uses the "
-                 "learned "
-                 "constants alone";
-}
-
 /// The rungs, with others between them that have `factor` times the fleets of the one before.
 std::vector<Rung> with_rungs_between(const std::vector<Rung>& rungs, int factor)
 {
@@ -116,11 +106,8 @@ StudyPlan plan_study(const StudyModel& model)
                                         : search.rungs;
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    for (const std::string& note : {model.scenario.older_keys, idle_nodes_text(model.scenario),
-                                    batch_stability_text(model.scenario), learned_times_text(model.scenario)}) {
-        if (!note.empty()) {
-            log_warning(note);
-        }
+    for (const std::string& note : scenario_notes(model.scenario)) {
+        log_warning(note);
     }
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {

@@ -22,12 +22,13 @@ function costFact(point) {
     const { cost, expected_cost: expected } = point.estimates;
     const price = point.numbers.gpu_price;
     return fact("Cost at the p99 time", quantityText(cost[0], "USD"), `expected: ${quantityText(expected[0], "USD")}`,
-        price === null ? null : `${grouped(point.gpus)} GPUs at ${digits(price, 3)} USD per GPU-hour`);
+        price === null ? null : `${grouped(point.gpus)} GPUs at ${digits(price, 3)} USD per GPU-hour${point.study.placeholder_price ? ", a placeholder: give your own gpu_price" : ""}`);
 }
 
 function energyFact(point) {
     const { energy, carbon } = point.estimates;
-    return energy[0] === null ? null : fact("Energy, mean", quantityText(energy[0], "J"), `${quantityText(carbon[0], "kg")} of CO₂`);
+    return energy[0] === null ? null : fact("Energy, mean", quantityText(energy[0], "J"), `${quantityText(carbon[0], "kg")} of CO₂`,
+        point.study.placeholder_power ? "at a placeholder power: give your own" : null);
 }
 
 function riskFact(point) {
@@ -122,8 +123,8 @@ function namedTable(study) {
             return seconds === null ? "–" : date ? [digits(seconds / time.size, 3), element("br"), element("span", { class: "limits" }, date)] : digits(seconds / time.size, 3);
         }]);
     }
-    cells.push([`cost (${money.name})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
-    if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
+    cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
+    if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name}${study.placeholder_power ? ", placeholder" : ""})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
     if (study.job.deadline_s) cells.push(["misses deadline", (point) => riskCell(point)]);
     if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
@@ -151,7 +152,7 @@ function studySummary(study) {
         element("p", {}, [limitText(first), marginText(first)].filter(Boolean).join(" ")),
         element("p", { class: "note" }, [
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
-            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "",
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "",
             study.mixtures_note ? `Model error: ${study.mixtures_note}.` : ""].filter(Boolean).join(" ")));
     return made;
 }

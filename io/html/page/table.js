@@ -39,7 +39,7 @@ function tableColumns() {
             { title: "GPU price (USD/h)", key: (point) => point.numbers.gpu_price, text: (point) => digits(point.numbers.gpu_price, 3) }] : []),
         timed("training_time_p50", "training p50"), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
         ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),
-        { title: `cost (${money.name})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
+        { title: `cost (${money.name}${studies.some((study) => study.placeholder_price) ? ", placeholder" : ""})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
         ...(studies.some((study) => study.job.deadline_s) ? risks() : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),

@@ -289,6 +289,8 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.network = network_size(scenario.workload, scenario.phases.front().sequence);
     of.hardware = chosen.hardware;
     of.price = chosen.price;
+    of.price_origin = price_origin(scenario);
+    of.power_origin = power_origin(scenario);
     const std::vector<double>& factors = scenario.cluster.node_factors;
     of.cluster_nodes = scenario.cluster.nodes();
     of.listed_nodes =

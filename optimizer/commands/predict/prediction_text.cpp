@@ -104,7 +104,7 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
                d.p99.value * model.low / unit, d.p99.value * model.high / unit, model_error_source(model.fitted));
 }
 
-void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
+void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, FigureOrigin power)
 {
     const RunOutlook& run = p.run;
     constexpr double megawatt_hour = 3.6e9;
@@ -134,11 +134,11 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes)
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
-                   time_text(run.deadline.si), probability_text(run.miss_probability),
-                   share_text(run.miss_probability.low), share_text(run.miss_probability.high),
-                   risk ? "; " + deadline_risk_text(*risk) : "");
+                   time_text(run.deadline.si), probability_text(run.miss_probability), share_text(run.miss_probability.low),
+                   share_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
     }
-    fmt::print("energy {:.4g} MWh, {:.4g} t of CO2\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3);
+    fmt::print("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3,
+               placeholder_words(power, "power"));
 }
 
 void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSettings& space)
@@ -309,6 +309,8 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["cost_usd"] = p.cost_usd.value;
     json["expected_cost_usd"] = p.expected_cost_usd.value;
     json["gpu_price"] = of.price;
+    json["price_given"] = name(of.price_origin);
+    json["power_given"] = name(of.power_origin);
     json["gpus"] = p.gpus;
     for (const PhasePrediction& phase : of.phases) {
         json["phases"].push_back({{"design", design_text(phase.plan, of.space)},
@@ -366,7 +368,7 @@ void print_text(const PlanPrediction& of, StageTable table)
     }
     fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
                100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p, of.model, of.idle_nodes);
+    print_run(p, of.model, of.idle_nodes, of.power_origin);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",

@@ -3,6 +3,7 @@
 /// Output of `predict` for one plan.
 
 #include "io/report/network_size.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 #include "model/step/compile/plan_compiler.hpp"
@@ -49,6 +50,8 @@ struct PlanPrediction {
     std::string tokens = {};    // of the run, and its steps
     std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
     std::string price = {};     // of a GPU-hour, with its source
+    FigureOrigin price_origin = FigureOrigin::given;
+    FigureOrigin power_origin = FigureOrigin::given;
     SpaceSettings space = {};   // for which designs are written
     std::string hardware = {};  // values of the [[knob]]s; empty: none
     int listed_nodes = 0;       // nodes of the cluster with known factors

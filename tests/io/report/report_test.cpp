@@ -252,11 +252,12 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
     EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
     EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
     EXPECT_THAT(csv[1], HasSubstr(",2.5,0.92,1.08,1,"));
-    EXPECT_THAT(
-        csv[0],
-        EndsWith(
-            ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high,training_time_p90_s,done_p50,done_p90,done_p99,ties_with"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,4968000,,,,"));
+    EXPECT_THAT(csv[0],
+                EndsWith(
+                    ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
+                    "model_low,miss_probability_model_high,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
+                    "p99,ties_with"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,given,given,4968000,,,,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));

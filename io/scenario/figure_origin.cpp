@@ -1,0 +1,79 @@
+#include "io/scenario/figure_origin.hpp"
+
+#include "io/toml/quantity.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+void collect(const TomlNode& node, const std::string& prefix, std::vector<std::string>& keys)
+{
+    if (node.kind == TomlNode::Kind::text && is_placeholder(node.text)) {
+        keys.push_back(prefix);
+    }
+    for (const TomlNode& child : node.children) {
+        const bool table = node.kind == TomlNode::Kind::table;
+        collect(child, table ? fmt::format("{}{}{}", prefix, prefix.empty() ? "" : ".", child.key) : prefix, keys);
+    }
+}
+
+const TomlNode* child(const TomlNode* node, std::string_view key)
+{
+    if (node == nullptr) {
+        return nullptr;
+    }
+    const auto found =
+        std::find_if(node->children.begin(), node->children.end(), [key](const TomlNode& one) { return one.key == key; });
+    return found == node->children.end() ? nullptr : &*found;
+}
+
+FigureOrigin origin_of(const TomlNode* value)
+{
+    if (value == nullptr) {
+        return FigureOrigin::catalog;
+    }
+    return is_placeholder(value->text) ? FigureOrigin::placeholder : FigureOrigin::given;
+}
+
+}  // namespace
+
+std::string_view name(FigureOrigin origin)
+{
+    switch (origin) {
+        case FigureOrigin::given: return "given";
+        case FigureOrigin::catalog: return "catalog";
+        case FigureOrigin::placeholder: return "placeholder";
+    }
+    return "";
+}
+
+FigureOrigin price_origin(const Scenario& scenario)
+{
+    const TomlFile file = parse_toml(scenario.text, scenario.path);
+    return origin_of(child(child(&file.root, "cluster"), "gpu_price"));
+}
+
+FigureOrigin power_origin(const Scenario& scenario)
+{
+    const TomlFile file = parse_toml(scenario.text, scenario.path);
+    return origin_of(child(child(child(&file.root, "cluster"), "accelerator_override"), "power"));
+}
+
+std::vector<std::string> placeholders(const Scenario& scenario)
+{
+    std::vector<std::string> keys;
+    collect(parse_toml(scenario.text, scenario.path).root, "", keys);
+    return keys;
+}
+
+std::string placeholder_words(FigureOrigin origin, std::string_view figure)
+{
+    return origin == FigureOrigin::placeholder ? fmt::format(" at a placeholder {}", figure) : "";
+}
+
+}  // namespace prismopt

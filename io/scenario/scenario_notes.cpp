@@ -1,0 +1,75 @@
+#include "io/scenario/scenario_notes.hpp"
+
+#include "io/scenario/batch_stability.hpp"
+#include "io/scenario/figure_origin.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+std::string learned_times_text(const Scenario& scenario)
+{
+    return scenario.learned.times.empty() || scenario.workloads.size() < 2
+               ? ""
+               : "[cluster] learned has times of single networks, which a study of several networks does not use; it uses the "
+                 "learned constants alone";
+}
+
+}  // namespace
+
+std::string idle_nodes_text(const Scenario& scenario)
+{
+    if (scenario.space.spares.size() > 1) {
+        return "";  // who compares numbers of spares knows of them
+    }
+    const int spares = scenario.space.spares.front();
+    const std::vector<Cause> causes = all_causes(scenario.reliability);
+    const bool replaced = spares != enough_spares &&
+                          std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.repair.si > 0.0; });
+    const int smallest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    const int node = scenario.cluster.gpus_per_node();
+    const int idle = scenario.cluster.nodes() - (smallest + node - 1) / node - spares;
+    return replaced && idle > 0 ? fmt::format(
+                                      "jobs of {} GPUs and {} spares leave {} nodes of the cluster idle, which do not replace "
+                                      "failed nodes; raise spares if they should",
+                                      smallest, spares, idle)
+                                : "";
+}
+
+std::string software_text(const Scenario& scenario)
+{
+    return scenario.cluster.stack.name != SoftwareStack{}.name
+               ? ""
+               : "stack in [cluster] is not given: times are those of no particular training software, and other software may "
+                 "lie "
+                 "outside their interval; name yours (docs/scenario.md lists them)";
+}
+
+std::string placeholders_text(const Scenario& scenario)
+{
+    const std::vector<std::string> keys = placeholders(scenario);
+    return keys.empty() ? ""
+                        : fmt::format("{} {} placeholder{}: what follows from {} means nothing until you give your own",
+                                      fmt::join(keys, " and "), keys.size() > 1 ? "are" : "is a", keys.size() > 1 ? "s" : "",
+                                      keys.size() > 1 ? "them" : "it");
+}
+
+std::vector<std::string> scenario_notes(const Scenario& scenario)
+{
+    std::vector<std::string> notes;
+    for (std::string note : {scenario.older_keys, placeholders_text(scenario), software_text(scenario), idle_nodes_text(scenario),
+                             batch_stability_text(scenario), learned_times_text(scenario)}) {
+        if (!note.empty()) {
+            notes.push_back(std::move(note));
+        }
+    }
+    return notes;
+}
+
+}  // namespace prismopt

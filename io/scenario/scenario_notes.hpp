@@ -1,0 +1,24 @@
+#pragma once
+
+/// What the user of a scenario should read before its results.
+
+#include "io/scenario/scenario.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Notes on deprecated keys, placeholders, unnamed software, idle nodes and batches, a sentence each.
+std::vector<std::string> scenario_notes(const Scenario& scenario);
+
+/// Note on idle nodes of the cluster that do not replace failed ones; empty if there are none.
+std::string idle_nodes_text(const Scenario& scenario);
+
+/// Note on a scenario that does not name the training software; empty if it does.
+std::string software_text(const Scenario& scenario);
+
+/// Note on figures that stand for ones nobody has given; empty if there are none.
+std::string placeholders_text(const Scenario& scenario);
+
+}  // namespace prismopt
