@@ -27,8 +27,8 @@ constexpr double pipeline_k_nvfp4 = 150.0;
 constexpr double idle_of_last_wave = 0.22;
 
 /// Fused attention works on blocks of queries, each of which costs as much as so many keys more, and the last of which keep so many
-/// multiprocessors waiting. Chosen by a fit to causal forward passes of at least 1,024 tokens on the same GPUs (same tables). Shares
-/// are those of heads of 128.
+/// multiprocessors waiting. Chosen by a fit to causal forward passes of at least 1,024 tokens on the same GPUs (same tables);
+/// backward passes walk the same blocks. Shares are those of heads of 128.
 constexpr double block_queries = 128.0;
 constexpr double block_keys = 420.0;
 constexpr double block_keys_latent = 35.0;
@@ -157,9 +157,9 @@ Seconds fused_attention_time(const AttentionWork& work, bool backward, const Acc
     const double of_latent = latent && share.attention_latent > 0.0 ? share.attention_latent / share.attention : 1.0;
     const double efficiency = of_latent * (backward ? share.attention_backward : share.attention);
     const double softmax = latent ? 1.0 : softmax_of(0.5 * (work.key_size + work.value_size), accelerator.softmax_columns);
-    const double of_blocks = backward ? 1.0 : 1.0 + (latent ? block_keys_latent : block_keys) / work.keys;
+    const double of_blocks = 1.0 + (latent ? block_keys_latent : block_keys) / work.keys;
     const double blocks = std::max(1.0, work.queries / block_queries);
-    const double waiting = backward ? 1.0 : 1.0 + last_blocks * accelerator.multiprocessors / blocks;
+    const double waiting = 1.0 + last_blocks * accelerator.multiprocessors / blocks;
     const Seconds products = work.flops / (accelerator.sustained(accelerator.peak_bf16) * efficiency);
     return products * (softmax * of_blocks * waiting) + work.traffic / streamed(accelerator) + accelerator.launch;
 }

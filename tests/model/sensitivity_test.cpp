@@ -119,7 +119,7 @@ TEST(Sensitivity, FasterComputeNeverLengthensAStep)
     v.residual[static_cast<std::size_t>(KernelClass::dp_collective)] = Distribution{LogNormal{0.5}, {}, 20.0, "test"};
     Problem problem = varied(v);
     for (NetworkTier& tier : problem.cluster.tiers) {
-        tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 64.0};
+        tier.bandwidth = BytesPerSecond{tier.bandwidth.si / 96.0};
     }
     ParallelPlan plan = plan_of(1, 1, 8);
     plan.dp_overlap = DataParallelOverlap::on;

@@ -93,7 +93,7 @@ TEST(Kernels, HaveTheirRoofAndLaunch)
     a.launch = 10_us;
     EXPECT_NEAR(elementwise_time(Bytes{0.0}, a).si, 10e-6, 1e-15);
     EXPECT_NEAR(gemm_time(2560, 1280, 64, a).si - gemm_time(2560, 1280, 64, plain()).si, 10e-6, 1e-12);
-    EXPECT_NEAR(fused_attention_time({}, true, a).si, 10e-6, 1e-15);
+    EXPECT_NEAR(fused_attention_time({Flops{0.0}, 1.0, 1.0}, true, a).si, 10e-6, 1e-15);
 }
 
 /// Each block of queries costs so many keys more, and the last blocks keep multiprocessors waiting.
@@ -107,6 +107,9 @@ TEST(Kernels, AttentionPaysForItsBlocks)
     EXPECT_NEAR(rate(1e9, 420.0) / rate(1e9, 1e9), 0.5, 1e-3);          // twice the time of its keys
     EXPECT_NEAR(rate(128.0 * 200.0, 1e9) / rate(1e9, 1e9), 0.5, 1e-3);  // twice 100 multiprocessors
     EXPECT_GT(rate(1e6, 8192.0), rate(1e6, 1024.0));
+    // The backward pass walks the same blocks: at equal work its time is the forward pass's by the ratio of the shares.
+    const AttentionWork few{Flops{1e9}, 256.0, 300.0};
+    EXPECT_NEAR(fused_attention_time(few, true, a) / fused_attention_time(few, false, a), 0.5 / 0.4, 1e-12);
 }
 
 /// A softmax that takes as long as 128 columns of products: heads of 64 run at two thirds of the rate of heads of 128.

@@ -83,13 +83,13 @@ TEST(LayerCosts, BackwardTakesTwiceTheForward)
         EXPECT_NEAR(c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s, 2.0, 0.1) << tp;
         EXPECT_NEAR(c.head.backward.compute_s / c.head.forward.compute_s, 2.0, 0.1) << tp;
     }
-    Transformer flash = gpt(96, 1024, 16);  // 4 s^2 h of 24 s h^2 + 4 s^2 h is a quarter, 2.5 times as much backward
+    Transformer flash = gpt(96, 1024, 16);
     flash.attention = AttentionKernel::flash;
     flash.causal = false;
     const LayerCosts c = costs_of(flash, 1, true, Recompute::none);
     const double ratio = c.kinds.front().backward.compute_s / c.kinds.front().forward.compute_s;
-    EXPECT_LT(ratio, 0.75 * 2.0 + 0.25 * 2.5);  // short sequences: its forward pass also pays for its blocks
-    EXPECT_GT(ratio, 1.5);
+    EXPECT_GT(ratio, 2.0);  // of products
+    EXPECT_LT(ratio, 2.5);  // of fused attention, which computes the scores again
 }
 
 TEST(LayerCosts, RecomputeRepeatsTheForward)
