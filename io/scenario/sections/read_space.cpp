@@ -1,5 +1,6 @@
 #include "io/scenario/sections/sections.hpp"
 
+#include "io/scenario/catalog.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
@@ -329,6 +330,40 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
     return workload;
 }
 
+/// What a step's batch counts of a network.
+struct Samples {
+    std::string_view of;
+    int tokens = 0;  // of each; 0: any number
+
+    bool fit(const Samples& other) const { return of == other.of && (tokens == 0 || other.tokens == 0 || tokens == other.tokens); }
+    std::string text() const { return tokens > 0 ? fmt::format("{} of {} tokens", of, tokens) : std::string(of); }
+};
+
+Samples samples_of(const Workload& network)
+{
+    if (network.vocabulary > 0) {
+        return {"text"};
+    }
+    if (network.find<TablesBlock>() != nullptr) {
+        return {"rows of tables"};
+    }
+    const std::vector<std::string> catalog = catalog_workloads();
+    const bool known = std::find(catalog.begin(), catalog.end(), network.name) != catalog.end();
+    return {"images, videos or sounds", known ? usual_sample(network.name).tokens : 0};
+}
+
+/// Networks of a study are trained on the same samples, whatever else differs.
+void refuse_other_samples(const Value& value, const Workload& network, const Workload& first)
+{
+    const Samples own = samples_of(network);
+    const Samples others = samples_of(first);
+    if (!own.fit(others)) {
+        value.fail({fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),
+                    "the networks of a study are alternatives for one job: tokens and sequence_length of each [[phase]] hold for all",
+                    "search them separately"});
+    }
+}
+
 /// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware
 /// parameters' values are of hardware.
 void read_networks(Table& table, Scenario& scenario)
@@ -346,6 +381,7 @@ void read_networks(Table& table, Scenario& scenario)
             value.fail(
                 {"has another task than the first", "training and inference cannot be compared", "search them separately"});
         }
+        refuse_other_samples(value, scenario.workloads.back(), scenario.workloads.front());
         if (std::find(parameter.choices.begin(), parameter.choices.end(), name) != parameter.choices.end()) {
             value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
         }
