@@ -2,6 +2,7 @@
 
 #include "io/html/packed.hpp"
 #include "io/report/deadline_risk.hpp"
+#include "io/report/study_accuracy.hpp"
 #include "io/report/front/best_plan.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
@@ -58,6 +59,28 @@ Json completion_json(const FrontPoint& point, const StudyNotes& notes)
     Json list = Json::array();
     for (const Completion& done : completions(point.prediction.training, notes.start)) {
         list.push_back({{"quantile", done.quantile}, {"seconds", number(done.seconds)}, {"date", done.date}});
+    }
+    return list;
+}
+
+/// How well runs of the study's kinds of networks were predicted by fits without them.
+Json accuracy_json(const Results& results)
+{
+    Json list = Json::array();
+    for (const KindAccuracy& of : study_accuracy(results)) {
+        Json json{{"kind", of.kind},
+                  {"machine", of.machine},
+                  {"alike", Json::array()},
+                  {"others", {{"rows", of.other_rows}, {"error", of.others.error}, {"inside", of.others.inside}}}};
+        for (const LeftOutErrors& family : of.alike) {
+            json["alike"].push_back({{"name", fmt::format("{}: {}", family.source, family.line)},
+                                     {"rows", family.rows},
+                                     {"error", family.left_out.error},
+                                     {"bias", family.bias},
+                                     {"inside", family.left_out.inside},
+                                     {"half_width", family.left_out.half_width}});
+        }
+        list.push_back(std::move(json));
     }
     return list;
 }
@@ -288,6 +311,7 @@ Json job_json(const StudyNotes& notes)
             {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
             {"tokens", number(notes.tokens)},
             {"accelerator", notes.accelerator},
+            {"task", name(notes.task)},
             {"start", notes.start ? date_text(*notes.start) : ""},
             {"deadline_s", notes.deadline.si > 0.0 ? number(notes.deadline.si) : Json()}};
 }
@@ -317,6 +341,7 @@ Json study_json(const ReportedStudy& study)
     json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
     json["software"] = notes.software;
     json["job"] = job_json(notes);
+    json["accuracy"] = accuracy_json(results);
     json["named"] = named_json(results);
     json["batches"] = choices_json(notes.batch_table);
     json["numerics"] = choices_json(notes.numerics);
@@ -336,25 +361,6 @@ Json study_json(const ReportedStudy& study)
     }
     for (const RunEffects& run : study.runs) {
         json["front"][run.position]["run"] = run_json(run);
-    }
-    return json;
-}
-
-Json check_json(const ModelCheck& check)
-{
-    Json json{{"compared", check.compared}, {"sources", Json::array()}, {"runs", Json::array()}};
-    for (const ModelCheck::Source& row : check.sources) {
-        json["sources"].push_back({{"name", row.name},
-                                   {"rows", row.runs},
-                                   {"mean_absolute", number(row.mean_absolute)},
-                                   {"median_absolute", number(row.median_absolute)},
-                                   {"bias", number(row.bias)},
-                                   {"worst", number(row.worst)},
-                                   {"rank_correlation", number(row.rank_correlation)}});
-    }
-    for (const ModelCheck::Run& run : check.runs) {
-        json["runs"].push_back(
-            {{"name", run.name}, {"measured_s", number(run.measured_s)}, {"predicted_s", number(run.predicted_s)}});
     }
     return json;
 }
@@ -388,14 +394,13 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
 
 }  // namespace
 
-nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
+nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program,
                          const Comparison& comparison, std::size_t most_bytes)
 {
     constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
     Json json{{"program", program},
               {"units", units_json()},
               {"probabilities", reported_probabilities},
-              {"check_model", check_json(check)},
               {"estimates", Json::array()},
               {"numbers", Json::array()},
               {"comparison",

@@ -83,7 +83,7 @@ std::string answers(const std::vector<ReportedStudy>& studies)
 
 }  // namespace
 
-std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
+std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program,
                         const Comparison& comparison)
 {
     const std::vector<EmbeddedFile> files = page_files();
@@ -102,7 +102,7 @@ std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCh
     const std::string title = escaped(page_title(studies));
     const std::string answer = escaped(answers(studies));
     const std::size_t others = page.size() + scripts.size() + library.front().text.size() + 2 * title.size() + answer.size();
-    const std::string data = page_data(studies, check, program, comparison, most_page_bytes - others).dump();
+    const std::string data = page_data(studies, program, comparison, most_page_bytes - others).dump();
     // From the end of the page, so that no mark is looked for in what was put in.
     put(page, "@program@", scripts);
     put(page, "@library@", library.front().text);

@@ -33,32 +33,10 @@ struct ReportedStudy {
     std::vector<RunEffects> runs = {};  // of some points of the front
 };
 
-/// Accuracy of the model on measured runs: relative errors, NaN where there is nothing to compare.
-struct ModelCheck {
-    struct Source {
-        std::string name;
-        std::size_t runs = 0;
-        double mean_absolute = 0.0;
-        double median_absolute = 0.0;
-        double bias = 0.0;
-        double worst = 0.0;
-        double rank_correlation = 0.0;
-    };
-    struct Run {
-        std::string name;
-        double measured_s = 0.0;
-        double predicted_s = 0.0;
-    };
-    std::string compared;  // description of the comparison
-    std::vector<Source> sources;
-    std::vector<Run> runs;
-};
-
 /// Upper limit of the size of a page: plans off the front are subsampled, and timelines omitted, to stay below it.
 inline constexpr std::size_t most_page_bytes = 3'000'000;
 
 /// `program`: name, version and commit of this program. All studies have the same objectives; `comparison` compares them.
-std::string report_page(const std::vector<ReportedStudy>& studies, const ModelCheck& check, const std::string& program,
-                        const Comparison& comparison = {});
+std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison = {});
 
 }  // namespace prismopt

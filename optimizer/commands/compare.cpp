@@ -82,7 +82,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
                 fmt::format("{} {}", static_cast<char>('A' + reported.size() - 1), study.results.study.scenario_name);
         }
         write_output("html", (*values)["html"].as<std::string>(),
-                     report_page(reported, shipped_model_check(), program_name(), compared(studies)), paths);
+                     report_page(reported, program_name(), compared(studies)), paths);
     }
     fmt::print("{}", comparison_text(studies));
     return exit_done;

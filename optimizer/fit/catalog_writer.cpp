@@ -111,8 +111,9 @@ std::string left_out_text(const std::vector<LeftOutErrors>& left_out)
     for (const LeftOutErrors& e : left_out) {
         text += fmt::format(
             "    {{ source = \"{}\", line = \"{}\", kind = \"{}\", known = {}, rows = {}, fitted = {}, left_out = {}, "
-            "bias = {:.4f} }},\n",
-            e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.left_out), e.bias);
+            "bias = {:.4f}, machines = [\"{}\"] }},\n",
+            e.source, e.line, key(e.kind), e.known, e.rows, errors(e.fitted), errors(e.left_out), e.bias,
+            fmt::join(e.machines, "\", \""));
     }
     return text.empty() ? "" : "left_out = [\n" + text + "]\n";
 }

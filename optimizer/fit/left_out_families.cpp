@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace prismopt {
@@ -48,6 +50,7 @@ struct Sums {
     double inside = 0.0;
     double width = 0.0;
     int rows = 0;
+    std::set<std::string> machines;
 };
 
 /// Half the width of the 95 % interval of measured / predicted.
@@ -122,6 +125,7 @@ std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, c
             const LeftOut& d = left_out.deviations;
             const double unknown = std::hypot(widening * d.constants, d.scatter);
             sums.rows += 1;
+            sums.machines.insert(row.run.cluster.accelerator.name + " " + row.run.cluster.stack.name);
             sums.in_sample += std::abs(ratio - 1.0);
             sums.in_sample_inside += std::abs(std::log(ratio)) <= two_sided_95 * known ? 1.0 : 0.0;
             sums.in_sample_width += half_width(known);
@@ -139,7 +143,8 @@ std::vector<LeftOutErrors> left_out_errors(const std::vector<FittedRow>& rows, c
                               sums.rows,
                               {sums.in_sample / n, sums.in_sample_inside / n, sums.in_sample_width / n},
                               {sums.error / n, sums.inside / n, sums.width / n},
-                              sums.bias / n});
+                              sums.bias / n,
+                              {sums.machines.begin(), sums.machines.end()}});
         }
     }
     return result;

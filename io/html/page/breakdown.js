@@ -30,7 +30,7 @@ function breakdownOption() {
         ...baseOption(""),
         grid: { left: narrow() ? 96 : 130, right: narrow() ? 20 : 40, top: narrow() ? 92 : 60, bottom: 54 },
         legend: legendStyle({ top: 10, left: narrow() ? 10 : 130, right: 20, type: "plain" }),
-        xAxis: axisStyle(`mean training time (${unit.name})`, { type: "value" }),
+        xAxis: axisStyle(`mean ${runTime} (${unit.name})`, { type: "value" }),
         yAxis: axisStyle("", { type: "category", data: chosen.map((point) => point.label), inverse: true }),
         series: shown.map(([name, colour]) => ({
             name, type: "bar", stack: "time", color: colour, barMaxWidth: 42,
@@ -45,6 +45,6 @@ function breakdownOption() {
 
 function startBreakdown() {
     document.getElementById("breakdown-of").textContent = phasesText();
-    makeChart("breakdown-chart", "Parts of the training time", breakdownOption);
+    makeChart("breakdown-chart", `Parts of the ${runTime}`, breakdownOption);
     onSelection(() => redraw("breakdown-chart"));
 }

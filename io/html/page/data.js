@@ -2,6 +2,9 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const studies = data.studies;
+/// Forward passes train nothing.
+const trains = !studies.every((study) => study.job.task === "inference");
+const runTime = trains ? "training time" : "run time";
 const points = [];
 
 /// Little-endian numbers of `kind` (Uint16Array, Uint32Array) from base64.

@@ -47,7 +47,7 @@ function distributionOption(which, title) {
 
 function startDistributions() {
     document.getElementById("distributions-of").textContent = `${populationText()} ${phasesText()}`;
-    makeChart("training-chart", "Distribution of the training time", () => distributionOption("training_time", "Training time"));
+    makeChart("training-chart", `Distribution of the ${runTime}`, () => distributionOption("training_time", trains ? "Training time" : "Run time"));
     makeChart("step-chart", "Distribution of the step time", () => distributionOption("step_time", "Step time"));
     const draw = () => {
         redraw("training-chart");

@@ -7,6 +7,13 @@ function startNavigation() {
     }
 }
 
+/// The words of the page itself, where nothing is trained.
+function startWords() {
+    if (trains) return;
+    const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest("script, style") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
+    while (words.nextNode()) words.currentNode.data = words.currentNode.data.replaceAll("Training time", "Run time").replaceAll("training time", "run time").replaceAll("training and step", "run and step");
+}
+
 const names = studies.map((study) => study.name).join(" vs. ");
 document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
     `${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
@@ -15,6 +22,7 @@ document.getElementById("written-by").textContent = `Written by ${data.program}.
 for (const study of studies) {
     for (const point of [best(study), knee(study)]) if (point) add(point.key);
 }
+startWords();
 startTheme();
 startHints();
 startSummary();

@@ -35,7 +35,7 @@ function curveOption(title, list, at, xAxis, chosen, chosenText, nameOf) {
         } },
         grid: { left: 70, right: 26, top: 74, bottom: 58 },
         legend: legendStyle({ top: 36, left: 56, data: ["p99", "p50"] }),
-        xAxis, yAxis: axisStyle(`training time (${unit.name})`, { type: "value", scale: true, nameGap: 50 }),
+        xAxis, yAxis: axisStyle(`${runTime} (${unit.name})`, { type: "value", scale: true, nameGap: 50 }),
         series,
     };
 }
@@ -62,7 +62,7 @@ function sparesOption() {
 function reliabilityText() {
     const { run, label } = curvedPoint();
     const failures = run.between_failures_s === null ? "no failures." : `one failure every ${quantityText(run.between_failures_s, "s")} on average.`;
-    const interval = run.interval_s === null ? "No checkpoints." : `The plan writes one every ${quantityText(run.interval_s, "s")}; Young's formula gives ${quantityText(run.young_s, "s")}, and the interval with the lowest mean training time is ${quantityText(run.optimal_s, "s")}.`;
+    const interval = run.interval_s === null ? "No checkpoints." : `The plan writes one every ${quantityText(run.interval_s, "s")}; Young's formula gives ${quantityText(run.young_s, "s")}, and the interval with the lowest mean ${runTime} is ${quantityText(run.optimal_s, "s")}.`;
     const spares = run.spare_nodes === null ? "The scenario assumes that there are always enough spare nodes." : `The plan holds ${counted(run.spare_nodes, "spare node")}.`;
     return `${label[0].toUpperCase() + label.slice(1)}: ${failures} ${interval} ${run.spares.length > 0 ? spares : run.spares_note} All points use the same draws of steps and failures, which makes their differences more precise. Whiskers: 95 % confidence intervals of p99.`;
 }

@@ -8,7 +8,7 @@ const kinds = {
 };
 const shortly = { variance: ", no variance", speed: ", faster", hardware: ", better" };
 const labelOf = (effect) => `${effect.name}${shortly[effect.kind] ?? ""}`; // a class of kernels may lose its variance, or be faster
-const figures = [["training_p99", "p99 of the training time", "s"], ["training_p50", "p50 of the training time", "s"], ["cost", "cost at p99", "USD"], ["energy", "energy", "J"],
+const figures = [["training_p99", `p99 of the ${runTime}`, "s"], ["training_p50", `p50 of the ${runTime}`, "s"], ["cost", "cost at p99", "USD"], ["energy", "energy", "J"],
     ["p99", "p99 of the step", "s"], ["p50", "p50 of the step", "s"], ["p95", "p95 of the step", "s"], ["p99_over_p50", "p99 over p50 of the step", "1"],
     ["cv", "coefficient of variation of the step", "1"]];
 
@@ -111,7 +111,7 @@ function startSensitivity() {
     const first = moved.find((one) => one.given) ?? moved[0];
     fillSelect("sensitivity-point", moved.map(({ point }) => [point.key, `${point.label}: ${point.plan}`]), first.point.key);
     fillSelect("sensitivity-figure", figures, "training_p99");
-    makeChart("sensitivity-chart", "Sensitivity of the training time", sensitivityOption);
+    makeChart("sensitivity-chart", `Sensitivity of the ${runTime}`, sensitivityOption);
     drawSensitivity();
     for (const id of ["sensitivity-point", "sensitivity-figure", "sensitivity-relative"]) document.getElementById(id).addEventListener("change", drawSensitivity);
 }

@@ -18,6 +18,14 @@ function whenFact(point) {
         ...point.completion.slice(0, -1).map((one) => withDate(`${one.quantile}: ${shown(one.seconds)}`, one.date)));
 }
 
+/// What was measured of the plan, which is not in its prediction.
+function measuredText(point) {
+    const measured = point.numbers.measured_step_time;
+    if (measured === null || measured === undefined) return "";
+    const predicted = point.estimates.step_time_mean[0];
+    return `Measured: a step of ${quantityText(measured, "s")}, where ${quantityText(predicted, "s")} is predicted (${(100 * (measured / predicted - 1)).toFixed(1)} %).`;
+}
+
 function costFact(point) {
     const { cost, expected_cost: expected } = point.estimates;
     const price = point.numbers.gpu_price;
@@ -78,7 +86,7 @@ function limitText(point) {
     const all = Object.values(parts).reduce((sum, value) => sum + value, 0);
     const { compute, ...rest } = parts;
     const [name, seconds] = Object.entries(rest).sort(([, a], [, b]) => b - a)[0];
-    return `Compute takes ${percent(compute / all, 0)} of the mean training time; the largest other part is ${name}, ${percent(seconds / all, 0)}` +
+    return `Compute takes ${percent(compute / all, 0)} of the mean ${runTime}; the largest other part is ${name}, ${percent(seconds / all, 0)}` +
         `${point.study.step_of ? ` (steps ${point.study.step_of})` : ""}.`;
 }
 
@@ -149,7 +157,7 @@ function studySummary(study) {
         element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
         namedTable(study),
-        element("p", {}, [limitText(first), marginText(first)].filter(Boolean).join(" ")),
+        element("p", {}, [measuredText(first), limitText(first), marginText(first)].filter(Boolean).join(" ")),
         element("p", { class: "note" }, [
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
             `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "",

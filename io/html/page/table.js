@@ -37,7 +37,7 @@ function tableColumns() {
         ...(hasHardware(points) ? [
             { title: "hardware", key: (point) => point.hardware, text: (point) => point.hardware, wide: true },
             { title: "GPU price (USD/h)", key: (point) => point.numbers.gpu_price, text: (point) => digits(point.numbers.gpu_price, 3) }] : []),
-        timed("training_time_p50", "training p50"), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
+        timed("training_time_p50", `${runTime.split(" ")[0]} p50`), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
         ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),
         { title: `cost (${money.name}${studies.some((study) => study.placeholder_price) ? ", placeholder" : ""})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),

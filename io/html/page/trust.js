@@ -15,8 +15,21 @@ function intervals(study) {
     const point = best(study);
     if (point === null) return null;
     const { sampling, samplingOf, model, modelOf, unknownModel } = errorTexts(point);
-    return element("p", {}, `p99 training time of ${point.label}, ${quantityText(point.estimates.training_time_p99[0], "s", 4)}: sampling error: ${sampling} (${samplingOf})` +
+    return element("p", {}, `p99 ${runTime} of ${point.label}, ${quantityText(point.estimates.training_time_p99[0], "s", 4)}: sampling error: ${sampling} (${samplingOf})` +
         (model === null ? `; ${unknownModel}.` : `; model error: ${model} (${modelOf}).`) + (study.mixtures_note ? ` ${study.mixtures_note}.` : ""));
+}
+
+/// Measured runs of the study's kind of network on its machine, each predicted by a fit without its family.
+function accuracyOf(of) {
+    const figure = (share) => (100 * share).toFixed(1);
+    const { rows, error, inside } = of.others;
+    const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${figure(error)} %, ${figure(inside)} % of them inside their 95 % intervals.`
+        : "There are none on other machines, either.";
+    const rest = of.alike.length > 0 ? elsewhere : `No measured run of ${of.kind} on ${of.machine} is known. ${elsewhere}`;
+    return element("div", {}, element("h3", {}, `Measured runs of ${of.kind} on ${of.machine}`),
+        of.alike.length > 0 ? plainTable(["runs, predicted by a fit without them", "runs", "mean error (%)", "bias (%)", "inside the 95 % interval (%)", "half-width (%)"],
+            of.alike.map((row) => [row.name, row.rows, figure(row.error), figure(row.bias), figure(row.inside), figure(row.half_width)])) : null,
+        element("p", {}, rest));
 }
 
 function studyTrust(study) {
@@ -33,6 +46,7 @@ function studyTrust(study) {
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
         ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${counted(trust.threads, "thread")} each`],
     ]));
+    made.append(...study.accuracy.map(accuracyOf));
     made.append(element("details", {}, element("summary", {}, `Scenario ${trust.scenario_path}`), element("pre", { tabindex: "0" }, trust.scenario_text)));
     return made;
 }
@@ -40,11 +54,4 @@ function studyTrust(study) {
 function startTrust() {
     const place = document.getElementById("trust-text");
     place.append(...studies.map(studyTrust));
-    const figure = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)}`);
-    place.append(element("h3", {}, "Predictions and published measurements"), element("p", {}, data.check_model.compared),
-        plainTable(["source", "runs", "mean error (%)", "median (%)", "bias (%)", "worst (%)", "rank correlation"],
-            data.check_model.sources.map((row) => [row.name, row.rows, figure(row.mean_absolute), figure(row.median_absolute), figure(row.bias), figure(row.worst),
-                row.rank_correlation === null ? "–" : row.rank_correlation.toFixed(3)])),
-        plainTable(["run", "measured (s)", "predicted (s)", "error (%)"],
-            data.check_model.runs.map((run) => [run.name, digits(run.measured_s), digits(run.predicted_s), figure(run.predicted_s / run.measured_s - 1)])));
 }

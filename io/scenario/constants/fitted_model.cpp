@@ -69,6 +69,10 @@ LeftOutErrors read_left_out(Table table)
     errors.fitted = read_errors(table, "fitted");
     errors.left_out = read_errors(table, "left_out");
     errors.bias = table.at("bias", "bias = 0.01").number(error_range);
+    constexpr std::string_view machines_example = R"(machines = ["h100-sxm megatron-bridge"])";
+    for (const Value& machine : table.at("machines", machines_example).list(machines_example)) {
+        errors.machines.push_back(machine.text("h100-sxm megatron-bridge"));
+    }
     return errors;
 }
 

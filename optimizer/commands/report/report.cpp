@@ -63,7 +63,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         if (values->count("sensitivity") > 0) {
             add_sensitivity(study, (*values)["sensitivity"].as<std::string>());
         }
-        return report_page({std::move(study)}, shipped_model_check(), program_name());
+        return report_page({std::move(study)}, program_name());
     });
     write("csv", [&] { return front_csv(results); });
     write("svg", [&] { return svg_report(results); });

@@ -3,7 +3,6 @@
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/report.hpp"
-#include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -170,23 +169,6 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     }
     throw InputError(fmt::format("--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
                                  path, design, designs));
-}
-
-ModelCheck shipped_model_check()
-{
-    const CheckedModel checked = check_model(shipped_runs());
-    ModelCheck check;
-    check.compared =
-        "Mean step time of the measured runs that ship with the program. The constants of the catalog were fitted to runs like "
-        "these, so the errors show how well the model fits, not how well it predicts new runs.";
-    for (const SourceAccuracy& source : accuracy_by_source(checked)) {
-        check.sources.push_back({source.name, source.rows, source.mean_absolute, source.median_absolute, source.bias,
-                                 source.worst, source.rank_correlation});
-    }
-    for (const CheckedRun& run : checked.runs) {
-        check.runs.push_back({run.run.row, run.run.measured_s, run.predicted_s});
-    }
-    return check;
 }
 
 }  // namespace prismopt

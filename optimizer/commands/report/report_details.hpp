@@ -1,7 +1,6 @@
 #pragma once
 
-/// Parts of an HTML report that are not in the results file: timelines, recomputed from the scenario in that file, and the
-/// accuracy of the model on measured runs.
+/// Parts of an HTML report that are not in the results file: timelines, recomputed from the scenario in that file.
 
 #include "io/html/report_page.hpp"
 
@@ -19,8 +18,5 @@ std::string text_with_placements(const Results& results);
 
 /// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path);
-
-/// Accuracy of the model on the measured runs that ship with the program.
-ModelCheck shipped_model_check();
 
 }  // namespace prismopt

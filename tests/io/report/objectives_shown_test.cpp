@@ -66,7 +66,7 @@ TEST(ObjectivesShown, EachThatWasMinimisedIsInTextCsvJsonAndPage)
         const auto json = nlohmann::json::parse(report_json(results, "sample.h5"));
         EXPECT_EQ(json["objectives"][0]["name"], name);
         EXPECT_DOUBLE_EQ(json["front"][0]["objectives"][name]["value"], value);
-        const std::string page = report_page({{results, "sample", "sample.h5", {}, ""}}, {}, "prismopt");
+        const std::string page = report_page({{results, "sample", "sample.h5", {}, ""}}, "prismopt");
         const std::string begin = "id=\"data\">";
         const std::size_t from = page.find(begin) + begin.size();
         const auto data = nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
