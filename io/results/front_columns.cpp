@@ -11,6 +11,7 @@ namespace {
 /// Figures that only some studies or points have.
 constexpr Allowed optional_share{allowed_share.least, allowed_share.most, true};
 constexpr Allowed optional_number{0.0, 1e12, true};
+constexpr Allowed optional_time{0.0, 1e13, true};
 constexpr Allowed optional_ratio{0.0, 1e3, true};  // measured over predicted; model_error is below 1
 constexpr Allowed allowed_tokens{0.0, 1e30};
 
@@ -128,6 +129,9 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"deviation", "1",
                             "largest ratio, over classes of operators, of the RMS deviation from FP64 to that of the reference",
                             [](FrontPoint& p) -> double& { return p.prediction.deviation; }, 7},
+        FrontColumn<double>{"measured_step_time", "s",
+                            "mean measured step time of this plan in what the scenario learned; NaN: not measured",
+                            [](FrontPoint& p) -> double& { return p.measured_step_s; }, 10, optional_time},
     };
     return columns;
 }

@@ -66,6 +66,7 @@ struct FrontPoint {
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
+    double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
     // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
     double chance_best = std::numeric_limits<double>::quiet_NaN();      // of all plans on as many GPUs

@@ -242,6 +242,7 @@ Json measured_json(const PlanPosterior& plans)
              {"measured_memory_bytes", plan.measured.memory_bytes > 0.0 ? Json(plan.measured.memory_bytes) : Json()},
              {"predicted_memory_share", plan.memory_share},
              {"memory_ratio", plan.measured.memory_bytes > 0.0 ? Json(plan.measured_memory_share / plan.memory_share) : Json()},
+             {"prior_sigma", std::isnan(plan.prior_surprise) ? Json() : Json(plan.prior_surprise)},
              {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)},
              {"memory_surprise_sigma", std::isnan(plan.memory_surprise) ? Json() : Json(plan.memory_surprise)},
              {"variation", plan.measured.variation},
@@ -398,6 +399,23 @@ std::string measured_text(const Json& json)
     return text + "\n";
 }
 
+/// Refuses measurements that the model's interval does not allow: one of them would scale the predictions of all plans.
+/// Those that the others contradict, and so have no effect, pass.
+void refuse_implausible(const PlanPosterior& plans)
+{
+    constexpr double implausible = 3.0;  // standard deviations of what the model's interval holds: 99.7 %
+    for (const MeasuredAndPredicted& plan : plans.measured()) {
+        if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
+            throw InputError(fmt::format(
+                "point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s ({:+.1f} sigma; the model's interval "
+                "allows {:.0f}), and would move the predictions of all plans; check the number of the plan, the unit (seconds per "
+                "step) and stack in [cluster], or add --accept if it is right",
+                plan.measured.index, plan.measured.step_s, plan.measured.step_s / plan.predicted_s, plan.predicted_s,
+                plan.prior_surprise, implausible));
+        }
+    }
+}
+
 /// The overlay for later studies of this cluster.
 std::string overlay_of(const PlanPosterior& plans, const Results& results, const std::string& file, const std::string& measured)
 {
@@ -421,6 +439,8 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
                           fmt::format("measured plans of the study; columns: {}", columns_text).c_str());
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
                           "write the update to FILE (TOML); later studies read it with learned in [cluster]");
+    options.add_options()("accept", po::bool_switch(),
+                          "learn from step times that the model's interval does not allow, too");
     add_shortlist_options(options);
     options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("learn", options, "RESULTS", words, call);
@@ -435,6 +455,9 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     const Results results = open_results(file);
     StoredStudy study(results);
     const PlanPosterior plans(study.model(), results, read_measured(measured, study, results));
+    if (!(*values)["accept"].as<bool>()) {
+        refuse_implausible(plans);
+    }
     const ShortlistRequest asked = shortlist_request(*values, results, plans);
     Json json = shortlist_json(results, plans, asked, study);
     json["measured"] = measured_json(plans);

@@ -159,6 +159,7 @@ public:
             results.front.push_back(front_point(model_, indices[i], (*predictions)[i]));
         }
         add_model_intervals(model_, results.front);
+        add_measured_steps(model_, results.front);
         put_in_order(results.front);
         if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
             try {
@@ -184,6 +185,7 @@ public:
             results.front.push_back(drawn_.at(index));
         }
         add_model_intervals(model_, results.front);
+        add_measured_steps(model_, results.front);
         put_in_order(results.front);
     }
 

@@ -134,6 +134,7 @@ void PlanPosterior::learn_steps()
     for (const LearnedStep& step : measured_.steps) {
         excluded.push_back(step.apart ? 1 : 0);
     }
+    const StepPosterior prior(steps_.covariance(), steps_.discrepancy());
     for (bool settled = false; !settled;) {
         const std::vector<std::vector<std::size_t>> plans = rows_of_plans(measured_.steps, excluded);
         std::vector<StepObservation> observations;
@@ -163,6 +164,9 @@ void PlanPosterior::learn_steps()
     for (std::size_t i = 0; i < measured_.rows.size(); ++i) {
         if (const std::size_t step = measured_.step_of_row[i]; step != Measurements::no_step) {
             measured_.rows[i].surprise = surprises[step];
+            const StepObservation own = observation_of({step});
+            const double deviation = prior.marginals(std::span(&own.plan, 1)).front().deviation;
+            measured_.rows[i].prior_surprise = own.log_ratio / std::hypot(deviation, own.deviation);
             measured_.rows[i].left_out = left_out[step] != 0;
             measured_.rows[i].apart = measured_.steps[step].apart;
         }

@@ -3,6 +3,7 @@
 #include "io/results/front_columns.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
+#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "search/archive.hpp"
 
@@ -32,6 +33,31 @@ void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front
         point.model_low = interval.low;
         point.model_high = interval.high;
         point.model_fitted = interval.fitted ? 1.0 : 0.0;
+    }
+}
+
+void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
+{
+    const std::vector<LearnedStep>& steps = model.scenario.learned.steps;
+    if (steps.empty()) {
+        return;
+    }
+    HardwareBench bench(model.scenario, model.problem);
+    for (FrontPoint& point : front) {
+        const Problem& problem = bench.problem(model.designs.hardware(point.point));
+        const std::string design =
+            design_text(plan_in_phase(model.designs.plan(point.point), problem.phases.front()));
+        double sum = 0.0;
+        int count = 0;
+        for (const LearnedStep& step : steps) {
+            if (step.network == problem.workload.name && step.design == design) {
+                sum += step.measured_s;
+                ++count;
+            }
+        }
+        if (count > 0) {
+            point.measured_step_s = sum / count;
+        }
     }
 }
 

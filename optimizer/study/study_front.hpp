@@ -16,6 +16,9 @@ FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Predi
 /// Adds the model interval of each point (model_interval.hpp).
 void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front);
 
+/// Adds the mean of what was measured of each plan (Scenario::learned).
+void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front);
+
 /// Sorts by the first objective and flags dominated points.
 void put_in_order(std::vector<FrontPoint>& front);
 

@@ -66,7 +66,7 @@ class Shortlist(CliTest):
         before = self.predicted(best)
         other = self.predicted(second)
         # The second is measured to be far faster than predicted beside the first: now it is the best.
-        found = self.learned([f"{best['point']},{before}", f"{second['point']},{0.5 * other} {0.5 * other}"], *gpus)
+        found = self.learned([f"{best['point']},{before}", f"{second['point']},{0.5 * other} {0.5 * other}"], *gpus, "--accept")
         self.assertIn(second["point"], self.alike(found["shortlists"][0]["plans"][0]))
         self.assertLess(found["constants"]["all_plans"][0]["factor"], 1)
         surprises = {row["point"]: row["surprise_sigma"] for row in found["measured"]}
@@ -86,6 +86,30 @@ class Shortlist(CliTest):
         for memory in ('" "', "5 6", "out", "-3", "4000"):
             self.write(f"point,step_time_s,peak_memory_gb\n{best['point']},{before},{memory}\n", "memory.csv")
             self.refusal("learn", "small.h5", "--measured", "memory.csv")
+
+    def test_a_measurement_beyond_the_model_interval_is_learned_on_request_only(self):
+        plan = self.listed("--most", "1")[0]["plans"][0]
+        wrong = self.write(f"point,step_time_s,peak_memory_gb\n{plan['point']},{plan['step_s'] / 3.3},\n", "wrong.csv")
+        told = self.refusal("learn", "small.h5", "--measured", wrong, "--out", "wrong.toml")
+        self.assertIn("--accept", told)
+        self.assertFalse((self.folder / "wrong.toml").exists())
+        accepted = json.loads(self.output("learn", "small.h5", "--measured", wrong, "--accept", "--json"))
+        self.assertLess(accepted["measured"][0]["prior_sigma"], -3)
+        self.assertLess(accepted["constants"]["all_plans"][0]["factor"], 0.8)
+
+    def test_what_was_measured_stands_beside_the_prediction(self):
+        plan = next(point for point in json.loads(self.output("report", "small.h5", "--json"))["front"])
+        predicted = plan["estimates"]["step_time_mean"]["value"]
+        self.assertIsNone(plan["numbers"]["measured_step_time"])
+        self.learned([f"{plan['point']},{1.06 * predicted}"], "--out", "learned.toml")
+        text = pathlib.Path(support.SMALL).read_text()
+        self.write(text.replace("[cluster]\n", '[cluster]\nlearned = "learned.toml"\n'), "later.toml")
+        self.output("search", "later.toml", "--out", "later.h5", "--seed", "7")
+        later = json.loads(self.output("report", "later.h5", "--json"))["front"]
+        measured = [point["numbers"]["measured_step_time"] for point in later if point["point"] == plan["point"]]
+        self.assertEqual(len(measured), 1)
+        self.assertAlmostEqual(measured[0] / (1.06 * predicted), 1, 5)
+        self.assertRegex(self.output("report", "later.h5"), "measured +step ")
 
     @staticmethod
     def alike(plan):
