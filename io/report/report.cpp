@@ -7,6 +7,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/space_counts.hpp"
+#include "io/report/run_words.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
 #include "io/toml/date.hpp"
@@ -126,6 +127,12 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
                     [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
         columns.push_back({"GPU price", "USD/h", [price](const FrontPoint& p) { return fmt::format("{:.4g}", price(p)); }});
     }
+    if (std::any_of(results.front.begin(), results.front.end(),
+                    [](const FrontPoint& p) { return std::isfinite(p.measured_step_s); })) {
+        const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
+        columns.push_back(
+            {"step measured", step.name, [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
+    }
     if (notes.start) {
         columns.push_back({"done by", "p99",
                            [&notes](const FrontPoint& p) { return end_date(*notes.start, p.prediction.training.p99.value); }});
@@ -143,7 +150,7 @@ std::string front_table(const Results& results, const StudyNotes& notes)
         {"point", "", [](const FrontPoint& p) { return fmt::format("{}{}", p.dominated ? "*" : "", p.index); }},
         {"GPUs", "", [](const FrontPoint& p) { return std::to_string(p.prediction.gpus); }},
         {"plan", "", [&results](const FrontPoint& p) { return plan_words(results, p); }},
-        {"p99 training time", training.name + " (95 %)",
+        {fmt::format("p99 {}", run_words(notes.task).time), training.name + " (95 %)",
          [training](const FrontPoint& p) {
              const auto [time, low, high] = limited(p.prediction.training.p99, training);
              const int places = decimals_between(time, low, high);
@@ -212,6 +219,17 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
                        with_error ? "; " + deadline_risk_text(*with_error) : "");
 }
 
+/// What was measured of the plan, which is not in its prediction.
+std::string measured_text(const Prediction& prediction, double measured_s)
+{
+    const ReadingUnit unit = reading_unit("s", measured_s);
+    return std::isfinite(measured_s)
+               ? fmt::format("  measured        step {} {}, {:+.1f} % against the predicted mean\n",
+                             significant(measured_s / unit.size, 4), unit.name,
+                             100.0 * (measured_s / prediction.step.mean.value - 1.0))
+               : "";
+}
+
 /// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
 std::string answer(const Results& results, const StudyNotes& notes)
 {
@@ -223,7 +241,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
     const ReadingUnit cost = reading_unit("USD", p.cost_usd.value);
     std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
                                    p.gpus, results.provisional ? " (provisional)" : "");
-    text += fmt::format("  training time   {}\n", when_text(point, notes));
+    text += fmt::format("  {:<15} {}\n", run_words(notes.task).time, when_text(point, notes));
+    text += measured_text(p, point.measured_step_s);
     text += fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name,
                         placeholder_words(notes.price_origin, "price"), energy_text(p),
                         energy_text(p).empty() ? "" : placeholder_words(notes.power_origin, "power"));
@@ -451,7 +470,7 @@ std::string text_report(const Results& results)
     const StudyNotes notes = study_notes(results);
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job = notes.model.empty() ? ""
-                                                : fmt::format("Trains {}{} on {} tokens; hardware: {}.\n", notes.model, size,
+                                                : fmt::format("{} {}{} on {} tokens; hardware: {}.\n", run_words(notes.task).verb, notes.model, size,
                                                               tokens_text(results, notes), notes.accelerator);
     return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",

@@ -30,6 +30,7 @@ StudyNotes study_notes(const Results& results)
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : " or ") + network->name;
         }
+        notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = tokens_of(scenario.phases);
         notes.accelerator = scenario.cluster.accelerator.name;

@@ -6,6 +6,7 @@
 #include "io/results/results.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "model/base/units.hpp"
+#include "model/network/workload.hpp"
 
 #include <chrono>
 #include <optional>
@@ -22,6 +23,7 @@ struct StudyNotes {
     std::string software;  // note on training software that is not named; empty: it is, or unknown
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
+    WorkloadTask task = WorkloadTask::training;
     double parameters = 0.0;
     double tokens = 0.0;
     std::string accelerator;

@@ -336,6 +336,11 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
             sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
     }
+    if (network.task == WorkloadTask::inference && network.vocabulary > 0 && phase.sequence == 1) {
+        return Complaint{sequences.substr(0, sequences.rfind(" tokens")) + " token",
+                         "that is generation token by token, whose key/value cache is not modelled",
+                         "give whole sequences, such as prompts or documents"};
+    }
     if (network.positions > 0 && phase.sequence > network.positions) {
         return Complaint{sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
                          fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
@@ -409,7 +414,9 @@ Fields<Scenario> made_scenario_fields()
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
                [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
     all.custom(section_key("reliability", reliability_table, Need::required),
-               [in](const Value& value, Scenario& s, Keys) { s.reliability = read_reliability(in(value), s.cluster); });
+               [in](const Value& value, Scenario& s, Keys) {
+                   s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
+               });
     all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         Table table = in(value);
         power_fields().read_whole(table, Keys::all, s.power);

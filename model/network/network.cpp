@@ -1,5 +1,6 @@
 #include "model/network/network.hpp"
 
+#include "model/hardware/kernel_time.hpp"
 #include "model/network/passes.hpp"
 
 #include <algorithm>
@@ -237,6 +238,9 @@ Network network_of(const Workload& w)
     network.optimizer = w.optimizer;
     network.activation_storage = w.activation_storage;
     network.optimizer.parameters = stored_as(w.precision);
+    if (w.task == WorkloadTask::inference) {  // no pass needs them in 16 bits
+        network.optimizer.product_bytes = operand_bytes(w.precision);
+    }
     return network;
 }
 

@@ -31,6 +31,7 @@ struct Parameters {
     double frozen = 0.0;         // part of `all` outside experts and tables: not trained
     double frozen_expert = 0.0;  // part of `expert`: not trained
     double ends = 0.0;           // part of `all`: in embedding and head
+    double products = 0.0;       // part of `all`: of products in the precision of the workload
     double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
 
     double dense() const { return all - expert - rows; }
@@ -44,7 +45,8 @@ struct Parameters {
     Parameters times(int count) const
     {
         return {count * all,    count * expert,        count * tied, count * rows,
-                count * frozen, count * frozen_expert, count * ends, count * row_bytes};
+                count * frozen, count * frozen_expert, count * ends, count * products,
+                count * row_bytes};
     }
     Parameters& operator+=(const Parameters& other)
     {
@@ -55,6 +57,7 @@ struct Parameters {
         frozen += other.frozen;
         frozen_expert += other.frozen_expert;
         ends += other.ends;
+        products += other.products;
         row_bytes += other.row_bytes;
         return *this;
     }

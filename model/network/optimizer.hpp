@@ -43,6 +43,7 @@ struct OptimizerSettings {
     NumberType gradients = NumberType::fp32;             // sums over microbatches
     std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
     NumberType parameters = NumberType::bf16;            // follows from the precision: network_of()
+    double product_bytes = 0.0;                          // per parameter of products of forward passes; 0: as `parameters`
 
     double parameter_bytes() const { return bytes_of(parameters); }
     double gradient_bytes() const { return bytes_of(gradients); }

@@ -223,6 +223,9 @@ Parameters parameters_of(const Operator& part, const Extent& extent)
         [&]<class Part>(const Part& p) -> Parameters {
             if constexpr (requires { p.parameters(extent); }) {
                 Parameters own = p.parameters(extent);
+                if constexpr (requires { p.wide, p.in; }) {
+                    own.products = p.wide ? 0.0 : own.all;
+                }
                 if (frozen(p)) {
                     own.frozen = own.all - own.expert - own.rows;
                     own.frozen_expert = own.expert;

@@ -49,6 +49,25 @@ class NetworkScenarios(CliTest):
         # 2 bytes for each of 70.6e9 parameters over 8 GPUs, and 16 for the adapters, half a per cent with what each GPU holds whole.
         self.assertLess(tuning["gradients"] + tuning["optimizer_state"], 0.05 * tuning["parameters"])
 
+    def test_forward_passes_are_no_training(self):
+        scenario = folder() / "llama3-8b-inference.toml"
+        design = ("--design", PLANS["llama3-8b-inference"][0])
+        text = self.output("predict", scenario, *design)
+        for word in ("training time", "checkpoint", "gradients", "optimizer"):
+            self.assertNotIn(word, text)
+        self.assertIn("run time", text)
+        # 8.03e9 parameters, of which 2 x 128,256 x 4,096 are of embedding and head, which stay in 16 bits, as do norms.
+        small = scenario.read_text()
+        eight_bits = self.write(small.replace('task = "inference"', 'task = "inference"\nprecision = "fp8"'), "eight.toml")
+        stored = json.loads(self.output("predict", eight_bits, *design, "--json"))["memory_bytes"]["parameters"]
+        ends = 2 * 128256 * 4096
+        self.assertAlmostEqual(stored / (2 * ends + (8.03e9 - ends)), 1, 3)
+        # What is not modelled.
+        one = self.write(small.replace("sequence_length = 8192", "sequence_length = 1"), "one.toml")
+        self.assertIn("token by token", self.refusal("predict", one, *design))
+        written = self.write(small.replace('restart = "10 min"', 'restart = "10 min"\ncheckpoint_write = "60 s"'), "written.toml")
+        self.assertIn("checkpoint_write", self.refusal("predict", written, *design))
+
     def test_the_run_of_deepseek_v3_is_predicted(self):
         """2.664 million hours of 2,048 H800 of 80 GB with its own plan (arXiv 2412.19437, table 1), which nothing was fitted to."""
         scenario = folder().parent / "deepseek-v3-published.toml"

@@ -95,8 +95,37 @@ class Predict(CliTest):
                 self.assertIs(p["feasible"], False)
                 self.assertTrue(p["reason"].startswith(reason), p["reason"])
                 self.assertNotIn("step_time_s", p)
+                self.assertIsInstance(p["changes"], list)
                 text = self.output("predict", support.SMALL, "--design", design, code=support.INFEASIBLE)
                 self.assertIn(f"infeasible: {reason}", text)
+
+    def test_a_plan_that_lacks_memory_is_taken_apart(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "3 GB" }\n'), "tight.toml")
+        arguments = ("predict", scenario, "--design", DESIGN + " recompute=none", "--stages")
+        p = json.loads(self.output(*arguments, "--json", code=support.INFEASIBLE))
+        self.assertIs(p["feasible"], False)
+        self.assertTrue(p["reason"].startswith("out of memory: "), p["reason"])
+        # As with enough memory, but for what fits.
+        enough = self.predict(DESIGN)
+        self.assertEqual(p["step_time_s"]["p99"], enough["step_time_s"]["p99"])
+        self.assertEqual(p["memory_bytes"]["activations"], enough["memory_bytes"]["activations"])
+        self.assertGreater(p["missing_bytes"], 0)
+        self.assertLess(p["memory_headroom"], 0)
+        parts = {name: size for name, size in p["memory_bytes"].items() if name not in ("stage", "reserved")}
+        self.assertIn("largest part: " + max(parts, key=parts.get).replace("_", " "), p["reason"])
+        # Each single change is feasible as a plan of its own.
+        self.assertTrue(p["changes"])
+        for change in p["changes"]:
+            name = change["change"].split("=")[0]
+            words = [word for word in p["design"].split() if word.split("=")[0] not in (name, "dp")] + [change["change"]]
+            changed = json.loads(self.output("predict", scenario, "--design", " ".join(words), "--json"))
+            self.assertIs(changed["feasible"], True)
+            self.assertAlmostEqual(changed["peak_memory_bytes"] / change["peak_memory_bytes"], 1)
+            self.assertAlmostEqual(changed["noise_free_step_time_s"] / change["noise_free_step_time_s"], 1, 5)
+        text = self.output(*arguments, code=support.INFEASIBLE)
+        self.assertIn("layout ", text)
+        self.assertIn(p["changes"][0]["change"], text)
 
     def test_text_tells_the_same(self):
         p = self.predict()

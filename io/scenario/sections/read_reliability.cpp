@@ -193,10 +193,31 @@ void read_interval(const Value& value, Reliability& reliability)
 /// Reads what depends on the cluster.
 struct ReliabilityReading : Reliability {
     const Cluster* cluster = nullptr;
+    WorkloadTask task = WorkloadTask::training;
 };
+
+/// Training writes checkpoints; forward passes keep their results.
+void check_checkpoints(Table& table, WorkloadTask task)
+{
+    constexpr std::array keys{std::pair{"checkpoint_interval", "checkpoint_interval = \"young\""},
+                              std::pair{"checkpoint_write", "checkpoint_write = \"30 s\""}};
+    if (task == WorkloadTask::training) {
+        for (const auto& [key, example] : keys) {
+            table.at(key, example);
+        }
+        return;
+    }
+    for (const char* key : {"checkpoint_interval", "checkpoint_write", "checkpoint_mode", "snapshot", "memory_checkpoints"}) {
+        if (const auto value = table.find(key)) {
+            value->fail({"has no effect", "task = \"inference\" writes no checkpoints: finished sequences are kept",
+                         fmt::format("remove {}", key)});
+        }
+    }
+}
 
 void check_reliability(Table& table, const ReliabilityReading& reliability)
 {
+    check_checkpoints(table, reliability.task);
     if (!table.find("cause")) {
         table.at("node_failure_rate", "node_failure_rate = \"3.79e-3 /day\", or [[reliability.cause]]");
     }
@@ -242,14 +263,12 @@ const Fields<ReliabilityReading>& reliability_fields()
                     [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value); })
             .custom(
                 {"checkpoint_interval",
-                 "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's formula",
+                 "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's formula; training needs it",
                  in_quotes("young"),
                  {choice_shape(enum_names<IntervalRule>), {.kind = ValueShape::Kind::quantity, .dimension = Dimension::time}}},
                 [](const Value& value, ReliabilityReading& r, Keys) { read_interval(value, r); })
-            .required()
-            .quantity("checkpoint_write", &ReliabilityReading::checkpoint_write, "30 s", "time to write a checkpoint to storage",
-                      Sign::zero_or_more)
-            .required()
+            .quantity("checkpoint_write", &ReliabilityReading::checkpoint_write, "30 s",
+                      "time to write a checkpoint to storage; training needs it", Sign::zero_or_more)
             .choice("checkpoint_mode", &ReliabilityReading::write, "asynchronous",
                     "blocking: training stops while a checkpoint is written; asynchronous: it stops for a snapshot only")
             .quantity("snapshot", &ReliabilityReading::snapshot, "5 s",
@@ -271,10 +290,15 @@ const Fields<ReliabilityReading>& reliability_fields()
 
 const SectionTable& reliability_table() { return reliability_fields(); }
 
-Reliability read_reliability(Table table, const Cluster& cluster)
+Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask task)
 {
+    constexpr Seconds results_kept{60.0};  // work that a failure of a forward pass repeats; assumption
     ReliabilityReading reading;
     reading.cluster = &cluster;
+    reading.task = task;
+    if (task == WorkloadTask::inference) {
+        reading.checkpoint_interval = results_kept;
+    }
     reliability_fields().read_whole(table, Keys::all, reading);
     return reading;
 }

@@ -65,7 +65,7 @@ std::string older_shares_text(Table cluster);
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.
 inline constexpr const char* usual_power = "us-hyperscale";
-Reliability read_reliability(Table table, const Cluster& cluster);
+Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask task);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
 /// The key and the values of the precisions of [space].

@@ -94,6 +94,14 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
     return peak;
 }
 
+/// Per parameter, in the mean.
+double stored_bytes(const OptimizerSettings& optimizer, const Parameters& own)
+{
+    const double bytes = optimizer.parameter_bytes();
+    const bool of_their_own = optimizer.product_bytes > 0.0 && own.all > 0.0;
+    return of_their_own ? bytes + (optimizer.product_bytes - bytes) * own.products / own.all : bytes;
+}
+
 /// What the chunks of a stage need, but for activations.
 struct OfChunks {
     Parameters parameters;
@@ -117,7 +125,7 @@ struct OfChunks {
         own.all -= std::exchange(own.rows, 0.0);
         const Parameters trained = own.trained();
         const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
-        return {Bytes{optimizer.parameter_bytes() * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
+        return {Bytes{stored_bytes(optimizer, own) * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
                 Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
                 Bytes{(state_bytes(optimizer, trained) + (plan.local_steps > 1 ? outer_state_bytes : 0.0)) * updated},
                 Bytes{activations},

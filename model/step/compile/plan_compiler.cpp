@@ -48,10 +48,11 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
         return std::nullopt;
     }
     const int places = need - capacity < 0.1e9 ? 4 : 1;  // the two differ
-    char text[160];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, but %.*f GB are usable; use more pp or tp, or recompute",
-                  memory.stage, places, need / 1e9,
-                  split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "", places, capacity / 1e9);
+    const MemoryPart largest = largest_part(memory);
+    char text[192];
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, but %.*f GB are usable; largest part: %s, %.1f GB", memory.stage,
+                  places, need / 1e9, split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "", places,
+                  capacity / 1e9, largest.name.data(), largest.size.si / 1e9);
     return Infeasible{Reason::out_of_memory, text, need - capacity};
 }
 

@@ -4,6 +4,8 @@
 
 #include "model/base/units.hpp"
 
+#include <string_view>
+
 namespace prismopt {
 
 /// Bytes on the fullest GPU, and where it is.
@@ -18,6 +20,22 @@ struct MemoryUse {
 
     Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
 };
+
+/// A part of a GPU's memory by its name in messages.
+struct MemoryPart {
+    std::string_view name;
+    Bytes size;
+};
+/// The largest part but for what the accelerator reserves.
+inline MemoryPart largest_part(const MemoryUse& use)
+{
+    MemoryPart largest{"parameters", use.parameters};
+    for (const MemoryPart& part : {MemoryPart{"gradients", use.gradients}, MemoryPart{"optimizer state", use.optimizer_state},
+                                   MemoryPart{"activations", use.activations}, MemoryPart{"workspace", use.workspace}}) {
+        largest = part.size > largest.size ? part : largest;
+    }
+    return largest;
+}
 
 /// Shares of the noise-free step of the busiest critical path; they sum to at most one.
 struct StepShares {

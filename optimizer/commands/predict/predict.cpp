@@ -287,6 +287,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     of.space = scenario.space;
     of.network = network_size(scenario.workload, scenario.phases.front().sequence);
+    of.task = scenario.workload.task;
     of.hardware = chosen.hardware;
     of.price = chosen.price;
     of.price_origin = price_origin(scenario);
@@ -307,15 +308,25 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             infeasible = *refusal;
         }
     }
-    if (!infeasible) {
+    const std::optional<Infeasible> refusal = infeasible;
+    if (refusal) {
+        of.changes = single_changes(plan, scenario, model.problem);
+    }
+    if (refusal && refusal->reason == Reason::out_of_memory) {
+        of.usable_bytes = Predictor(model.problem).capacity_bytes();
+        model.problem.memory_headroom = no_memory_limit;  // what it would take
+    }
+    if (!refusal || refusal->reason == Reason::out_of_memory) {
         const Phase& first = scenario.phases.front();
         of.placement =
             placement_text({plan_in_phase(plan, first), scenario.workload, first, scenario.cluster}, order_origin(scenario));
-        of.positions = take_assignment(*values, of, rung, model);
+        if (!refusal) {
+            of.positions = take_assignment(*values, of, rung, model);
+        }
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
-        if (values->count("write-draws") > 0) {
+        if (!refusal && values->count("write-draws") > 0) {
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
         }
         of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
@@ -331,7 +342,10 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
             compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
         of.stages = stages_of(compiled);
         of.layout = layout_text(compiled.chunks, model.problem.workload.predictions);
-        write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
+        if (!refusal) {
+            write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
+        }
+        infeasible = refusal;
     }
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", to_json(of).dump(2));

@@ -1,8 +1,10 @@
 #include "optimizer/commands/predict/prediction_text.hpp"
 
+#include "io/base/aligned.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/report.hpp"
+#include "io/report/run_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/schedule/schedule.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -95,7 +97,7 @@ std::string limits(const Estimate& e, double unit)
     return fmt::format("{:.4g} to {:.4g} (95 % confidence interval, assuming the model is exact)", e.low / unit, e.high / unit);
 }
 
-void print_distribution(const char* title, const TimeDistribution& d, const ModelInterval& model)
+void print_distribution(std::string_view title, const TimeDistribution& d, const ModelInterval& model)
 {
     const auto [unit_name, unit] = reading_unit("s", d.p99.value);
     fmt::print("{} ({})\n  mean {:.4g}   p50 {:.4g}   p95 {:.4g}   p99 {:.4g}\n", title, unit_name, d.mean.value / unit,
@@ -104,16 +106,21 @@ void print_distribution(const char* title, const TimeDistribution& d, const Mode
                d.p99.value * model.low / unit, d.p99.value * model.high / unit, model_error_source(model.fitted));
 }
 
-void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, FigureOrigin power)
+/// Failures and, in training, checkpoints.
+void print_interruptions(const RunOutlook& run, WorkloadTask task)
 {
-    const RunOutlook& run = p.run;
-    constexpr double megawatt_hour = 3.6e9;
     const auto time = [](double seconds) { return time_text(seconds, 3); };
     const std::string checkpoints =
         !std::isfinite(run.interval_s) ? "no checkpoints"
         : run.writes_checkpoints
             ? fmt::format("a checkpoint every {}", time(run.interval_s))
             : fmt::format("no checkpoint is written, because no phase is longer than the interval of {}", time(run.interval_s));
+    if (task == WorkloadTask::inference) {
+        fmt::print("{}\n", std::isfinite(run.mean_time_between_failures_s)
+                               ? fmt::format("mean time between failures {}", time(run.mean_time_between_failures_s))
+                               : "no failures");
+        return;
+    }
     if (std::isfinite(run.mean_time_between_failures_s)) {
         fmt::print("mean time between failures {}; {} (recommended intervals: Young {}, Daly {}, optimal {})\n",
                    time(run.mean_time_between_failures_s), checkpoints, time(run.young_s), time(run.daly_s), time(run.optimal_s));
@@ -121,6 +128,13 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, 
         fmt::print("no failures; {}\n", checkpoints);
     }
     fmt::print("mean GPU-hours lost: {:.4g} to checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
+}
+
+void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, FigureOrigin power, WorkloadTask task)
+{
+    const RunOutlook& run = p.run;
+    constexpr double megawatt_hour = 3.6e9;
+    print_interruptions(run, task);
     for (const NamedLoss& row : run.losses) {
         fmt::print("  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
                    row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
@@ -225,6 +239,36 @@ nlohmann::json to_json(const StageUse& stage)
     return json;
 }
 
+nlohmann::json changes_json(const std::vector<SingleChange>& changes)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const SingleChange& change : changes) {
+        list.push_back({{"change", change.design},
+                        {"in_space", change.in_space},
+                        {"noise_free_step_time_s", change.step_s},
+                        {"peak_memory_bytes", change.memory_bytes}});
+    }
+    return list;
+}
+
+/// Single changes that make an infeasible plan feasible.
+std::string changes_text(const std::vector<SingleChange>& changes)
+{
+    if (changes.empty()) {
+        return "  no change of a single axis makes it feasible\n";
+    }
+    constexpr std::size_t most = 8;
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < std::min(most, changes.size()); ++i) {
+        const SingleChange& change = changes[i];
+        rows.push_back({"  " + change.design, fmt::format("step {}", time_text(change.step_s)),
+                        fmt::format("{:.1f} GB", change.memory_bytes / gigabyte)});
+    }
+    const std::string more = changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
+    return fmt::format("Feasible with one change, to a value {} [space] (noise-free step, memory of the fullest GPU):\n{}{}",
+                       changes.front().in_space ? "of" : "outside of", aligned(rows, 0), more);
+}
+
 }  // namespace
 
 std::vector<StageUse> stages_of(const CompiledPlan& compiled)
@@ -273,7 +317,13 @@ nlohmann::json to_json(const PlanPrediction& of)
         json["hardware"] = of.hardware;
     }
     if (p.infeasible) {
+        json["changes"] = changes_json(of.changes);
+    }
+    if (p.draws == 0) {
         return json;
+    }
+    if (p.infeasible) {
+        json["missing_bytes"] = p.memory.total().si - of.usable_bytes;
     }
     json["model_interval"] = of.model.fitted ? "fitted" : "extrapolated";
     if (!of.mixtures.empty()) {
@@ -344,8 +394,12 @@ void print_text(const PlanPrediction& of, StageTable table)
     }
     fmt::print("{}", network_text(of.network));
     if (p.infeasible) {
-        fmt::print("infeasible: {}\n", p.infeasible->text());
-        return;
+        fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes));
+        if (p.draws == 0) {
+            return;
+        }
+        fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n",
+                   (p.memory.total().si - of.usable_bytes) / gigabyte);
     }
     fmt::print("quantiles over {}{}\n", population(of.nodes_known),
                of.listed_nodes > 0 && !of.nodes_known
@@ -355,7 +409,7 @@ void print_text(const PlanPrediction& of, StageTable table)
         print_assignment(*of.positions);
     }
     print_distribution(of.phases.size() > 1 ? "step time of the first phase" : "step time", p.step, of.model);
-    print_distribution("training time", p.training, of.model);
+    print_distribution(run_words(of.task).time, p.training, of.model);
     if (!of.mixtures.empty()) {
         fmt::print("  {}\n", of.mixtures);
     }
@@ -366,14 +420,18 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
     }
-    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, effective training time {:.1f} %\n", p.tflops_per_gpu,
-               100.0 * p.mfu, p.tokens_per_second, 100.0 * p.ettr);
-    print_run(p, of.model, of.idle_nodes, of.power_origin);
+    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, {} {:.1f} %\n", p.tflops_per_gpu,
+               100.0 * p.mfu, p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
+    print_run(p, of.model, of.idle_nodes, of.power_origin, of.task);
     fmt::print(
-        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, gradients {:.1f}, optimizer state {:.1f}, "
+        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
-        p.memory.gradients.si / gigabyte, p.memory.optimizer_state.si / gigabyte, p.memory.activations.si / gigabyte,
+        of.task == WorkloadTask::inference
+            ? ""
+            : fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
+                          p.memory.optimizer_state.si / gigabyte),
+        p.memory.activations.si / gigabyte,
         p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);

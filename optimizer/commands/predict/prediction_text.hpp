@@ -9,6 +9,7 @@
 #include "model/step/compile/plan_compiler.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/nodes/assign_nodes.hpp"
+#include "optimizer/preview/single_changes.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -60,8 +61,12 @@ struct PlanPrediction {
     std::string placement = {};  // note on where process groups lie; empty: none
     std::vector<StageUse> stages = {};
     NetworkSize network = {};
+    WorkloadTask task = WorkloadTask::training;
     std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
     MemoryInterval memory_interval = {};
+    // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
+    double usable_bytes = 0.0;
+    std::vector<SingleChange> changes = {};
 };
 
 nlohmann::json to_json(const PlanPrediction& of);

@@ -1,0 +1,23 @@
+#pragma once
+
+/// How texts name a run: forward passes train nothing.
+
+#include "model/network/workload.hpp"
+
+#include <string_view>
+
+namespace prismopt {
+
+struct RunWords {
+    std::string_view time;       // "training time"
+    std::string_view verb;       // "Trains"
+    std::string_view effective;  // share of productive time
+};
+
+constexpr RunWords run_words(WorkloadTask task)
+{
+    return task == WorkloadTask::inference ? RunWords{"run time", "Runs forward passes of", "productive time"}
+                                           : RunWords{"training time", "Trains", "effective training time"};
+}
+
+}  // namespace prismopt

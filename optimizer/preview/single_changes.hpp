@@ -1,0 +1,26 @@
+#pragma once
+
+/// What makes an infeasible plan feasible: other values of a single axis.
+
+#include "io/scenario/scenario.hpp"
+#include "model/plan/plan.hpp"
+#include "model/predictor.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A feasible plan that differs from an infeasible one by one value.
+struct SingleChange {
+    std::string design;         // "recompute=full"
+    bool in_space = true;       // [space] lists the value
+    double step_s = 0.0;        // noise-free, of the first phase
+    double memory_bytes = 0.0;  // of the fullest GPU
+};
+
+/// Changes on the same number of GPUs, and other numbers of GPUs of the space, each judged by its noise-free step; the shortest step
+/// first. Values of the space only; where none of these helps, usual values of the axes that change memory.
+std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem);
+
+}  // namespace prismopt
