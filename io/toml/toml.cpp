@@ -1,6 +1,7 @@
 #include "io/toml/toml.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/toml/key_nesting.hpp"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -126,6 +127,12 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
     if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
         const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
         file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte); give a scenario in TOML");
+    }
+    if (const KeyNesting deepest = deepest_key(text); deepest.levels > most_levels) {
+        file.refuse(deepest.line,
+                    fmt::format("the keys and brackets that are open here are nested {} levels deep (at most {} are "
+                                "read, and no file needs more than ten); correct the key, or close the brackets",
+                                deepest.levels, most_levels));
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text));
