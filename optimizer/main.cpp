@@ -1,5 +1,6 @@
 /// prismopt: searches parallel training plans of large models by the distribution of their training time.
 
+#include "io/base/control_characters.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/scenario/scenario.hpp"
@@ -105,7 +106,7 @@ int main(int argc, char** argv)
     prismopt::start_log();
     std::string command_line = "prismopt";
     for (const std::string& word : words) {
-        command_line += " " + word;
+        command_line += " " + prismopt::escape_controls(word);
     }
     try {
         const int code = dispatch(words, {command_line, team});

@@ -88,7 +88,7 @@ Exported bridge_overrides(const Launch& launch)
     text += fmt::format(
         "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
-        launch.workload.name, plan.gpus(), precision_name(launch.workload.precision));
+        one_line(launch.workload.name), plan.gpus(), precision_name(launch.workload.precision));
     text += phase_lines(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);

@@ -1,5 +1,6 @@
 #include "io/export/launch.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/hardware_variants.hpp"
@@ -67,7 +68,7 @@ std::string hardware_line(const Launch& launch)
         return "";
     }
     return fmt::format("# Predicted for this variant of hardware and network: {}\n",
-                       hardware_text(launch.hardware_parameters, launch.hardware_values));
+                       one_line(hardware_text(launch.hardware_parameters, launch.hardware_values)));
 }
 
 /// Nodes beside the job's that were held ready for it; 0 also where none was ever missing.
@@ -160,6 +161,8 @@ long steps_between_checkpoints(const Launch& launch)
                : 0;
 }
 
+std::string one_line(const std::string& text) { return escape_controls(text); }
+
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source)
 {
     const char* provisional =
@@ -169,9 +172,9 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
             ? fmt::format("# Phase {} of {}; phases are launched one after the other, and --phase K exports another\n",
                           launch.phase_number, launch.phases)
             : "";
-    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", launch.study, launch.point,
-                       launch.design, hardware_line(launch), spares_line(launch),
-                       launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", launch.price), phase,
+    return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", one_line(launch.study),
+                       one_line(launch.point), one_line(launch.design), hardware_line(launch), spares_line(launch),
+                       launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)), phase,
                        launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
 

@@ -80,6 +80,9 @@ inline constexpr const char* fill_in = "FILL_IN";
 /// Steps between checkpoints; 0: unknown.
 long steps_between_checkpoints(const Launch& launch);
 
+/// A text of the scenario as it may stand in a comment or a job script: one line without control characters.
+std::string one_line(const std::string& text);
+
 /// Comment lines on the exported plan: its study, the version of the target and, where there is a choice, hardware and nodes.
 std::string stamp(const Launch& launch, const std::string& version, const std::string& source);
 

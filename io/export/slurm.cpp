@@ -129,8 +129,8 @@ Exported slurm_script(const Launch& launch)
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.hardware_parameters.empty() ? "" : judged_hardware;
-    text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.cluster.gpus_per_node(), launch.cluster.tiers.front().name,
-                                    hosts)
+    text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.cluster.gpus_per_node(),
+                                    one_line(launch.cluster.tiers.front().name), hosts)
                       : "";
     text += launch.cluster.nodes_listed() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";

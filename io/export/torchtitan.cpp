@@ -191,7 +191,7 @@ Exported torchtitan_config(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {}: model ({}, {} layers), tokenizer, data, learning rate. To add: the rest of "
         "the optimizer, and [job].\n",
-        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
+        plan.gpus(), fill_in, one_line(launch.workload.name), launch.workload.layers());
     text += later_phase(launch);
     std::vector<ExportFile> files{{"", text + toml(s)}};
     if (plan.pp > 1 && own_schedule(plan).empty()) {
@@ -258,7 +258,7 @@ Exported torchtitan_recipe(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {}: the module and function of a configuration of {} ({} layers), with its "
         "data, tokenizer, optimizer and learning rate.\n",
-        plan.gpus(), fill_in, launch.workload.name, launch.workload.layers());
+        plan.gpus(), fill_in, one_line(launch.workload.name), launch.workload.layers());
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         text += fmt::format("# Predicted with a checkpoint every {} steps, which the configuration must set.\n", steps);
     }

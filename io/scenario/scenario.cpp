@@ -46,7 +46,7 @@ Learned read_learned(Table cluster_table, const Cluster& cluster)
     if (!value) {
         return {};
     }
-    const std::string text = value->text("learned.toml");
+    const std::string text = value->document("learned.toml");
     if (!is_learned_text(text)) {
         value->fail({"is the name of a file", "only the scenario's own file may name others", "read the scenario from its file"});
     }

@@ -1,5 +1,6 @@
 #include "io/toml/toml.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/key_nesting.hpp"
 
@@ -46,7 +47,17 @@ private:
     std::vector<std::string_view> lines_;
 };
 
-TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines)
+/// Quoted keys may have escapes, and names of layers or accelerators are keys.
+void refuse_controls_in_key(const TomlFile& file, const TomlNode& node)
+{
+    if (const std::size_t control = find_control(node.key); control != std::string::npos) {
+        file.refuse(node.line, fmt::format("key \"{}\" contains the control character {} (keys are names of one line, which "
+                                           "reports and scripts repeat); remove it",
+                                           printable(escape_controls(node.key)), control_name(node.key, control)));
+    }
+}
+
+TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines, const TomlFile& file)
 {
     TomlNode node;
     node.key = key;
@@ -54,7 +65,7 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
     if (const auto* text = source.as_string()) {
         node.kind = Kind::text;
         node.text = text->get();
-        node.shown = printable(fmt::format("\"{}\"", node.text));
+        node.shown = printable(fmt::format("\"{}\"", escape_controls(node.text)));
     } else if (const auto* integer = source.as_integer()) {
         node.kind = Kind::integer;
         node.integer = integer->get();
@@ -71,13 +82,13 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
     } else if (const auto* list = source.as_array()) {
         node.kind = Kind::list;
         for (const toml::node& element : *list) {
-            node.children.push_back(converted(element, key, node.line, lines));
+            node.children.push_back(converted(element, key, node.line, lines, file));
             node.shown += (node.shown.empty() ? "" : ", ") + node.children.back().shown;
         }
         node.shown = printable("[" + node.shown + "]");
     } else if (const auto* table = source.as_table()) {
         for (const auto& [name, child] : *table) {
-            node.children.push_back(converted(child, std::string(name.str()), node.line, lines));
+            node.children.push_back(converted(child, std::string(name.str()), node.line, lines, file));
         }
         node.shown = "{...}";
     } else if (source.is_date()) {
@@ -88,6 +99,7 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
         node.kind = Kind::other;
         node.shown = "(date or time)";
     }
+    refuse_controls_in_key(file, node);
     return node;
 }
 
@@ -107,8 +119,7 @@ std::string line_of(std::string_view text, int line)
 
 std::string printable(std::string text, std::size_t most)
 {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    text = blank_controls(text);
     if (text.size() > most) {
         text.resize(most);
         text += "...";
@@ -135,7 +146,7 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
                                 deepest.levels, most_levels));
     }
     try {
-        file.root = converted(toml::parse(text, path), "", 1, Lines(text));
+        file.root = converted(toml::parse(text, path), "", 1, Lines(text), file);
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
         file.refuse(line,

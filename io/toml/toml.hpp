@@ -72,7 +72,8 @@ public:
     {
     }
 
-    std::string text(std::string_view example) const;  // not empty
+    std::string text(std::string_view example) const;      // not empty, of one line: without control characters
+    std::string document(std::string_view example) const;  // not empty: a file that the scenario contains
     bool boolean() const;
     std::int64_t integer(const Range& range) const;
     int count(const Range& range) const;                      // an integer in a range of `int`

@@ -1,3 +1,4 @@
+#include "io/base/control_characters.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
@@ -73,6 +74,16 @@ double Value::in_range(const Range& range) const
 }
 
 std::string Value::text(std::string_view example) const
+{
+    std::string text = document(example);
+    if (const std::size_t control = find_control(text); control != std::string::npos) {
+        fail({fmt::format("contains the control character {}", control_name(text, control)),
+              "texts are names and notes of one line, which reports and scripts repeat", "remove it"});
+    }
+    return text;
+}
+
+std::string Value::document(std::string_view example) const
 {
     if (node_->kind != Kind::text) {
         wrong_type("a string in quotes", fmt::format("for example \"{}\"", example));

@@ -1,5 +1,6 @@
 #include "optimizer/loop/study.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
 #include "model/base/parallel.hpp"
@@ -320,8 +321,8 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
     info.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     info.command_line = options.command_line;
     const char* job = std::getenv("SLURM_JOB_ID");
-    info.job_id = job == nullptr ? "" : job;
-    info.scenario_path = scenario.path;
+    info.job_id = job == nullptr ? "" : escape_controls(job);
+    info.scenario_path = escape_controls(scenario.path);
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
     const std::vector<LearnedOrigin>& learned = scenario.learned.origins;

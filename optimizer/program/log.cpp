@@ -1,5 +1,7 @@
 #include "optimizer/program/log.hpp"
 
+#include "io/base/control_characters.hpp"
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -17,9 +19,16 @@ void start_log()
     spdlog::set_default_logger(log);
 }
 
-void log_info(const std::string& text) { spdlog::info(text); }
-void log_warning(const std::string& text) { spdlog::warn(text); }
+namespace {
 
-void print_error(const std::string& text) { std::fputs(("prismopt: " + text + "\n").c_str(), stderr); }
+/// Messages repeat parts of files and of the command line, which must not command the terminal.
+std::string harmless(const std::string& text) { return escape_controls(text, "\n\t"); }
+
+}  // namespace
+
+void log_info(const std::string& text) { spdlog::info(harmless(text)); }
+void log_warning(const std::string& text) { spdlog::warn(harmless(text)); }
+
+void print_error(const std::string& text) { std::fputs(("prismopt: " + harmless(text) + "\n").c_str(), stderr); }
 
 }  // namespace prismopt

@@ -326,7 +326,7 @@ std::string with_learned_file(const std::string& text, const std::string& path)
         return text;
     }
     const auto learned = cluster->table("[cluster]").find("learned");
-    if (!learned || !learned->is_text() || is_learned_text(learned->text("learned.toml"))) {
+    if (!learned || !learned->is_text() || is_learned_text(learned->document("learned.toml"))) {
         return text;
     }
     const std::string overlay = (std::filesystem::path(path).parent_path() / learned->text("learned.toml")).string();

@@ -581,6 +581,28 @@ TEST(Settings, RefuseNamesThatTheTargetDoesNotHave)
     EXPECT_THROW(settings.set("tensor-parallel", 8), std::logic_error);
 }
 
+/// Whatever a text of the study contains, it adds no line: one would be a command, a setting, or a statement.
+TEST(Launch, KeepsTextsOfTheScenarioOnTheirLines)
+{
+    for (const ExportTarget& target : export_targets()) {
+        const std::string name = target.name;
+        Launch launch = laid_out(name.starts_with("torchtitan") ? for_torchtitan() : llama());
+        const Exported plain = target.make(launch);
+        ASSERT_EQ(refusal(plain), "") << name;
+        for (std::string* text : {&launch.study, &launch.point, &launch.design, &launch.workload.name, &launch.cluster.name,
+                                  &launch.cluster.tiers.front().name, &launch.cluster.tiers.back().name}) {
+            *text += "x\ntouch PWNED\r\xc2\x85\x1b[31m#";
+        }
+        launch.price = "2 USD/h\ntouch PWNED";
+        launch.host_gpus = 4;                                                   // the tier is named
+        const std::size_t more = name == "json" ? 0 : name == "slurm" ? 3 : 1;  // the price, and the domains
+        const Exported hostile = target.make(launch);
+        EXPECT_EQ(lines(hostile).size(), lines(plain).size() + more) << name;
+        EXPECT_EQ(text(hostile).find_first_of("\r\x1b"), std::string::npos) << name;
+        EXPECT_EQ(text(hostile).find("\xc2\x85"), name == "json" ? text(hostile).find("\xc2\x85") : std::string::npos) << name;
+    }
+}
+
 }  // namespace
 
 }  // namespace prismopt

@@ -35,6 +35,32 @@ std::string dotted(int segments, const std::string& segment = "a")
     return key;
 }
 
+/// The text of `name`, as it is read.
+std::string name_refusal(const std::string& text)
+{
+    try {
+        const TomlFile file = parse_toml(text, "file.toml");
+        Table table(file.root, file);
+        table.at("name", "").text("a name");
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST(Toml, RefusesControlCharactersInTextsAndKeys)
+{
+    EXPECT_THAT(name_refusal("x = 1\nname = \"evil\\ntouch\"\n"),
+                HasSubstr("file.toml:2: name = \"evil\\u000Atouch\" contains the "
+                          "control character U+000A (line break)"));
+    EXPECT_THAT(name_refusal("name = \"\"\"two\nlines\"\"\"\n"), HasSubstr("U+000A"));
+    EXPECT_THAT(name_refusal("name = \"\\u001b[31m\"\n"), HasSubstr("U+001B (escape)"));
+    EXPECT_THAT(name_refusal("name = \"\\u009b31m\"\n"), HasSubstr("U+009B"));
+    EXPECT_EQ(name_refusal("name = \"caf\\u00e9 \\u4e2d\"\n"), "no error");
+    EXPECT_THAT(refusal("\"a\\nb\" = 1\n"), HasSubstr("key \"a\\u000Ab\" contains"));
+    EXPECT_THAT(refusal("a = { \"b\\t\" = [1] }\n"), HasSubstr("U+0009 (tab)"));
+}
+
 TEST(Toml, RefusesDeepKeysBeforeItParsesThem)
 {
     const std::string key = dotted(40'000);

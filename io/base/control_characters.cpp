@@ -1,0 +1,82 @@
+#include "io/base/control_characters.hpp"
+
+#include <fmt/format.h>
+
+namespace prismopt {
+
+namespace {
+
+/// Of a character of UTF-8 in the range of control characters; `bytes` is 0 for others.
+struct Control {
+    unsigned code = 0;
+    std::size_t bytes = 0;
+};
+
+Control control_at(std::string_view text, std::size_t position)
+{
+    const auto byte = static_cast<unsigned char>(text[position]);
+    if (byte < 0x20 || byte == 0x7f) {
+        return {byte, 1};
+    }
+    constexpr unsigned char lead_of_c1 = 0xc2;  // U+0080 to U+00BF follow
+    if (byte == lead_of_c1 && position + 1 < text.size()) {
+        const auto next = static_cast<unsigned char>(text[position + 1]);
+        if (next >= 0x80 && next <= 0x9f) {
+            return {next, 2};
+        }
+    }
+    return {};
+}
+
+/// The text with `shown(code)` for each control character that is not allowed.
+template <class Shown>
+std::string with_controls(std::string_view text, std::string_view allowed, const Shown& shown)
+{
+    std::string changed;
+    changed.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const Control control = control_at(text, i);
+        if (control.bytes == 0 || allowed.find(text[i]) != std::string_view::npos) {
+            changed += text[i];
+        } else {
+            changed += shown(control.code);
+            i += control.bytes - 1;
+        }
+    }
+    return changed;
+}
+
+}  // namespace
+
+std::size_t find_control(std::string_view text, std::string_view allowed)
+{
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (control_at(text, i).bytes > 0 && allowed.find(text[i]) == std::string_view::npos) {
+            return i;
+        }
+    }
+    return std::string_view::npos;
+}
+
+std::string control_name(std::string_view text, std::size_t position)
+{
+    const unsigned code = control_at(text, position).code;
+    const char* known = code == '\n'   ? " (line break)"
+                        : code == '\r' ? " (carriage return)"
+                        : code == '\t' ? " (tab)"
+                        : code == 0x1b ? " (escape)"
+                                       : "";
+    return fmt::format("U+{:04X}{}", code, known);
+}
+
+std::string escape_controls(std::string_view text, std::string_view allowed)
+{
+    return with_controls(text, allowed, [](unsigned code) { return fmt::format("\\u{:04X}", code); });
+}
+
+std::string blank_controls(std::string_view text)
+{
+    return with_controls(text, "", [](unsigned) { return std::string(" "); });
+}
+
+}  // namespace prismopt
