@@ -219,7 +219,7 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study)
 }
 
 JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool exists)
-    : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create)
+    : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create_new)
 {
     if (!file_.lock()) {
         throw InputError(path + " is being written by another prismopt; wait for it, or name another file with --out");

@@ -1,7 +1,9 @@
 #include "io/results/posix_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -9,7 +11,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <random>
+#include <string_view>
 #include <utility>
 
 namespace prismopt {
@@ -36,6 +41,72 @@ std::string target_of(const std::string& path)
     return broken ? path : target.string();
 }
 
+int flags_of(PosixFile::Open how)
+{
+    switch (how) {
+        case PosixFile::Open::create: return O_CREAT | O_TRUNC;
+        case PosixFile::Open::create_new: return O_CREAT | O_EXCL | O_NOFOLLOW;
+        case PosixFile::Open::append: return 0;
+    }
+    return 0;
+}
+
+constexpr std::string_view temporary_prefix = ".prismopt-";
+constexpr std::string_view temporary_suffix = ".partial";
+
+std::string folder_of(const std::string& path)
+{
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    return parent.empty() ? "." : parent.string();
+}
+
+/// A name in a folder that nobody can foresee; whether it exists is decided by opening it.
+std::string temporary_path(const std::string& folder)
+{
+    std::random_device source;  // of the system
+    const std::uint64_t number = (std::uint64_t{source()} << 32U) | source();
+    return fmt::format("{}/{}{:016x}{}", folder, temporary_prefix, number, temporary_suffix);
+}
+
+/// A new file in the folder, opened, and its path.
+struct TemporaryFile {
+    std::string path;
+    PosixFile file;
+};
+
+/// `target`: of which errors speak.
+TemporaryFile create_temporary(const std::string& folder, const std::string& target)
+{
+    constexpr int attempts = 16;
+    for (int attempt = 1;; ++attempt) {
+        const std::string path = temporary_path(folder);
+        try {
+            return {path, PosixFile(path, PosixFile::Open::create_new, target)};
+        } catch (const FileError& error) {
+            if (error.code() != EEXIST || attempt == attempts) {
+                throw;
+            }
+        }
+    }
+}
+
+/// Removes what killed processes of this user left in the folder: nobody writes to a file for a day without changing it.
+void remove_stale_temporaries(const std::string& folder)
+{
+    constexpr time_t one_day_s = 86400;
+    const time_t now = std::time(nullptr);
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        struct stat status {};
+        if (name.starts_with(temporary_prefix) && name.ends_with(temporary_suffix) &&
+            ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+            now - status.st_mtime > one_day_s) {
+            ::unlink(entry->path().c_str());
+        }
+    }
+}
+
 void write_parts(PosixFile& file, const std::vector<std::span<const std::byte>>& parts)
 {
     for (const std::span<const std::byte> part : parts) {
@@ -60,12 +131,12 @@ bool FileError::wrong_path() const
     return std::find(of_paths.begin(), of_paths.end(), error_) != of_paths.end();
 }
 
-PosixFile::PosixFile(std::string path, Open how) : path_(std::move(path))
+PosixFile::PosixFile(std::string path, Open how, std::string shown) : shown_(shown.empty() ? path : std::move(shown))
 {
     constexpr mode_t mode = 0666;  // less the user's umask
-    descriptor_ = ::open(path_.c_str(), O_CLOEXEC | O_WRONLY | (how == Open::create ? O_CREAT | O_TRUNC : 0), mode);
+    descriptor_ = ::open(path.c_str(), O_CLOEXEC | O_WRONLY | flags_of(how), mode);
     if (descriptor_ < 0) {
-        fail_at(path_, errno);
+        fail_at(shown_, errno);
     }
     if (how == Open::append) {
         ::lseek(descriptor_, 0, SEEK_END);
@@ -73,7 +144,7 @@ PosixFile::PosixFile(std::string path, Open how) : path_(std::move(path))
 }
 
 PosixFile::PosixFile(PosixFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1))
+    : shown_(std::move(other.shown_)), descriptor_(std::exchange(other.descriptor_, -1))
 {
 }
 
@@ -93,7 +164,7 @@ void PosixFile::write(std::span<const std::byte> bytes)
         if (written >= 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(written));
         } else if (errno != EINTR) {
-            fail_at(path_, errno);
+            fail_at(shown_, errno);
         }
     }
 }
@@ -102,14 +173,14 @@ void PosixFile::truncate(std::uint64_t bytes)
 {
     const auto end = static_cast<off_t>(bytes);
     if (::ftruncate(descriptor_, end) != 0 || ::lseek(descriptor_, end, SEEK_SET) != end) {
-        fail_at(path_, errno);
+        fail_at(shown_, errno);
     }
 }
 
 void PosixFile::sync()
 {
     if (::fdatasync(descriptor_) != 0) {
-        fail_at(path_, errno);
+        fail_at(shown_, errno);
     }
 }
 
@@ -124,19 +195,20 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
     if (::access(target.c_str(), F_OK) == 0 && ::access(target.c_str(), W_OK) != 0) {
         fail_at(path, errno);  // a new file could take its place all the same
     }
-    const std::string partial = target + ".partial";
+    const std::string folder = folder_of(target);
+    TemporaryFile fresh = create_temporary(folder, path);
     try {
-        PosixFile file(partial, PosixFile::Open::create);
-        write_parts(file, parts);
-        file.sync();
-        if (std::rename(partial.c_str(), target.c_str()) != 0) {
+        write_parts(fresh.file, parts);
+        fresh.file.sync();
+        if (std::rename(fresh.path.c_str(), target.c_str()) != 0) {
             fail_at(path, errno);
         }
     } catch (...) {
-        std::remove(partial.c_str());
+        std::remove(fresh.path.c_str());
         throw;
     }
     sync_folder(target);
+    remove_stale_temporaries(folder);
 }
 
 void replace_file(const std::string& path, const std::string& text) { replace_file(path, {std::as_bytes(std::span(text))}); }
@@ -154,8 +226,7 @@ void make_write_failures_errors()
 
 void sync_folder(const std::string& path)
 {
-    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-    const std::string folder = parent.empty() ? "." : parent.string();
+    const std::string folder = folder_of(path);
     const int descriptor = ::open(folder.c_str(), O_CLOEXEC | O_RDONLY | O_DIRECTORY);
     if (descriptor >= 0) {
         ::fsync(descriptor);  // some file systems refuse this for folders; the names are then theirs to keep

@@ -19,6 +19,8 @@ public:
     /// Reason given by the system: "No such file or directory".
     std::string reason() const;
 
+    int code() const { return error_; }  // errno
+
     /// Whether the path is at fault (missing folder, no permission), so that another name may help; otherwise the device is at
     /// fault (full, over its quota, broken).
     bool wrong_path() const;
@@ -30,9 +32,11 @@ private:
 /// An open file descriptor. Failures throw FileError.
 class PosixFile {
 public:
-    enum class Open { create, append };  // `create` truncates an existing file; `append` requires one
+    /// `create` truncates an existing file, `create_new` refuses one and does not follow symbolic links, `append` requires one.
+    enum class Open { create, create_new, append };
 
-    PosixFile(std::string path, Open how);
+    /// `shown`: what errors call the file; empty: its path.
+    PosixFile(std::string path, Open how, std::string shown = "");
     PosixFile(PosixFile&& other) noexcept;
     PosixFile& operator=(PosixFile&&) = delete;
     ~PosixFile();
@@ -47,12 +51,14 @@ public:
     void sync();
 
 private:
-    std::string path_;
+    std::string shown_;
     int descriptor_ = -1;
 };
 
-/// Writes the parts in order to `path`.partial, syncs it and renames it: at any time `path` is the former file or the complete
-/// new one, and a failure leaves the former one. Devices and pipes are written to directly. Throws FileError.
+/// Writes the parts in order to a new file in the same folder, syncs it and renames it: at any time `path` is the former file or
+/// the complete new one, and a failure leaves the former one. The name of the new file, .prismopt-*.partial, is its own: several
+/// processes may write to one path, and the last one wins. Such files of a killed process are removed a day later, by the next
+/// write to the folder. Devices and pipes are written to directly. Throws FileError.
 void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 void replace_file(const std::string& path, const std::string& text);
 
