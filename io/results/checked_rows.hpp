@@ -49,6 +49,14 @@ public:
 
     const Hdf5Object& group() const { return group_; }
 
+    /// As many rows as the dimension `scale` has.
+    void resize(const std::string& scale) const
+    {
+        const std::uint64_t count = group_.size(scale);
+        group_.charge(count, sizeof(Row), "read " + path_ + scale);
+        rows_.resize(count);
+    }
+
     /// `set(row, value)` for each row; a number must be allowed.
     template <class T, class Set>
     void column(const std::string& name, const Allowed& allowed, const Set& set) const

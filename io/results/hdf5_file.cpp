@@ -1,9 +1,13 @@
 #include "io/results/hdf5_file.hpp"
 
+#include "io/base/control_characters.hpp"
+
 #include <hdf5.h>
 #include <hdf5_hl.h>
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <filesystem>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -96,15 +100,47 @@ void write_values(const std::vector<T>& values, const Write& write)
     }
 }
 
-/// The values that `read(buffer)` fills in, of a dataset or attribute with this stored type and extent.
-template <class T, class Read>
-std::vector<T> read_values(hid_t stored, hid_t memory, hid_t space, const std::string& what, const Read& read)
+/// Throws where a text that should have one line has a control character.
+void check_one_line(const std::string& text, const std::string& what)
 {
-    const auto count = static_cast<std::size_t>(checked(H5Sget_simple_extent_npoints(space), what));
+    if (const std::size_t at = find_control(text); at != std::string::npos) {
+        throw std::runtime_error("cannot " + what + " (\"" + escape_controls(text).substr(0, 60) +
+                                 "\" contains the control character " + control_name(text, at) +
+                                 ", which no text of a study has)");
+    }
+}
+
+void check_one_line(const std::vector<std::string>& texts, const std::string& what)
+{
+    for (const std::string& text : texts) {
+        check_one_line(text, what);
+    }
+}
+
+template <class T>
+void check_one_line(const std::vector<T>&, const std::string&)
+{
+}
+
+std::uint64_t count_of(hid_t space, const std::string& what)
+{
+    return static_cast<std::uint64_t>(checked(H5Sget_simple_extent_npoints(space), what));
+}
+
+/// Whether T is read from values of this stored type.
+template <class T>
+void check_type(hid_t stored, const std::string& what)
+{
     const bool text = H5Tget_class(stored) == H5T_STRING;
     if (text != std::is_same_v<T, std::string> || (text && H5Tis_variable_str(stored) <= 0)) {
         throw std::runtime_error("cannot " + what + " (it has an unexpected type)");
     }
+}
+
+/// The `count` values that `read(buffer)` fills in; `space` describes the buffer.
+template <class T, class Read>
+std::vector<T> read_values(std::uint64_t count, hid_t memory, hid_t space, const std::string& what, const Read& read)
+{
     if (count == 0) {
         return {};
     }
@@ -125,6 +161,80 @@ std::vector<T> read_values(hid_t stored, hid_t memory, hid_t space, const std::s
     }
 }
 
+/// The texts of a dataset, one by one: any number of them may refer to one long text of the file.
+template <class Charge>
+std::vector<std::string> read_texts(hid_t dataset, hid_t space, std::uint64_t count, hid_t type, const std::string& what,
+                                    const Charge& charge)
+{
+    const int rank = checked(H5Sget_simple_extent_ndims(space), what);
+    if (rank != 1) {
+        throw std::runtime_error("cannot " + what + " (it is not a list of texts)");
+    }
+    const hsize_t one = 1;
+    const Scoped memory(H5Screate_simple(1, &one, nullptr), what);
+    std::vector<std::string> values;
+    for (hsize_t at = 0; at < count; ++at) {
+        checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, nullptr, &one, nullptr), what);
+        std::vector<std::string> value = read_values<std::string>(1, type, memory, what, [&](void* data) {
+            return H5Dread(dataset, type, memory, space, H5P_DEFAULT, data);
+        });
+        charge(value.front().size());
+        values.push_back(std::move(value.front()));
+    }
+    return values;
+}
+
+/// Refuses what is stored elsewhere, before HDF5 opens that, and chunks larger than may be read.
+void check_storage(hid_t dataset, std::uint64_t most_bytes, const std::string& what)
+{
+    const Scoped properties(H5Dget_create_plist(dataset), what);
+    const H5D_layout_t layout = H5Pget_layout(properties);
+    if (layout == H5D_VIRTUAL) {
+        throw std::runtime_error("cannot " + what + " (it is a virtual dataset, whose values are in other files)");
+    }
+    if (H5Pget_external_count(properties) > 0) {
+        throw std::runtime_error("cannot " + what + " (its values are in external files)");
+    }
+    if (layout == H5D_CHUNKED) {
+        constexpr int most_dimensions = 32;  // H5S_MAX_RANK
+        std::array<hsize_t, most_dimensions> chunk_shape{};
+        const int rank = checked(H5Pget_chunk(properties, most_dimensions, chunk_shape.data()), what);
+        const Scoped type(H5Dget_type(dataset), what);
+        double bytes = static_cast<double>(H5Tget_size(type));
+        for (int d = 0; d < rank; ++d) {
+            bytes *= static_cast<double>(chunk_shape.at(static_cast<std::size_t>(d)));
+        }
+        if (bytes > static_cast<double>(most_bytes)) {
+            throw std::runtime_error("cannot " + what + " (its chunks are larger than the content that may be read)");
+        }
+    }
+}
+
+/// `charge(count, bytes_each)` is called before the values are read.
+template <class T, class Charge>
+std::vector<T> read_attribute(hid_t object, const std::string& name, const Charge& charge)
+{
+    const std::string what = "read attribute " + name;
+    const Scoped opened(H5Aopen(object, name.c_str(), H5P_DEFAULT), what);
+    const Scoped stored(H5Aget_type(opened), what);
+    const Scoped space(H5Aget_space(opened), what);
+    const Scoped type(new_type<T>(), what);
+    check_type<T>(stored, what);
+    const std::uint64_t count = count_of(space, what);
+    charge(count, what);
+    return read_values<T>(count, type, space, what, [&](void* data) { return H5Aread(opened, type, data); });
+}
+
+template <class T>
+T only_value(std::vector<T> values, const std::string& attribute)
+{
+    if (values.size() != 1) {
+        throw std::runtime_error("cannot read attribute " + attribute + " (it holds " + std::to_string(values.size()) +
+                                 " values, not one)");
+    }
+    return std::move(values.front());
+}
+
 template <class T>
 void write_attribute(hid_t object, const std::string& name, const std::vector<T>& values, hid_t new_space)
 {
@@ -134,6 +244,21 @@ void write_attribute(hid_t object, const std::string& name, const std::vector<T>
     const Scoped attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what);
     if (!values.empty()) {
         write_values(values, [&](const void* data) { checked(H5Awrite(attribute, type, data), what); });
+    }
+}
+
+/// Refuses what HDF5 would look up elsewhere: names with folders, links to other files, links of unknown kinds.
+void check_link(hid_t group, const std::string& name, const std::string& what)
+{
+    if (name.empty() || name == "." || name.find('/') != std::string::npos) {
+        throw std::runtime_error("cannot " + what + " (it is not a name in its group)");
+    }
+    H5L_info_t link{};
+    checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT), what);
+    if (link.type != H5L_TYPE_HARD) {
+        throw std::runtime_error("cannot " + what + " (it is a link to " +
+                                 (link.type == H5L_TYPE_SOFT ? "another name" : "another file") +
+                                 ", which no file of this program has)");
     }
 }
 
@@ -179,7 +304,10 @@ void order_by_creation(hid_t properties)
 
 }  // namespace
 
-Hdf5Object::Hdf5Object(Hdf5Object&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)) {}
+Hdf5Object::Hdf5Object(Hdf5Object&& other) noexcept
+    : id_(std::exchange(other.id_, H5I_INVALID_HID)), budget_(std::move(other.budget_))
+{
+}
 
 Hdf5Object::~Hdf5Object()
 {
@@ -206,7 +334,10 @@ Hdf5Object Hdf5Object::open_file(const std::string& path)
     const Scoped access(H5Pcreate(H5P_FILE_ACCESS), "open the file");
     // Files are replaced by renaming, never changed in place, and many cluster file systems have no locks.
     H5Pset_file_locking(access, false, true);
-    return Hdf5Object(checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "open the file"));
+    std::error_code error;
+    const std::uint64_t bytes = std::filesystem::file_size(path, error);
+    const Budget budget{error ? 0 : bytes, hdf5_content_limit(error ? 0 : bytes)};
+    return Hdf5Object(checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "open the file"), std::make_shared<Budget>(budget));
 }
 
 std::vector<std::byte> Hdf5Object::image() const
@@ -229,7 +360,9 @@ Hdf5Object Hdf5Object::create_group(const std::string& name) const
 
 Hdf5Object Hdf5Object::open(const std::string& name) const
 {
-    return Hdf5Object(checked(H5Oopen(id_, name.c_str(), H5P_DEFAULT), "open " + name));
+    const std::string what = "open " + name;
+    check_link(id_, name, what);
+    return Hdf5Object(checked(H5Oopen(id_, name.c_str(), H5P_DEFAULT), what), budget_);
 }
 
 template <class T>
@@ -262,16 +395,67 @@ Hdf5Object Hdf5Object::create_column(const std::string& name, const std::vector<
     return object;
 }
 
+void Hdf5Object::charge(std::uint64_t count, std::uint64_t bytes_each, const std::string& what) const
+{
+    if (budget_ == nullptr) {
+        return;
+    }
+    if (count > budget_->left / std::max<std::uint64_t>(bytes_each, 1)) {
+        throw std::runtime_error("cannot " + what + " (its " + std::to_string(count) + " values exceed the " +
+                                 std::to_string(hdf5_content_limit(budget_->file_bytes)) +
+                                 " bytes of content that are read of a file of " + std::to_string(budget_->file_bytes) +
+                                 " bytes)");
+    }
+    budget_->left -= count * bytes_each;
+}
+
+template <class T>
+void Hdf5Object::charge_attribute(std::uint64_t count, const std::string& what) const
+{
+    const Budget* budget = budget_.get();
+    if (std::is_same_v<T, std::string> && budget != nullptr && count > 1 && count > budget->left / (budget->file_bytes + 1)) {
+        throw std::runtime_error("cannot " + what + " (it holds " + std::to_string(count) + " texts, too many for the file)");
+    }
+    charge(count, sizeof(T), what);
+}
+
+std::int64_t Hdf5Object::open_dataset(const std::string& name, const std::string& what) const
+{
+    check_link(id_, name, what);
+    Hdf5Object dataset(checked(H5Dopen2(id_, name.c_str(), H5P_DEFAULT), what));
+    if (budget_ != nullptr) {
+        check_storage(dataset.id_, budget_->left, what);
+    }
+    return std::exchange(dataset.id_, H5I_INVALID_HID);
+}
+
+std::uint64_t Hdf5Object::size(const std::string& name) const
+{
+    const std::string what = "read dataset " + name;
+    const Scoped dataset(open_dataset(name, what), what);
+    const Scoped space(H5Dget_space(dataset), what);
+    return count_of(space, what);
+}
+
 template <class T>
 std::vector<T> Hdf5Object::read(const std::string& name) const
 {
     const std::string what = "read dataset " + name;
-    const Scoped dataset(H5Dopen2(id_, name.c_str(), H5P_DEFAULT), what);
+    const Scoped dataset(open_dataset(name, what), what);
     const Scoped stored(H5Dget_type(dataset), what);
     const Scoped space(H5Dget_space(dataset), what);
     const Scoped type(new_type<T>(), what);
-    return read_values<T>(stored, type, space, what,
-                          [&](void* data) { return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data); });
+    check_type<T>(stored, what);
+    const std::uint64_t count = count_of(space, what);
+    charge(count, sizeof(T), what);
+    if constexpr (std::is_same_v<T, std::string>) {
+        std::vector<T> values = read_texts(dataset, space, count, type, what, [&](std::size_t bytes) { charge(1, bytes, what); });
+        check_one_line(values, what);
+        return values;
+    } else {
+        return read_values<T>(count, type, space, what,
+                              [&](void* data) { return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data); });
+    }
 }
 
 template <class T>
@@ -294,23 +478,26 @@ bool Hdf5Object::has(const std::string& attribute) const { return H5Aexists(id_,
 template <class T>
 T Hdf5Object::get(const std::string& attribute) const
 {
-    std::vector<T> values = get_list<T>(attribute);
-    if (values.size() != 1) {
-        throw std::runtime_error("cannot read attribute " + attribute + " (it holds " + std::to_string(values.size()) +
-                                 " values, not one)");
-    }
-    return std::move(values.front());
+    return only_value(get_list<T>(attribute), attribute);
 }
 
 template <class T>
 std::vector<T> Hdf5Object::get_list(const std::string& attribute) const
 {
-    const std::string what = "read attribute " + attribute;
-    const Scoped opened(H5Aopen(id_, attribute.c_str(), H5P_DEFAULT), what);
-    const Scoped stored(H5Aget_type(opened), what);
-    const Scoped space(H5Aget_space(opened), what);
-    const Scoped type(new_type<T>(), what);
-    return read_values<T>(stored, type, space, what, [&](void* data) { return H5Aread(opened, type, data); });
+    std::vector<T> values = read_attribute<T>(id_, attribute, [this](std::uint64_t count, const std::string& what) {
+        charge_attribute<T>(count, what);
+    });
+    check_one_line(values, "read attribute " + attribute);
+    return values;
+}
+
+std::string Hdf5Object::get_document(const std::string& attribute) const
+{
+    return only_value(read_attribute<std::string>(id_, attribute,
+                                                  [this](std::uint64_t count, const std::string& what) {
+                                                      charge_attribute<std::string>(count, what);
+                                                  }),
+                      attribute);
 }
 
 std::string hdf5_version()

@@ -58,7 +58,7 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
     study.seed = root.get<std::uint64_t>("seed");
     study.scenario_name = root.get<std::string>("scenario_name");
     study.scenario_path = root.get<std::string>("scenario_path");
-    study.scenario_text = root.get<std::string>("scenario_toml");
+    study.scenario_text = root.get_document("scenario_toml");
     study.default_order = default_order(root);
     if (root.has("learned")) {  // since schema 1.6
         study.learned = root.get<std::string>("learned");
@@ -101,7 +101,7 @@ void read_space(const Hdf5Object& root, Results& results)
         const bool ordered = group.open(name).get<std::int8_t>("ordered") != 0;
         results.axes.push_back(Axis{.name = name, .ordered = ordered, .labels = group.read<std::string>(name)});
     }
-    results.rejected.resize(group.read<std::string>("rejected").size());
+    rows.resize("rejected");
     rows.column<std::string>("rejected", {}, [](Rejected& r, const std::string& reason) { r.reason = reason; });
     rows.column<std::uint64_t>("rejected_count", count_of_tuples, [](Rejected& r, std::uint64_t count) { r.count = count; });
     rows.column<double>("rejected_miss", not_negative, [](Rejected& r, double miss) { r.miss = miss; });
@@ -180,7 +180,7 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
         results.objectives.push_back(ObjectiveInfo{
             .name = name, .units = column.get<std::string>("units"), .long_name = column.get<std::string>("long_name")});
     }
-    results.evaluations.resize(group.read<std::uint64_t>("evaluation").size());
+    rows.resize("evaluation");
     rows.column<std::uint64_t>("evaluation", index_of(results), [](EvaluatedPoint& p, std::uint64_t index) { p.index = index; });
     const auto disorder = std::adjacent_find(results.evaluations.begin(), results.evaluations.end(),
                                              [](const auto& a, const auto& b) { return a.index >= b.index; });
@@ -269,7 +269,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     const Hdf5Object& group = rows.group();
     results.provisional =
         group.has("provisional") && number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
-    results.front.resize(group.read<std::int32_t>("front").size());
+    rows.resize("front");
     rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
     read_axes(rows, results.axes);
     rows.column<std::int8_t>("dominated", truth, [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
@@ -318,7 +318,7 @@ void read_posterior(const Hdf5Object& root, Results& results)
 {
     const Rows<PlanChance> rows(root, "posterior", results.posterior.plans);
     results.posterior.linearisation_error = number_attribute<double>(rows.group(), "linearisation_error", not_negative);
-    results.posterior.plans.resize(rows.group().read<std::int32_t>("plan").size());
+    rows.resize("plan");
     const Allowed position{0.0, static_cast<double>(results.objectives.size()) - 1.0};
     rows.column<std::uint64_t>("evaluation", index_of(results), [](PlanChance& p, std::uint64_t index) { p.index = index; });
     rows.column<std::int32_t>("total_gpus", not_negative, [](PlanChance& p, std::int32_t gpus) { p.gpus = gpus; });
@@ -342,7 +342,7 @@ void read_posterior(const Hdf5Object& root, Results& results)
 void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 {
     const Rows<ProgressPoint> rows(root, "progress", progress);
-    progress.resize(rows.group().read<std::int32_t>("progress").size());
+    rows.resize("progress");
     rows.column<std::uint64_t>("evaluations", not_negative,
                                [](ProgressPoint& p, std::uint64_t evaluations) { p.evaluations = evaluations; });
     rows.column<std::uint64_t>("draws", not_negative, [](ProgressPoint& p, std::uint64_t draws) { p.draws = draws; });
@@ -355,7 +355,7 @@ void read_ranks(const Hdf5Object& root, Results& results)
 {
     const Rows<RankWork> rows(root, "ranks", results.ranks);
     results.threads = number_attribute<std::int32_t>(rows.group(), "threads", {.least = 1.0});
-    results.ranks.resize(rows.group().read<std::int32_t>("rank").size());
+    rows.resize("rank");
     rows.column<std::int32_t>("rank", not_negative, [](RankWork& w, std::int32_t rank) { w.rank = rank; });
     rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
     rows.column<double>("busy", not_negative, [](RankWork& w, double busy) { w.busy_s = busy; });

@@ -203,6 +203,22 @@ TEST(ResultsFile, GivesBackWhichPlansMayBeTheBest)
     EXPECT_THROW(read_results(folder.file("wrong.h5")), InputError);
 }
 
+TEST(ResultsFile, RefusesControlCharactersInItsTexts)
+{
+    const TemporaryFolder folder;
+    const auto refused = [&](const std::function<void(Results&)>& change) {
+        Results results = sample_results();
+        change(results);
+        write_results(results, folder.file("sample.h5"));
+        return refusal(folder.file("sample.h5"));
+    };
+    EXPECT_THAT(refused([](Results& r) { r.study.scenario_name = "evil\ntouch"; }),
+                AllOf(HasSubstr("attribute scenario_name"), HasSubstr("evil\\u000Atouch"), HasSubstr("U+000A (line break)")));
+    EXPECT_THAT(refused([](Results& r) { r.study.outcome.text = "\x1b[2J"; }), HasSubstr("U+001B (escape)"));
+    EXPECT_THAT(refused([](Results& r) { r.rejected.front().nearest = "a\tb"; }), HasSubstr("dataset rejected_nearest"));
+    EXPECT_EQ(refused([](Results& r) { r.study.scenario_text = "# a text\n# of\ttwo lines\r\n"; }), "no error");
+}
+
 TEST(ResultsFile, GivesBackAnEmptyStudy)
 {
     const TemporaryFolder folder;
