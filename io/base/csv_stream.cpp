@@ -19,6 +19,9 @@ namespace {
 /// Longest field: names of kernels with templates have some thousands of bytes. More is no table.
 constexpr std::size_t longest_field = std::size_t{1} << 16;
 
+/// Of a field or line whose end has not been read yet, and which libcsv or this reader keeps.
+constexpr std::size_t longest_open_field = std::size_t{1} << 24;
+
 /// What spreadsheet programs write before UTF-8 text.
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
@@ -49,6 +52,9 @@ public:
         }
         began_ = true;
         check(csv_parse(&parser_, bytes.data(), bytes.size(), on_field, on_end, this) == bytes.size());
+        if (parser_.entry_pos > longest_open_field || text_.size() > longest_open_field) {
+            refuse("has a field without an end, or a line without one; check the quotes and what wrote the table");
+        }
     }
     void finish()
     {

@@ -39,9 +39,9 @@ Header header_of(std::string_view beginning, const std::string& path)
     return header;
 }
 
-void read_one(const std::string& path, TraceFiles& files)
+void read_one(const std::string& path, std::uint64_t content_limit, TraceFiles& files)
 {
-    TraceStream stream(path);
+    TraceStream stream(path, content_limit);
     const std::string_view beginning = stream.peek();
     if (beginning.empty()) {
         throw InputError(path + ": is empty; give a table or a trace");
@@ -80,7 +80,7 @@ void read_one(const std::string& path, TraceFiles& files)
 
 }  // namespace
 
-TraceFiles read_trace_files(const std::vector<std::string>& paths)
+TraceFiles read_trace_files(const std::vector<std::string>& paths, std::uint64_t content_limit)
 {
     TraceFiles files;
     const auto counted = [&] {
@@ -94,7 +94,7 @@ TraceFiles read_trace_files(const std::vector<std::string>& paths)
     };
     for (const std::string& path : paths) {
         const std::size_t before = counted();
-        read_one(path, files);
+        read_one(path, content_limit, files);
         if (counted() == before) {
             throw InputError(path + ": has a header but no usable line; give the whole table");
         }

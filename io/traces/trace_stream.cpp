@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
 
+std::string content_text(std::uint64_t bytes)
+{
+    constexpr double gb = 1e9;
+    return fmt::format("{:.6g} GB", static_cast<double>(bytes) / gb);
+}
+
 }  // namespace
 
 /// A file's content. zlib's own gzread takes no notice of what follows a member and is none.
@@ -120,7 +126,74 @@ private:
     std::size_t delivered_ = 0;
 };
 
-TraceStream::TraceStream(const std::string& path) : path_(path), source_(std::make_unique<Source>(path)), buffer_(buffer_bytes) {}
+/// Lengths of stretches without use, over pieces of content.
+class TraceStream::Stretches {
+public:
+    explicit Stretches(const std::string& path) : path_(path) {}
+
+    void add(std::string_view bytes)
+    {
+        const std::size_t first = bytes.find_first_not_of(blanks);
+        if (!begun_ && first != std::string_view::npos) {
+            begun_ = true;
+            json_ = bytes[first] == '{' || bytes[first] == '[';
+        }
+        const std::size_t last = bytes.find_last_not_of(blanks);
+        blank_ = last == std::string_view::npos ? blank_ + bytes.size() : bytes.size() - 1 - last;
+        refuse_beyond(blank_ + (first == std::string_view::npos ? 0 : first), most_blanks, "blanks and empty lines");
+        const std::size_t end = json_ ? last_quote(bytes) : bytes.find_last_of("\r\n");
+        endless_ = end == std::string_view::npos ? endless_ + bytes.size() : bytes.size() - 1 - end;
+        if (begun_) {
+            refuse_beyond(endless_, json_ ? longest_json : longest_line,
+                          json_ ? "JSON without the name of a value" : "a line without an end");
+        }
+        const std::size_t slashes = bytes.size() - 1 - bytes.find_last_not_of('\\');  // npos + 1 is 0
+        escaped_ = (slashes + (slashes == bytes.size() && escaped_ ? 1 : 0)) % 2 == 1;
+    }
+
+private:
+    static constexpr std::string_view blanks = " \t\r\n";
+    static constexpr std::uint64_t most_blanks = std::uint64_t{16} << 20U;
+    static constexpr std::uint64_t longest_line = std::uint64_t{16} << 20U;
+    static constexpr std::uint64_t longest_json = std::uint64_t{64} << 20U;
+
+    /// The last quote that is not escaped; an even number of backslashes before it escapes each other.
+    std::size_t last_quote(std::string_view bytes) const
+    {
+        std::size_t quote = bytes.rfind('"');
+        while (quote != std::string_view::npos) {
+            const std::string_view before = bytes.substr(0, quote);
+            std::size_t slashes = before.size() - 1 - before.find_last_not_of('\\');
+            slashes += slashes == before.size() && escaped_ ? 1 : 0;
+            if (slashes % 2 == 0) {
+                return quote;
+            }
+            quote = quote == 0 ? std::string_view::npos : bytes.rfind('"', quote - 1);
+        }
+        return quote;
+    }
+
+    void refuse_beyond(std::uint64_t length, std::uint64_t most, const char* what) const
+    {
+        if (length > most) {
+            throw InputError(fmt::format("{}: contains more than {} MiB of {}, which no trace or table has; check what wrote it",
+                                         path_, most >> 20U, what));
+        }
+    }
+
+    const std::string path_;
+    bool begun_ = false;  // content other than blanks
+    bool json_ = false;
+    bool escaped_ = false;       // the next byte is
+    std::uint64_t blank_ = 0;    // at the end so far
+    std::uint64_t endless_ = 0;  // at the end so far: of a line, or since the last quote of JSON
+};
+
+TraceStream::TraceStream(const std::string& path, std::uint64_t content_limit)
+    : path_(path), content_limit_(content_limit), source_(std::make_unique<Source>(path)),
+      stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes)
+{
+}
 
 TraceStream::~TraceStream() = default;
 
@@ -135,6 +208,15 @@ std::string_view TraceStream::next()
     const bool first = delivered_ == 0;
     delivered_ += count;
     const std::string_view bytes(buffer_.data(), count);
+    if (delivered_ > content_limit_) {
+        throw InputError(
+            fmt::format("{}: has more than {} of content, decompressed; divide it, or raise the limit with "
+                        "--max-content",
+                        path_, content_text(content_limit_)));
+    }
+    if (!bytes.empty()) {
+        stretches_->add(bytes);
+    }
     return first ? beginning(bytes) : bytes;
 }
 

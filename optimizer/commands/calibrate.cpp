@@ -1,4 +1,5 @@
 #include "io/scenario/scenario.hpp"
+#include "io/toml/quantity.hpp"
 #include "io/traces/calibration_json.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/trace_files.hpp"
@@ -96,6 +97,22 @@ void refuse_counts(const po::variables_map& values)
     }
 }
 
+/// --max-content in bytes.
+std::uint64_t content_limit(const po::variables_map& values)
+{
+    const std::string text = values["max-content"].as<std::string>();
+    const auto size = parse_quantity<Bytes>(text, "100 GB");
+    if (const auto* complaint = std::get_if<Complaint>(&size)) {
+        throw InputError(fmt::format("--max-content {} {}", text, complaint->text()));
+    }
+    constexpr double largest_file = 9.2e18;  // off_t
+    const double bytes = std::get<Bytes>(size).si;
+    if (!(bytes >= 1.0 && bytes <= largest_file)) {
+        throw InputError(fmt::format("--max-content {} is out of range; write for example \"100 GB\"", text));
+    }
+    return static_cast<std::uint64_t>(bytes);
+}
+
 void tell_set_back(const Trace& trace)
 {
     const std::vector<TraceProblem> found = clock_set_back(trace);
@@ -141,6 +158,8 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         "them, failure rates");
     add("days", po::value<double>()->value_name("X"),
         "number of days that the list of outages covers (default: from the first to the last outage)");
+    add("max-content", po::value<std::string>()->value_name("SIZE")->default_value("32 GB"),
+        "bytes that are read of each file, decompressed; files with more are refused");
     const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -151,7 +170,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile, fmt::join(profiles, ", ")));
     }
     refuse_counts(*values);
-    TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>());
+    TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>(), content_limit(*values));
     std::string text;
     Calibration calibration;
     FailureFit failures;
