@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Writes the operators of a PyTorch module, with their shapes, as a JSON file that `[workload] captured = "FILE"` reads.
 
 The module runs once, forward, on meta tensors: nothing is computed, and a network of any size needs no memory. docs/captured-networks.md
@@ -21,6 +21,7 @@ except ImportError as missing:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from capture.gradients import gradient_modes  # noqa: E402
 from capture.layers import layer_paths, sequence_of  # noqa: E402
 from capture.operators import Operators  # noqa: E402
 from capture.recorder import CannotCapture, OnMeta, Recorder, first_sentence, watching_fused_attention  # noqa: E402
@@ -140,7 +141,7 @@ def shape_text(name, tensor):
     return f"{name}: {text}" if name else text
 
 
-def record(recorder, model, layers, places, names):
+def record(recorder, model, layers, places, names, gradients):
     for tensor in [*places, *names.values()]:
         if isinstance(tensor, torch.Tensor):
             storage = recorder.storage_of(tensor)
@@ -151,10 +152,28 @@ def record(recorder, model, layers, places, names):
         raise CannotCapture(f"{type(model).__name__}.forward{inspect.signature(model.forward)}: {error}; give each tensor by --input, in "
                             "this order or by name: 'x: float32[1, 3, 224, 224]'") from error
     try:
-        with OnMeta(), recorder, recorder.following(model, layers):
+        with gradient_modes(always=gradients), OnMeta(), recorder, recorder.following(model, layers):
             model(*places, **names)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         raise CannotCapture(f"the forward pass stops in {recorder.place()}: {first_sentence(error)}; check the shapes of --input") from error
+
+
+def recorded_as_trained(recorder, model, layers, places, names):
+    """Records a pass of training. Returns what it assumes, in words."""
+    record(recorder, model, layers, places, names, gradients=False)
+    modules, everywhere = recorder.without_gradients()
+    assumed = []
+    if everywhere:
+        recorder.restart()
+        record(recorder, model, layers, places, names, gradients=True)
+        assumed.append("gradients, which the forward pass disables (torch.no_grad or torch.inference_mode)")
+    elif modules:
+        assumed.append(f"no gradients of trainable weights in {', '.join(modules[:8])}{', ...' if len(modules) > 8 else ''}, where the "
+                       "forward pass disables them: their backward pass keeps nothing")
+    if recorder.routing.used_in:
+        assumed.append(f"even routing: each expert receives the same number of tokens, in {', '.join(recorder.routing.used_in[:8])}"
+                       + (", ..." if len(recorder.routing.used_in) > 8 else ""))
+    return assumed
 
 
 def captured(options):
@@ -186,7 +205,7 @@ def described(options, recorder):
     if options.layers and not layers:
         raise CannotCapture(f"--layers {' '.join(options.layers)} matches no module; there are: "
                             + ", ".join(path for path, _ in list(model.named_modules())[1:13]) + ", ...")
-    record(recorder, model, layers, places, names)
+    assumed = recorded_as_trained(recorder, model, layers, places, names)
     parameters = {name: parameter.numel() for name, parameter in model.named_parameters()}
     operators = Operators(samples, parameters)
     layers, unused = sequence_of(model, recorder.calls, recorder.visits, operators)
@@ -194,7 +213,7 @@ def described(options, recorder):
     return {
         "format": FORMAT, "version": VERSION, "name": options.name or class_name,
         "captured": {"torch": torch.__version__, "arguments": json.loads(options.arguments),
-                     "inputs": [shape_text(name, tensor) for name, tensor in tensors]},
+                     "inputs": [shape_text(name, tensor) for name, tensor in tensors], **({"assumed": assumed} if assumed else {})},
         "samples": samples, "tokens": tokens, "totals": totals(layers),
         "not_understood": operators.not_understood, "without_meta_kernel": recorder.without_meta_kernel,
         "unused_parameters": unused, "frozen_parameters": frozen, **layers,
@@ -243,6 +262,7 @@ def summary(network, path):
                       ("unused_parameters", "parameters that the forward pass does not read, and that are not counted")):
         if network[key]:
             lines.append(f"  {text}: {', '.join(network[key])}")
+    lines += [f"  assumed: {text}" for text in network["captured"].get("assumed", [])]
     if network["frozen_parameters"]:
         lines.append(f"  {network['frozen_parameters']:,} parameters are frozen")
     return "\n".join([*lines, f"wrote {path}"])

@@ -23,20 +23,20 @@ ACTIVATIONS = named("""
 """)
 # Kernels whose traffic is what they read and write, once.
 STREAMS = SOFTMAX | named("""
-    _adaptive_avg_pool2d _adaptive_avg_pool3d _log_softmax _to_copy _weight_norm_interface abs acos add addcdiv addcmul all
-    amax amin aminmax any arange argmax argmin argsort asin atan atan2 avg_pool1d avg_pool2d avg_pool3d bernoulli bitwise_and
-    bitwise_not bitwise_or bitwise_xor cat ceil clamp clamp_max clamp_min clone col2im complex constant_pad_nd contiguous copy
-    cos cosh cumprod cumsum div eq erf erfc erfinv exp exp2 expm1 exponential eye fill flip floor floor_divide fmod frac full
-    full_like gather ge gt im2col index index_add index_copy index_put index_select isfinite isinf isnan le lerp
-    linalg_vector_norm log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logsumexp lt masked_fill
-    masked_select max max_pool2d_with_indices max_pool3d_with_indices maximum mean min minimum mse_loss mul native_dropout ne
-    neg new_full new_ones new_zeros nll_loss2d_forward nll_loss_forward norm normal one_hot ones ones_like pixel_shuffle
-    pixel_unshuffle polar pow prod rand rand_like randint randn randn_like reciprocal reflection_pad1d reflection_pad2d
-    remainder repeat repeat_interleave replication_pad1d replication_pad2d roll round rsqrt rsub scalar_tensor scatter
-    scatter_add scatter_reduce sgn sigmoid sign sin sinh slice_scatter sort sqrt square stack std std_mean sub sum tan topk
-    tril tril_indices triu triu_indices trunc unfold_copy uniform upsample_bicubic2d upsample_bilinear2d upsample_linear1d
-    upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_trilinear3d var var_mean where xlogy zero zeros
-    zeros_like
+    _adaptive_avg_pool2d _adaptive_avg_pool3d _log_softmax _to_copy _unique2 _weight_norm_interface abs acos add addcdiv
+    addcmul all amax amin aminmax any arange argmax argmin argsort asin atan atan2 avg_pool1d avg_pool2d avg_pool3d
+    bernoulli bincount bitwise_and bitwise_not bitwise_or bitwise_xor cat ceil clamp clamp_max clamp_min clone col2im
+    complex constant_pad_nd contiguous copy cos cosh cumprod cumsum div eq erf erfc erfinv exp exp2 expm1 exponential
+    eye fill flip floor floor_divide fmod frac full full_like gather ge gt im2col index index_add index_copy index_put
+    index_select isfinite isinf isnan le lerp linalg_vector_norm log log10 log1p log2 logaddexp logical_and logical_not
+    logical_or logical_xor logsumexp lt masked_fill masked_select max max_pool2d_with_indices max_pool3d_with_indices
+    maximum mean min minimum mse_loss mul native_dropout ne neg new_full new_ones new_zeros nll_loss2d_forward
+    nll_loss_forward nonzero norm normal one_hot ones ones_like pixel_shuffle pixel_unshuffle polar pow prod rand
+    rand_like randint randn randn_like reciprocal reflection_pad1d reflection_pad2d remainder repeat repeat_interleave
+    replication_pad1d replication_pad2d roll round rsqrt rsub scalar_tensor scatter scatter_add scatter_reduce sgn
+    sigmoid sign sin sinh slice_scatter sort sqrt square stack std std_mean sub sum tan topk tril tril_indices triu
+    triu_indices trunc unfold_copy uniform upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d
+    upsample_nearest2d upsample_nearest3d upsample_trilinear3d var var_mean where xlogy zero zeros zeros_like
 """)
 # These read as many numbers of their first tensor as they write.
 GATHERS = named("gather index index_select")

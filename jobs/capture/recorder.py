@@ -14,6 +14,8 @@ import torch.nn.functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .routing import Routing
+
 # Functions that make tensors; without a device they would make them in memory.
 FACTORIES = frozenset("""
     arange bartlett_window blackman_window empty empty_strided eye full hamming_window hann_window kaiser_window linspace logspace
@@ -31,6 +33,13 @@ ALLOCATIONS = frozenset("aten." + name for name in """
 """.split())
 # Most numbers that an operator without a meta kernel may read, when it runs on the CPU to learn the shape of its result.
 LARGEST_ON_CPU = 1 << 26
+
+
+# Results that follow from the experts that tokens choose: routing.py.
+OF_CHOICES = frozenset("aten." + name for name in """
+    _local_scalar_dense _unique2 bincount masked_select nonzero unique_consecutive unique_dim
+""".split())
+INDEXED = frozenset(["aten.index", "aten.index_put", "aten.index_put_", "aten._index_put_impl_"])
 
 
 class CannotCapture(Exception):
@@ -51,6 +60,13 @@ def repeated(tensor, repeats, dim=None, *, output_size=None):
     return None
 
 
+def flags_of(tensor, num_classes=-1):
+    """one_hot() of a fixed shape. PyTorch's own reads the values, to check them. Nothing where the shape depends on values."""
+    if num_classes < 1:
+        return None
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+
+
 class OnMeta(TorchFunctionMode):
     """Makes tensors without a device on the meta device. torch.device("meta") does the same from PyTorch 2.0 on."""
 
@@ -59,6 +75,10 @@ class OnMeta(TorchFunctionMode):
         if function in (torch.repeat_interleave, torch.Tensor.repeat_interleave) and len(args) + len(kwargs) > 1:
             names = {"input": "tensor", "self": "tensor"}
             result = repeated(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+            if result is not None:
+                return result
+        if getattr(function, "__name__", "") == "one_hot":
+            result = flags_of(*args, **kwargs)
             if result is not None:
                 return result
         if getattr(function, "__name__", "") in FACTORIES and kwargs.get("device") is None:
@@ -94,6 +114,7 @@ class Storage:
         self.causal = False  # a constant that comes of a triangle
         self.writer = None  # index of the last call that wrote it
         self.saved = False
+        self.routing = None  # what routing.py knows of its values
 
 
 class Call:
@@ -107,6 +128,7 @@ class Call:
         self.reads = list(found(View, arguments))
         self.writes = writes
         self.sources = sources  # [read]: index of the call that wrote it, or None
+        self.trained = torch.is_grad_enabled()  # whether autograd follows it
         self.kept = []  # what its backward pass reads: views
         self.newly_kept = []  # of these, what no call before it keeps: one view of each memory
 
@@ -166,6 +188,7 @@ class Recorder(TorchDispatchMode):
         self.storages = {}
         self.without_meta_kernel = []
         self.visits = []  # [visit]: path of the layer
+        self.routing = Routing()
         self.recording = False
         self._modules = [""]
         self._layers = []
@@ -184,6 +207,20 @@ class Recorder(TorchDispatchMode):
     def view_of(self, tensor):
         return View(tensor, self.storage_of(tensor))
 
+    def restart(self):
+        """Forgets a forward pass; what memory holds stays known."""
+        self.calls, self.visits, self.without_meta_kernel, self._pending = [], [], [], []
+        self.routing = Routing()
+        for storage in self.storages.values():
+            storage.from_input = storage.saved = False
+            storage.writer = storage.routing = None
+
+    def without_gradients(self):
+        """Modules whose calls read weights that are trained, but without gradients; and whether all such calls are."""
+        calls = [call for call in self.calls if any(read.storage.trained for read in call.reads)]
+        modules = list(dict.fromkeys(call.module or "forward()" for call in calls if not call.trained))
+        return modules, bool(calls) and not any(call.trained for call in calls)
+
     # -- operators
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -191,19 +228,34 @@ class Recorder(TorchDispatchMode):
         arguments = mapped([*args, kwargs], self.view_of)
         sources = [read.storage.writer for read in found(View, arguments)]
         result = self._run(function, args, kwargs)
+        if isinstance(result, (bool, int, float)):
+            return result  # a value that the network's code reads
         writes = [self.view_of(tensor) for tensor in tensors_in(result)]
         call = Call(str(getattr(function, "overloadpacket", function)), self._modules[-1], self._layer(), arguments, writes, sources)
+        self.routing.follow(call)
         given = {id(read.storage) for read in call.reads}
         shares = bool(writes) and all(id(write.storage) in given for write in writes)
         if torch.Tag.inplace_view not in getattr(function, "tags", ()) and not (shares and not in_place(function)):
             self._follow(call)
         return result
 
+    def _routing_of(self, tensor):
+        return self.storage_of(tensor).routing
+
     def _run(self, function, args, kwargs):
+        name = str(getattr(function, "overloadpacket", function))
+        if name in INDEXED:
+            args = self.routing.places(args, self._routing_of, self.place())
+        known = self.routing.result(name, args, self._routing_of, self.place()) if name in OF_CHOICES else None
+        if known is not None:
+            return known
         if depends_on_values(function, args, kwargs):
+            if all(tensor.device.type == "cpu" for tensor in tensors_in([args, kwargs])):
+                return function(*args, **kwargs)
             raise CannotCapture(f"{function} in {self.place()} has a result whose shape or use depends on values, which a capture does not "
-                                "have; replace it by an operator with a fixed shape (torch.where, repeat_interleave with a number or an "
-                                "output_size, or experts with a capacity)")
+                                "have (it has those that follow from experts which topk, max or argmax choose: even routing); replace it by an "
+                                "operator with a fixed shape (torch.where, repeat_interleave with a number or an output_size, or experts "
+                                "with a capacity)")
         try:
             return function(*args, **kwargs)
         except (NotImplementedError, TypeError):  # none; one in Python that does not take all arguments

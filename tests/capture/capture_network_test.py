@@ -196,6 +196,33 @@ class Counts(unittest.TestCase):
         self.assertEqual(network["frozen_parameters"], 16 * 16 + 16)
         self.check_kept(network, networks.Adapted(), torch.zeros(1, 5, 16))
 
+    def test_gradients_that_forward_disables(self):
+        for how in ("no_grad", "inference_mode", "set_grad_enabled"):
+            network = capture("WithoutGradients", "float32[1, 5, 16]", how=how)
+            self.assertEqual(network["totals"]["forward_flops"], 2 * 2 * 5 * 16 * 16)
+            self.assertEqual(network["totals"]["saved_numbers"], 3 * 5 * 16)  # inputs of both layers, and the result
+            self.assertEqual(len(network["captured"]["assumed"]), 1)
+            part = capture("WithoutGradients", "float32[1, 5, 16]", how=how, part=True)
+            self.assertEqual(part["totals"]["forward_flops"], 2 * 2 * 5 * 16 * 16)
+            self.assertEqual(part["totals"]["saved_numbers"], 2 * 5 * 16)
+            self.assertIn("first", part["captured"]["assumed"][0])
+        self.assertNotIn("assumed", capture("Adapted", "float32[1, 5, 16]")["captured"])
+
+    def test_routed_experts_receive_equal_numbers_of_tokens(self):
+        tokens, width, active = 10, 8, 2
+        for how in ("where", "counts", "unique", "flags", "hits", "mask"):
+            with self.subTest(how=how):
+                for experts in (4, 7):  # 5 tokens each, and 20 / 7
+                    network = capture("RoutedExperts", f"float32[1, {tokens}, {width}]", how=how, experts=experts)
+                    products = [operator["m"] for operator in operators(network, "product")]
+                    self.assertEqual(sum(products), tokens + tokens * active)
+                    self.assertEqual(len(products), 1 + experts)
+                    self.assertLessEqual(max(products[1:]) - min(products[1:]), 1)
+                    self.assertEqual(network["totals"]["forward_flops"],
+                                     2 * tokens * width * experts + tokens * active * 2 * width * width)
+                    self.assertEqual(network["not_understood"], [])
+                    self.assertIn("even routing", network["captured"]["assumed"][0])
+
     def test_what_is_not_understood_is_named_and_counts_as_traffic(self):
         network = capture("Unusual", "float32[2, 6, 8]")
         self.assertIn("_fft_r2c", network["not_understood"])

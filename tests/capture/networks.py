@@ -255,5 +255,82 @@ class ReadsValues(nn.Module):
         return x.nonzero()
 
 
+class WithoutGradients(nn.Module):
+    """forward() disables gradients, as code for inference does; `part` only in the first half."""
+
+    def __init__(self, how, part=False):
+        super().__init__()
+        self.mode = {"no_grad": torch.no_grad, "inference_mode": torch.inference_mode, "set_grad_enabled": lambda: torch.set_grad_enabled(False)}
+        self.how, self.part = how, part
+        self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, x):
+        with self.mode[self.how]():
+            x = torch.relu(self.first(x))
+            if not self.part:
+                return torch.relu(self.second(x))
+        return torch.relu(self.second(x))
+
+
+class RoutedExperts(nn.Module):
+    """Experts that loop over the tokens which chose them, in the forms of public networks."""
+
+    def __init__(self, how, width=8, experts=4, active=2):
+        super().__init__()
+        self.how, self.active = how, active
+        self.gate = nn.Linear(width, experts, bias=False)
+        self.experts = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(experts)])
+
+    def forward(self, x):
+        x = x.flatten(0, -2)
+        weights, chosen = torch.topk(self.gate(x).softmax(-1), self.active)
+        return getattr(self, "by_" + self.how)(x, weights, chosen, torch.zeros_like(x))
+
+    def by_where(self, x, weights, chosen, out):
+        for number, expert in enumerate(self.experts):
+            token, place = torch.where(chosen == number)
+            out[token] += expert(x[token]) * weights[token, place, None]
+        return out
+
+    def by_counts(self, x, weights, chosen, out):
+        counts = torch.bincount(chosen.flatten(), minlength=len(self.experts)).tolist()
+        for number, expert in enumerate(self.experts):
+            if counts[number] == 0:
+                continue
+            token, place = torch.where(chosen == number)
+            out[token] += expert(x[token]) * weights[token, place, None]
+        return out
+
+    def by_unique(self, x, weights, chosen, out):
+        for number in torch.unique(chosen.flatten()):
+            mask = chosen == int(number.item())
+            if not mask.any():
+                continue
+            token = mask.any(dim=-1).nonzero(as_tuple=False).squeeze(-1)
+            if token.numel() > 0:
+                out.index_add_(0, token, self.experts[int(number.item())](x[token]))
+        return out
+
+    def by_flags(self, x, weights, chosen, out):
+        flags = nn.functional.one_hot(chosen, num_classes=len(self.experts)).permute(2, 1, 0)
+        for number, expert in enumerate(self.experts):
+            place, token = torch.where(flags[number])
+            out.index_add_(0, token, expert(x[None, token].reshape(-1, x.shape[-1])) * weights[token, place, None])
+        return out
+
+    def by_hits(self, x, weights, chosen, out):
+        flags = nn.functional.one_hot(chosen, num_classes=len(self.experts)).permute(2, 1, 0)
+        for number in torch.greater(flags.sum(dim=(-1, -2)), 0).nonzero():
+            place, token = torch.where(flags[number].squeeze(0))
+            out.index_add_(0, token, self.experts[number](x[token]) * weights[token, place, None])
+        return out
+
+    def by_mask(self, x, weights, chosen, out):
+        for number, expert in enumerate(self.experts):
+            mask = (chosen == number).any(-1)
+            out[mask] += expert(x[mask])
+        return out
+
+
 def example_inputs():
     return {"tokens": torch.zeros(1, 48, dtype=torch.int64)}
