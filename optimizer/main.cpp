@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -90,6 +91,22 @@ prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc
                                                                     : prismopt::Communicator();
 }
 
+/// Failures of the machine have a message of their own (std::runtime_error, std::system_error). What the standard library and other
+/// libraries throw of their own accord does not name an input: it is a fault of this program.
+std::string reason(const std::exception& error, const std::vector<std::string>& words)
+{
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+        return "memory is exhausted; use a machine with more memory, or a smaller input";
+    }
+    if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) {
+        return error.what();
+    }
+    return fmt::format(
+        "internal error in prismopt {} ({}); this is a fault of the program, not of its input: please report it with the "
+        "input and the command line",
+        words.empty() ? "" : words.front(), error.what());
+}
+
 constexpr const char* output_text = "cannot write to standard output; check its destination and the free disk space";
 
 }  // namespace
@@ -123,7 +140,8 @@ int main(int argc, char** argv)
         prismopt::print_error(error.what());
         return prismopt::exit_infeasible;
     } catch (const std::exception& error) {
-        prismopt::print_error(fmt::format("rank {}: {}", team.rank(), std::ferror(stdout) != 0 ? output_text : error.what()));
+        prismopt::print_error(
+            fmt::format("rank {}: {}", team.rank(), std::ferror(stdout) != 0 ? output_text : reason(error, words)));
         if (team.size() > 1) {
             team.abort(prismopt::exit_failure);
         }

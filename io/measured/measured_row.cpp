@@ -1,5 +1,6 @@
 #include "io/measured/measured_row.hpp"
 
+#include "io/base/csv_stream.hpp"
 #include "io/scenario/catalog.hpp"
 #include "model/plan/plan_axes.hpp"
 
@@ -58,7 +59,7 @@ double memory_of(const CsvRow& row)
     if (!std::regex_search(notes, match, pattern)) {
         return 0.0;
     }
-    return std::stod(match[1].str()) * (match[2].str() == "GB" ? 1e9 : 1073741824.0);
+    return number_in(match[1].str()) * (match[2].str() == "GB" ? 1e9 : 1073741824.0);
 }
 
 int gpus_of_slice(const std::vector<int>& slice) { return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>()); }

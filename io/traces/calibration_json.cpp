@@ -111,7 +111,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     if (!failures.causes.empty()) {
         json["failures"] = {{"node_cv", failures.node_cv}, {"together", failures.together}, {"causes", rows(failures.causes)}};
     }
-    return json.dump(2) + '\n';
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';  // file names may not be UTF-8
 }
 
 }  // namespace prismopt

@@ -1,6 +1,7 @@
 #include "io/traces/operation_table.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
@@ -150,7 +151,7 @@ private:
         if (name.empty() || trace_.kinds.size() >= most_kinds) {
             refuse(line, columns_.op, "op", name.empty() ? "a name" : "one of at most 10,000 kinds");
         }
-        return kinds_.emplace(name, trace_.kind_index(std::string(name))).first->second;
+        return kinds_.emplace(name, trace_.kind_index(valid_utf8(name))).first->second;
     }
 
     /// The number of such operations before it, in the order of the lines.

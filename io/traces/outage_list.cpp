@@ -1,6 +1,7 @@
 #include "io/traces/outage_list.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/base/units.hpp"
 
@@ -161,8 +162,8 @@ public:
             refuse_date(path_, line.number, field(end_.place));
         }
         Outage outage = outage_in(path_, line.number, start, end);
-        outage.node = std::string(field(node_));
-        outage.cause = std::string(field(cause_));
+        outage.node = valid_utf8(field(node_));
+        outage.cause = valid_utf8(field(cause_));
         outages_.push_back(std::move(outage));
     }
 
@@ -257,10 +258,11 @@ void read_plain_outage_list(TraceStream& stream, const std::string& path, std::v
             refuse_date(path, number, words[2]);
         }
         Outage outage = outage_in(path, number, start, end);
-        outage.node = words.front();
+        outage.node = valid_utf8(words.front());
         for (std::size_t i = 2 + (ends ? 1 : 0); i < words.size(); ++i) {
             outage.cause += (outage.cause.empty() ? "" : " ") + words[i];
         }
+        outage.cause = valid_utf8(outage.cause);
         if (!by_operator(outage.cause)) {
             outages.push_back(std::move(outage));
         }

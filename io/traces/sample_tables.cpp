@@ -1,6 +1,7 @@
 #include "io/traces/sample_tables.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
@@ -76,7 +77,7 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     int benchmark = -1;
     int node = -1;
     const auto text = [](const TableLine& line, int place) {
-        return place < 0 ? std::string() : std::string(line.fields[static_cast<std::size_t>(place)]);
+        return place < 0 ? std::string() : valid_utf8(line.fields[static_cast<std::size_t>(place)]);
     };
     read_table(
         [&stream] { return stream.next(); }, path,
@@ -137,7 +138,7 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                             series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
                         }
                     }
-                    times.push_back({series, seconds, 1, line.number});
+                    times.push_back({valid_utf8(series), seconds, 1, line.number});
                 },
                 separator});
 }

@@ -1,5 +1,7 @@
 #include "model/plan/plan.hpp"
 
+#include <charconv>
+
 namespace prismopt {
 
 bool runs_chunks(Schedule schedule, int chunks)
@@ -24,7 +26,11 @@ std::string category(Reason reason, int phase)
 int phase_of(std::string_view category)
 {
     const std::size_t place = category.rfind(in_phase);
-    return place == std::string_view::npos ? 1 : std::stoi(std::string(category.substr(place + in_phase.size())));
+    int phase = 1;
+    if (place != std::string_view::npos) {
+        std::from_chars(category.data() + place + in_phase.size(), category.data() + category.size(), phase);
+    }
+    return phase;
 }
 
 bool is_of(std::string_view category, Reason reason) { return category.substr(0, category.rfind(in_phase)) == name(reason); }

@@ -253,6 +253,13 @@ class Calibrate(CliTest):
         self.assertRegex(told, r"20 rows with a kernel before the first step are skipped, the first in kernel 1\n")
         self.assertNotRegex(told, r"(line|kernel) 0\b")
 
+    def test_names_of_operations_may_be_of_any_bytes(self):
+        step = "".join(f"{step},{dp},{stage},optimis\u00e9,0,,90000,700\n" for step in range(20) for dp in (0, 1) for stage in (0, 1))
+        (self.folder / "ops.csv").write_bytes((operations(20) + step).encode("latin-1"))
+        names = [kind["name"] for kind in json.loads(self.output("calibrate", "ops.csv", "--json"))["kinds"]]
+        self.assertIn("optimis\ufffd", names)
+        self.assertIn("optimis\ufffd", self.output("calibrate", "ops.csv"))
+
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")
         self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))

@@ -2,6 +2,7 @@
 #include "optimizer/commands/components/kernel_table.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/base/csv_stream.hpp"
 #include "io/plots/xy_plots.hpp"
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
@@ -239,7 +240,7 @@ void compare_with(const NcclTable& table, const std::string& path, const po::var
     std::vector<double> bytes;
     std::vector<double> measured;
     for (const NcclTable::Row& row : table.rows) {
-        const double size = std::stod(row.size);
+        const double size = number_in(row.size);
         if (size <= 0.0) {
             continue;
         }
