@@ -1,5 +1,6 @@
 #include "io/traces/json_trace.hpp"
 
+#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
 
@@ -15,6 +16,7 @@
 #include <optional>
 #include <streambuf>
 #include <tuple>
+#include <unordered_map>
 
 namespace prismopt {
 
@@ -23,6 +25,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double microsecond_s = 1e-6;
+constexpr std::int64_t no_correlation = -1;
 
 /// What the parser reads from: the stream's buffers, one after the other.
 class StreamBuffer : public std::streambuf {
@@ -81,12 +84,14 @@ struct Event {
     std::string name, category, grid, stream, track, collective, elements, group, role;
     double start_us = std::nan("");
     double duration_us = std::nan("");
+    std::int64_t correlation = no_correlation;
 };
 
-/// A kernel and its stream.
+/// A kernel, its stream, and the number that it shares with its launch.
 struct Kernel {
     TraceOp op;
     std::size_t track;
+    std::int64_t correlation;
 };
 
 /// Where a step begins and ends.
@@ -203,9 +208,8 @@ public:
         if (kernels_.empty()) {
             throw InputError(path_ + ": has no kernel with a duration; record the activity of the GPUs, too");
         }
-        if (!gpu_marks_.empty()) {
-            marks_ = first_marks(gpu_marks_);
-        }
+        sort_by_time(cpu_marks_);
+        marks_ = gpu_marks_.empty() ? cpu_marks_ : first_marks(gpu_marks_);
         sort_by_time(marks_);
         for (auto& [stream, marks] : gpu_marks_) {
             sort_by_time(marks);
@@ -252,6 +256,8 @@ private:
             event_.stream = fmt::format("{}", value);
         } else if (key_ == "grid") {
             event_.grid += fmt::format("{}{}", event_.grid.empty() ? "" : "x", value);
+        } else if (key_ == "correlation") {
+            event_.correlation = value >= 0.0 && value < 9e15 ? static_cast<std::int64_t>(value) : no_correlation;
         } else if (key_ == "Group size") {
             event_.group = fmt::format("{}", value);
         } else if (names_elements()) {
@@ -295,11 +301,14 @@ private:
             const std::string number = event_.name.substr(step_mark.size(), 9);
             if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
                 std::isfinite(event_.start_us)) {
-                StepMarks& marks = event_.category == "gpu_user_annotation" ? gpu_marks_[track()] : marks_;
+                StepMarks& marks = event_.category == "gpu_user_annotation" ? gpu_marks_[track()] : cpu_marks_;
                 marks.push_back(
                     {event_.start_us * microsecond_s, (event_.start_us + event_.duration_us) * microsecond_s, std::stoi(number)});
             }
             return;
+        }
+        if (kineto_ && is_launch() && std::isfinite(event_.start_us)) {
+            launches_s_[event_.correlation] = event_.start_us * microsecond_s;
         }
         if ((kineto_ && event_.category != "kernel") || event_.name.empty() || !std::isfinite(event_.duration_us)) {
             return;
@@ -319,7 +328,16 @@ private:
         op.duration_s = static_cast<float>(event_.duration_us * microsecond_s);
         op.kind = kind();
         op.line = number_;
-        kernels_.push_back({op, track()});
+        kernels_.push_back({op, track(), event_.correlation});
+    }
+
+    /// A call of the runtime or the driver: "cuda_runtime" (also of HIP), "cuda_driver", "xpu_runtime"; "Runtime" before PyTorch 1.13.
+    /// Source: pytorch/kineto, libkineto/src/ActivityType.cpp; launches and kernels share `correlation`, output_json.cpp.
+    bool is_launch() const
+    {
+        const std::string& category = event_.category;
+        return event_.correlation != no_correlation &&
+               (category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime");
     }
 
     /// Place of the event's stream among those met.
@@ -328,7 +346,8 @@ private:
     std::uint16_t kind()
     {
         constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
-        std::string name = event_.collective.empty() ? event_.name.substr(0, most_name) : "nccl " + event_.collective;
+        std::string name = event_.collective.empty() ? valid_utf8(std::string_view(event_.name).substr(0, most_name))
+                                                     : "nccl " + event_.collective;
         name += event_.role.empty() ? "" : " " + event_.role;
         name += event_.elements.empty() ? "" : ", " + event_.elements + " elements";
         name += event_.group.empty() ? "" : ", group of " + event_.group;
@@ -342,13 +361,18 @@ private:
         return trace_.kind_index(name);
     }
 
-    /// The last step that started before; all is one step where the trace marks none. The CPU runs ahead of the GPU, and streams
-    /// beside each other: where the trace marks steps on the GPU's streams, the mark that the kernel lies in on its own stream
-    /// tells.
+    /// All is one step where the trace marks none. A kernel belongs to the step of its launch: the CPU runs ahead of the GPU, so a
+    /// kernel may start while the CPU is in a later step. Without a launch it is the mark that the kernel lies in on its own stream,
+    /// where the trace marks steps there, or else the last step that started before.
     std::optional<std::int32_t> step_of(const Kernel& kernel) const
     {
         if (marks_.empty()) {
             return 0;
+        }
+        const auto launch = launches_s_.find(kernel.correlation);
+        if (launch != launches_s_.end() && !cpu_marks_.empty()) {
+            const std::optional<StepMark> mark = last_before(cpu_marks_, launch->second);
+            return mark ? std::optional(mark->step) : std::nullopt;
         }
         const double start_s = kernel.op.start_s;
         if (const auto own = gpu_marks_.find(kernel.track); own != gpu_marks_.end()) {
@@ -373,7 +397,9 @@ private:
     std::uint32_t number_ = 0;  // of the kernel, in place of a line
     std::optional<int> rank_;
     std::vector<Kernel> kernels_;
-    StepMarks marks_;                             // of the CPU; where the GPU has marks, the first of each step there
+    std::unordered_map<std::int64_t, double> launches_s_;  // by correlation
+    StepMarks cpu_marks_;
+    StepMarks marks_;                             // those of the CPU; where the GPU has marks, the first of each step there
     std::map<std::size_t, StepMarks> gpu_marks_;  // by stream
     std::map<std::string, std::size_t> tracks_;
 };

@@ -122,6 +122,38 @@ TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
     }
 }
 
+/// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them.
+TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
+{
+    for (const char* runtime : {"cuda_runtime", "cuda_driver", "Runtime"}) {
+        std::string text = R"({"traceEvents": [{"ph": "M"})";
+        constexpr int steps = 5;
+        constexpr int kernels = 4;
+        for (int step = 0; step < steps; ++step) {
+            const double cpu = 1000.0 * step;
+            text += fmt::format(R"(,
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 1000}})",
+                                step, cpu);
+            for (int k = 0; k < kernels; ++k) {
+                const int correlation = kernels * step + k;
+                text += fmt::format(R"(,
+{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {3}, "dur": 200, "args": {{"correlation": {0}}}}},
+{{"ph": "X", "cat": "{1}", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
+                                    correlation, runtime, cpu + 10.0 * k, 1500.0 + 1.2 * cpu + 250.0 * k);
+            }
+        }
+        const Trace trace = read(text + "]}").trace;
+        EXPECT_TRUE(trace.faults.empty());
+        std::map<int, int> of_step;
+        for (const TraceOp& op : trace.ops) {
+            ++of_step[op.step];
+        }
+        EXPECT_THAT(of_step, testing::ElementsAre(testing::Pair(0, 4), testing::Pair(1, 4), testing::Pair(2, 4),
+                                                  testing::Pair(3, 4), testing::Pair(4, 4)))
+            << runtime;
+    }
+}
+
 TEST_F(JsonTraceTest, reads_nodes_of_chakra)
 {
     const Trace trace = read(R"({"schema": "1.0.2-chakra", "nodes": [
