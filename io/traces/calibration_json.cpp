@@ -92,6 +92,9 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     json["kinds"] = Json::array();
     for (const Signature& s : c.signatures) {
         Json kind{{"name", s.name}, {"mean_s", s.mean_s}, {"spread", s.spread}, {"own", s.own}, {"waiting", s.waiting}};
+        if (s.kernel) {
+            kind["class"] = name(*s.kernel);
+        }
         if (s.fit.values > 0) {
             kind["distribution"] = to_json(s.fit);
         }

@@ -133,7 +133,7 @@ StepMarks first_marks(const std::map<std::size_t, StepMarks>& of_streams)
 /// Gets the parts of the document as they come.
 class EventSax : public json::json_sax_t {
 public:
-    EventSax(const std::string& path, Trace& trace) : path_(path), trace_(trace) {}
+    EventSax(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
 
     bool null() override { return true; }
     bool boolean(bool /*unused*/) override { return true; }
@@ -358,7 +358,7 @@ private:
             throw InputError(
                 fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path_, most_kinds));
         }
-        return trace_.kind_index(name);
+        return trace_.kind_index(name, names_);
     }
 
     /// All is one step where the trace marks none. A kernel belongs to the step of its launch: the CPU runs ahead of the GPU, so a
@@ -386,6 +386,7 @@ private:
     }
 
     const std::string& path_;
+    const KernelNames& names_;
     Trace& trace_;
     int depth_ = 0;
     int event_depth_ = 3;  // document, list, event
@@ -406,12 +407,12 @@ private:
 
 }  // namespace
 
-void read_json_trace(TraceStream& stream, const std::string& path, Trace& trace)
+void read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace)
 {
     StreamBuffer buffer(stream);
     std::istream input(&buffer);
     input.exceptions(std::ios::badbit);  // a damaged gzip file throws through the stream
-    EventSax sax(path, trace);
+    EventSax sax(path, names, trace);
     json::sax_parse(input, &sax);
     sax.finish();
     trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);

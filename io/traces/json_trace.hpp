@@ -16,6 +16,6 @@ namespace prismopt {
 /// - `nodes`, Chakra's execution traces: nodes with a duration. Signature: name and communication size.
 /// One file is one rank; files without a rank are numbered in order. Throws InputError with the place if the file is no such
 /// trace.
-void read_json_trace(TraceStream& stream, const std::string& path, Trace& trace);
+void read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace);
 
 }  // namespace prismopt

@@ -58,7 +58,7 @@ Columns columns_of(const std::vector<std::string>& header)
 
 class OperationTable {
 public:
-    OperationTable(const std::string& path, Trace& trace) : path_(path), trace_(trace) {}
+    OperationTable(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
 
     void start(const std::vector<std::string>& header)
     {
@@ -151,13 +151,14 @@ private:
         if (name.empty() || trace_.kinds.size() >= most_kinds) {
             refuse(line, columns_.op, "op", name.empty() ? "a name" : "one of at most 10,000 kinds");
         }
-        return kinds_.emplace(name, trace_.kind_index(valid_utf8(name))).first->second;
+        return kinds_.emplace(name, trace_.kind_index(valid_utf8(name), names_)).first->second;
     }
 
     /// The number of such operations before it, in the order of the lines.
     std::int32_t count_of_kind(const TraceOp& op) { return counts_[{op.step, op.worker, op.kind}]++; }
 
     const std::string& path_;
+    const KernelNames& names_;
     Trace& trace_;
     Columns columns_{};
     std::int32_t last_worker_ = -1;
@@ -173,9 +174,9 @@ bool is_operation_table(const std::vector<std::string>& header)
     return columns.step >= 0 && columns.op >= 0;
 }
 
-void read_operation_table(TraceStream& stream, const std::string& path, char separator, Trace& trace)
+void read_operation_table(TraceStream& stream, const std::string& path, char separator, const KernelNames& names, Trace& trace)
 {
-    OperationTable table(path, trace);
+    OperationTable table(path, names, trace);
     read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) { table.start(header); },
                 [&](const TableLine& line) { table.line(line); }, separator});

@@ -39,7 +39,7 @@ Header header_of(std::string_view beginning, const std::string& path)
     return header;
 }
 
-void read_one(const std::string& path, std::uint64_t content_limit, TraceFiles& files)
+void read_one(const std::string& path, const KernelNames& names, std::uint64_t content_limit, TraceFiles& files)
 {
     TraceStream stream(path, content_limit);
     const std::string_view beginning = stream.peek();
@@ -51,11 +51,11 @@ void read_one(const std::string& path, std::uint64_t content_limit, TraceFiles& 
     };
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[')) {
-        return read_json_trace(stream, path, files.trace);
+        return read_json_trace(stream, path, names, files.trace);
     }
     const Header header = header_of(beginning, path);
     if (is_operation_table(header.names)) {
-        read_operation_table(stream, path, header.separator, files.trace);
+        read_operation_table(stream, path, header.separator, names, files.trace);
     } else if (is_outage_list(header.names)) {
         read_outage_list(stream, path, header.separator, files.outages);
         note(files.outage_source);
@@ -80,7 +80,7 @@ void read_one(const std::string& path, std::uint64_t content_limit, TraceFiles& 
 
 }  // namespace
 
-TraceFiles read_trace_files(const std::vector<std::string>& paths, std::uint64_t content_limit)
+TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelNames& names, std::uint64_t content_limit)
 {
     TraceFiles files;
     const auto counted = [&] {
@@ -94,7 +94,7 @@ TraceFiles read_trace_files(const std::vector<std::string>& paths, std::uint64_t
     };
     for (const std::string& path : paths) {
         const std::size_t before = counted();
-        read_one(path, content_limit, files);
+        read_one(path, names, content_limit, files);
         if (counted() == before) {
             throw InputError(path + ": has a header but no usable line; give the whole table");
         }

@@ -2,6 +2,7 @@
 
 /// Reads measurements of a job or cluster in any supported format.
 
+#include "io/traces/kernel_name_table.hpp"
 #include "io/traces/trace_stream.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/fit/samples.hpp"
@@ -26,8 +27,9 @@ struct TraceFiles {
 
 /// Reads files whose format is detected from their content, not from their names: operation tables, lists of outages, tables of
 /// runs per GPU, samples of collectives (separated by commas, bars or tabs), Kineto and Chakra traces (JSON), output of
-/// nccl-tests; each may be compressed with gzip. `content_limit`: bytes that are read of
-/// each, decompressed. Throws InputError with the line for other content.
-TraceFiles read_trace_files(const std::vector<std::string>& paths, std::uint64_t content_limit = default_content_limit);
+/// nccl-tests; each may be compressed with gzip. `names`: classes of kernels. `content_limit`: bytes that are read of each,
+/// decompressed. Throws InputError with the line for other content.
+TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelNames& names = kernel_names({}),
+                            std::uint64_t content_limit = default_content_limit);
 
 }  // namespace prismopt

@@ -133,6 +133,27 @@ void tell_without_microbatch(const Trace& trace)
     }
 }
 
+/// Notes kernels without a class of their own, and warns where they matter.
+void note_unknown_names(const Trace& trace, Calibration& calibration)
+{
+    constexpr double small = 0.01;
+    constexpr std::size_t most = 5;
+    const UnknownNames unknown = unknown_names(trace);
+    if (unknown.names.empty()) {
+        return;
+    }
+    const auto last = unknown.names.begin() + static_cast<std::ptrdiff_t>(std::min(most, unknown.names.size()));
+    const std::string text = fmt::format(
+        "{:.3g} % of the time is in {} kind{} whose name{} no row of the table of kernel names matches; they count as "
+        "elementwise: {}{}; give their classes with --kernel-names FILE (docs/traces.md)",
+        100.0 * unknown.share, unknown.names.size(), unknown.names.size() == 1 ? "" : "s", unknown.names.size() == 1 ? "" : "s",
+        fmt::join(unknown.names.begin(), last, "; "), unknown.names.size() > most ? "; ..." : "");
+    calibration.notes.push_back(text);
+    if (unknown.share >= small) {
+        log_warning(trace.source + ": " + text);
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -152,6 +173,8 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     add("out", po::value<std::string>()->value_name("FILE"), "write the sections to FILE instead of standard output");
     add("profile", po::value<std::string>()->default_value("hpc-2024")->value_name("NAME"),
         "profile of the catalog for everything that the files do not determine");
+    add("kernel-names", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+        "table of further kernel names and their classes, in the format of model/catalog/kernel_names.toml; its rows come first");
     add("nodes", po::value<int>()->value_name("N"), "number of nodes that the list of outages covers");
     add("json", po::bool_switch(),
         "write one JSON object instead of the sections: components, distributions with their quantiles, step times composed from "
@@ -170,7 +193,12 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile, fmt::join(profiles, ", ")));
     }
     refuse_counts(*values);
-    TraceFiles files = read_trace_files((*values)["FILE"].as<std::vector<std::string>>(), content_limit(*values));
+    std::vector<std::string> inputs = (*values)["FILE"].as<std::vector<std::string>>();
+    const std::vector<std::string> name_files =
+        values->count("kernel-names") > 0 ? (*values)["kernel-names"].as<std::vector<std::string>>() : std::vector<std::string>{};
+    const KernelNames names = kernel_names(name_files);
+    TraceFiles files = read_trace_files(inputs, names, content_limit(*values));
+    inputs.insert(inputs.end(), name_files.begin(), name_files.end());
     std::string text;
     Calibration calibration;
     FailureFit failures;
@@ -186,6 +214,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         tell_without_microbatch(files.trace);
         calibration = calibrate(files.trace);
         tell_few_steps(calibration);
+        note_unknown_names(files.trace, calibration);
     }
     leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
     if (!files.gpu_runs.empty()) {
@@ -193,7 +222,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     }
     leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {
-        merge(calibration, calibrate_collectives(files.collectives, files.collective_source));
+        merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names));
     }
     if (calibration.operations > 0) {
         text += variability_toml(calibration, profile);
@@ -223,7 +252,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         text = calibration_json(calibration, composed_steps(files.trace, calibration), failures);
     }
     if (values->count("out") > 0) {
-        write_output("out", (*values)["out"].as<std::string>(), text, (*values)["FILE"].as<std::vector<std::string>>());
+        write_output("out", (*values)["out"].as<std::string>(), text, inputs);
     } else {
         fmt::print("{}", text);
     }

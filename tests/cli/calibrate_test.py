@@ -253,12 +253,43 @@ class Calibrate(CliTest):
         self.assertRegex(told, r"20 rows with a kernel before the first step are skipped, the first in kernel 1\n")
         self.assertNotRegex(told, r"(line|kernel) 0\b")
 
+    def test_transfers_may_have_capital_letters(self):
+        rows = ["step,dp,stage,op,start_us,dur_us,mb_id,seq_id"]
+        for step in range(8):
+            at = 1000 * step
+            rows += [f"{step},0,0,Forward,{at},{100 + step % 3},0,0", f"{step},0,0,P2P-Send,{at + 110},{10 + step % 2},0,0",
+                     f"{step},0,1,P2P-Recv,{at + 110},{10 + step % 2},0,0", f"{step},0,1,Forward,{at + 125},{100 + step % 4},0,0"]
+        self.write("\n".join(rows) + "\n", "ops.csv")
+        found = json.loads(self.output("calibrate", "ops.csv", "--json"))
+        self.assertEqual((found["operations"], found["other_steps"]), (32, 0))
+        events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 100 * k, "dur": 50 + k % 3, "args": {"stream": 7}}
+                  for k, name in enumerate(["gemm", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"] * 10)]
+        self.write(json.dumps({"traceEvents": events}), "trace.json")
+        self.assertEqual(json.loads(self.output("calibrate", "trace.json", "--json"))["operations"], 20)
+
     def test_names_of_operations_may_be_of_any_bytes(self):
         step = "".join(f"{step},{dp},{stage},optimis\u00e9,0,,90000,700\n" for step in range(20) for dp in (0, 1) for stage in (0, 1))
         (self.folder / "ops.csv").write_bytes((operations(20) + step).encode("latin-1"))
         names = [kind["name"] for kind in json.loads(self.output("calibrate", "ops.csv", "--json"))["kinds"]]
         self.assertIn("optimis\ufffd", names)
         self.assertIn("optimis\ufffd", self.output("calibrate", "ops.csv"))
+
+    def test_kernels_without_a_class_are_reported_with_their_share(self):
+        events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 400 * k, "dur": duration + k % 3}
+                  for k, (name, duration) in enumerate([("gemm", 300), ("zzz_mixer", 90)] * 20)]
+        self.write(json.dumps({"traceEvents": events}), "trace.json")
+        finished = self.run_program("calibrate", "trace.json", "--json")
+        share = float(re.search(r"([\d.]+) % of the time is in 1 kind .*zzz_mixer", finished.stderr)[1])
+        self.assertAlmostEqual(share, 100 * 91 / (91 + 301), delta=0.1)
+        found = json.loads(finished.stdout)
+        self.assertEqual({kind["name"]: kind["class"] for kind in found["kinds"]}, {"gemm": "gemm", "zzz_mixer": "elementwise"})
+        self.assertIn("zzz_mixer", found["notes"][0])
+        self.write('[[kernel]]\nclass = "scan"\nnames = ["zzz*"]\nsource = "our mixer"\n', "names.toml")
+        finished = self.run_program("calibrate", "trace.json", "--json", "--kernel-names", "names.toml")
+        self.assertEqual(finished.stderr, "")
+        self.assertEqual({kind["name"]: kind["class"] for kind in json.loads(finished.stdout)["kinds"]},
+                         {"gemm": "gemm", "zzz_mixer": "scan"})
+        self.assertIn("names.toml:1", self.refusal("calibrate", "trace.json", "--kernel-names", self.write("[[kernel]]\n", "names.toml").name))
 
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")

@@ -2,6 +2,7 @@
 
 #include "io/scenario/scenario.hpp"
 #include "io/traces/calibration_toml.hpp"
+#include "io/traces/kernel_name_table.hpp"
 #include "io/traces/trace_files.hpp"
 
 #include <unistd.h>
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             variability_toml(calibrate_gpu_runs(files.gpu_runs, files.gpu_source), "hpc-2024");
         }
         if (!files.collectives.empty()) {
-            variability_toml(calibrate_collectives(files.collectives, files.collective_source), "hpc-2024");
+            variability_toml(calibrate_collectives(files.collectives, files.collective_source, kernel_names({})), "hpc-2024");
         }
         if (!files.outages.empty()) {
             fit_failures(files.outages, {100, 0.0});

@@ -3,6 +3,7 @@
 /// Synthetic traces of a job with known variance: GPipe, transfers that wait for both ends, a gradient reduction, an optimizer.
 
 #include "model/calibration/trace/trace.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +73,7 @@ private:
         TraceOp op;
         op.step = step_now_;
         op.worker = trace_.worker_index({dp, stage});
-        op.kind = trace_.kind_index(kind);
+        op.kind = trace_.kind_index(kind, test_names());
         op.sequence = sequence;
         op.microbatch = static_cast<std::int16_t>(microbatch);
         op.start_s = start;

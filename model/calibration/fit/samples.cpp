@@ -53,7 +53,7 @@ void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& fau
     leave_out(times, &CollectiveRun::series, faults);
 }
 
-Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source)
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source, const KernelNames& names)
 {
     Series series;
     int iterations = 1;
@@ -67,10 +67,11 @@ Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const
     ClassPools pools;
     for (const auto& [name, seconds] : series) {
         Signature signature{name, mean_of(seconds), {}};
+        const OpKind kind = op_kind(name, names);
+        const KernelClass kernel = kind.role == OpRole::compute ? KernelClass::dp_collective : kind.kernel;
+        signature.kernel = kernel;
         if (seconds.size() >= least_times) {
             const double median = median_of(seconds);
-            const OpKind kind = op_kind(name);
-            const KernelClass kernel = kind.role == OpRole::compute ? KernelClass::dp_collective : kind.kernel;
             std::vector<double> ratios;
             for (const double value : seconds) {
                 ratios.push_back(value / median);

@@ -4,6 +4,7 @@
 
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/faults.hpp"
+#include "model/calibration/trace/kernel_names.hpp"
 
 #include <cstdint>
 #include <string>
@@ -45,7 +46,7 @@ void leave_out_absurd(std::vector<CollectiveRun>& times, std::vector<Fault>& fau
 /// Calibrates "residual.dp_collective", and tp_collective or p2p for series that op_kind() recognises as such (all-to-all,
 /// sendrecv): times over the median of their series, all series with at least five times together; a narrower class if
 /// has_own_distribution(). Means of iterations vary less than single iterations; the source states this.
-Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source);
+Calibration calibrate_collectives(const std::vector<CollectiveRun>& times, const std::string& source, const KernelNames& names);
 
 /// Adds the results of another calibration: distributions with new keys, all signatures and slow parts.
 void merge(Calibration& calibration, const Calibration& other);

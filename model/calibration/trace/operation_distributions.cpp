@@ -110,6 +110,7 @@ private:
         const OpKind& kind = trace_.kinds[durations.front().kind];
         Signature signature;
         signature.name = kind.name;
+        signature.kernel = kind.kernel;
         if (kind.role == OpRole::send) {
             signature.waiting = take_waiting(durations);
         }

@@ -8,6 +8,7 @@
 #include "model/calibration/trace/trace.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct Signature {
     double spread = 0.0;    // standard deviation of log durations about their mean
     double own = 0.0;       // standard deviation of the residual
     bool in_class = false;  // included in the distribution of its class
+    std::optional<KernelClass> kernel{};
 };
 
 /// Values of each class, its subtree included.

@@ -362,17 +362,11 @@ private:
 
     int receiving_kind(int send) const
     {
-        const std::string& name = trace_.kinds[static_cast<std::size_t>(send)].name;
-        for (const char* word : {"recv", "receive"}) {
-            std::string other = name;
-            other.replace(other.find("send"), 4, word);
-            const auto found =
-                std::find_if(trace_.kinds.begin(), trace_.kinds.end(), [&](const OpKind& k) { return k.name == other; });
-            if (found != trace_.kinds.end()) {
-                return static_cast<int>(found - trace_.kinds.begin());
-            }
-        }
-        return -1;
+        const OpKind& kind = trace_.kinds[static_cast<std::size_t>(send)];
+        const auto found = std::find_if(trace_.kinds.begin(), trace_.kinds.end(), [&](const OpKind& other) {
+            return other.role == OpRole::receive && !kind.transfer.empty() && other.transfer == kind.transfer;
+        });
+        return found == trace_.kinds.end() ? -1 : static_cast<int>(found - trace_.kinds.begin());
     }
 
     void measure_gaps()

@@ -4,120 +4,15 @@
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdio>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <tuple>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
-
-struct Word {
-    const char* part;
-    OpRole role;
-    KernelClass kernel;
-};
-
-/// The first that a name contains decides.
-constexpr std::array words{Word{"of a data-parallel group", OpRole::collective, KernelClass::dp_collective},
-                           Word{"-parallel group", OpRole::collective, KernelClass::tp_collective},
-                           Word{"tp-all", OpRole::collective, KernelClass::tp_collective},
-                           Word{"tp_all", OpRole::collective, KernelClass::tp_collective},
-                           Word{"sendrecv", OpRole::send, KernelClass::p2p},
-                           Word{"send", OpRole::send, KernelClass::p2p},
-                           Word{"recv", OpRole::receive, KernelClass::p2p},
-                           Word{"receive", OpRole::receive, KernelClass::p2p},
-                           Word{"all-reduce", OpRole::collective, KernelClass::dp_collective},
-                           Word{"all_reduce", OpRole::collective, KernelClass::dp_collective},
-                           Word{"allreduce", OpRole::collective, KernelClass::dp_collective},
-                           Word{"all-gather", OpRole::collective, KernelClass::dp_collective},
-                           Word{"all_gather", OpRole::collective, KernelClass::dp_collective},
-                           Word{"allgather", OpRole::collective, KernelClass::dp_collective},
-                           Word{"reduce-scatter", OpRole::collective, KernelClass::dp_collective},
-                           Word{"reduce_scatter", OpRole::collective, KernelClass::dp_collective},
-                           Word{"reducescatter", OpRole::collective, KernelClass::dp_collective},
-                           Word{"alltoall", OpRole::collective, KernelClass::tp_collective},
-                           Word{"all-to-all", OpRole::collective, KernelClass::tp_collective},
-                           Word{"all_to_all", OpRole::collective, KernelClass::tp_collective},
-                           Word{"broadcast", OpRole::collective, KernelClass::dp_collective},
-                           Word{"nccl", OpRole::collective, KernelClass::dp_collective},
-                           Word{"flash", OpRole::compute, KernelClass::attention},
-                           Word{"attention", OpRole::compute, KernelClass::attention},
-                           Word{"attn", OpRole::compute, KernelClass::attention},
-                           Word{"softmax", OpRole::compute, KernelClass::attention},
-                           Word{"gemm", OpRole::compute, KernelClass::gemm},
-                           Word{"matmul", OpRole::compute, KernelClass::gemm},
-                           Word{"nvjet", OpRole::compute, KernelClass::gemm},
-                           Word{"cutlass", OpRole::compute, KernelClass::gemm},
-                           Word{"forward", OpRole::compute, KernelClass::gemm},
-                           Word{"backward", OpRole::compute, KernelClass::gemm}};
-
-/// A part of a name, and what it says beyond the class that `words` gives.
-template <class Meaning>
-struct NamePart {
-    const char* part;
-    Meaning meaning;
-};
-template <class Meaning>
-NamePart(const char*, Meaning) -> NamePart<Meaning>;
-
-constexpr std::array narrower_words{NamePart{"grouped_gemm", KernelClass::grouped_gemm},  // torch._grouped_mm, Megatron-Core
-                                    NamePart{"groupedgemm", KernelClass::grouped_gemm},
-                                    NamePart{"gemmgrouped", KernelClass::grouped_gemm},        // CUTLASS 2
-                                    NamePart{"groupproblemshape", KernelClass::grouped_gemm},  // and 3
-                                    NamePart{"embedding", KernelClass::lookup},                // PyTorch
-                                    NamePart{"indexselect", KernelClass::lookup}};
-
-constexpr std::array group_words{NamePart{"of a data-parallel group", ProcessGroup::data},
-                                 NamePart{"of a tensor-parallel group", ProcessGroup::tensor},
-                                 NamePart{"of a context-parallel group", ProcessGroup::context},
-                                 NamePart{"of an expert-parallel group", ProcessGroup::expert},
-                                 NamePart{"tp-all", ProcessGroup::tensor},
-                                 NamePart{"tp_all", ProcessGroup::tensor}};
-
-constexpr std::array collective_words{NamePart{"allreduce", Collective::all_reduce},
-                                      NamePart{"allgather", Collective::all_gather},
-                                      NamePart{"reducescatter", Collective::reduce_scatter},
-                                      NamePart{"alltoall", Collective::all_to_all}};
-
-std::string lower_case(std::string text)
-{
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
-/// The narrowest class within `root` that the name tells: by the group and the kind of a collective, or by its words.
-KernelClass narrowed(KernelClass root, const std::string& lower)
-{
-    for (const auto& [part, narrower] : narrower_words) {
-        if (is_within(narrower, root) && lower.find(part) != std::string::npos) {
-            return narrower;
-        }
-    }
-    std::optional<ProcessGroup> group = root == KernelClass::dp_collective ? std::optional(ProcessGroup::data) : std::nullopt;
-    for (const auto& [part, named] : group_words) {
-        if (!group && root == KernelClass::tp_collective && lower.find(part) != std::string::npos) {
-            group = named;
-        }
-    }
-    if (!group) {
-        return root;
-    }
-    std::string letters = lower;
-    std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
-    for (const auto& [part, kind] : collective_words) {
-        if (letters.find(part) != std::string::npos) {
-            return class_of(*group, kind);
-        }
-    }
-    const bool passed_on = letters.find("send") != std::string::npos || letters.find("recv") != std::string::npos;
-    return passed_on && group == ProcessGroup::context ? KernelClass::context_p2p : class_of(*group);
-}
 
 template <class Key, class Index>
 Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index fresh)
@@ -133,26 +28,14 @@ Index index_in(std::vector<std::pair<Key, Index>>& order, const Key& key, Index 
 
 }  // namespace
 
-OpKind op_kind(const std::string& name)
-{
-    const std::string lower = lower_case(name);
-    for (const Word& word : words) {
-        if (lower.find(word.part) != std::string::npos) {
-            return {name, word.role,
-                    word.role == OpRole::send || word.role == OpRole::receive ? word.kernel : narrowed(word.kernel, lower)};
-        }
-    }
-    return {name, OpRole::compute, narrowed(KernelClass::elementwise, lower)};
-}
-
 void Trace::fault(const std::string& reason, std::uint32_t line) { add_fault(faults, reason, line); }
 
-std::uint16_t Trace::kind_index(const std::string& name)
+std::uint16_t Trace::kind_index(const std::string& name, const KernelNames& names)
 {
     const auto fresh = static_cast<std::uint16_t>(kinds.size());
     const std::uint16_t index = index_in(kind_order_, name, fresh);
     if (index == fresh) {
-        kinds.push_back(op_kind(name));
+        kinds.push_back(op_kind(name, names));
     }
     return index;
 }
@@ -383,6 +266,31 @@ std::vector<TraceProblem> without_microbatch(const Trace& trace)
         }
     }
     return found;
+}
+
+UnknownNames unknown_names(const Trace& trace)
+{
+    std::vector<std::pair<double, const std::string*>> time_s(trace.kinds.size());
+    double all_s = 0.0;
+    for (const TraceOp& op : trace.ops) {
+        time_s[op.kind].first += static_cast<double>(op.duration_s);
+        all_s += static_cast<double>(op.duration_s);
+    }
+    UnknownNames unknown;
+    for (std::size_t kind = 0; kind < trace.kinds.size(); ++kind) {
+        time_s[kind].second = &trace.kinds[kind].name;
+        if (trace.kinds[kind].known) {
+            time_s[kind].first = 0.0;
+        }
+    }
+    std::stable_sort(time_s.begin(), time_s.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [seconds, name] : time_s) {
+        if (seconds > 0.0) {
+            unknown.share += seconds / all_s;
+            unknown.names.push_back(*name);
+        }
+    }
+    return unknown;
 }
 
 std::vector<TraceStepTime> step_times(const Trace& trace)

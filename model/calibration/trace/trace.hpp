@@ -3,6 +3,7 @@
 /// Traces: measured operations of a training job, independent of the file format.
 
 #include "model/calibration/faults.hpp"
+#include "model/calibration/trace/kernel_names.hpp"
 #include "model/distribution/variability.hpp"
 
 #include <cstdint>
@@ -11,20 +12,6 @@
 #include <vector>
 
 namespace prismopt {
-
-/// Role of an operation in the dependencies of a step.
-enum class OpRole : std::uint8_t { compute, send, receive, collective };
-
-/// Kind of operation.
-struct OpKind {
-    std::string name;
-    OpRole role = OpRole::compute;
-    KernelClass kernel = KernelClass::gemm;  // class of its residual distribution
-};
-
-/// Returns role and class from the words that frameworks put into names: "forward-send", "ncclDevKernel_ReduceScatter",
-/// "flash_fwd".
-OpKind op_kind(const std::string& name);
 
 /// One operation. 32 bytes, as a trace of a gigabyte has twenty million.
 struct TraceOp {
@@ -56,7 +43,7 @@ struct Trace {
 
     void fault(const std::string& reason, std::uint32_t line);
     /// Returns the index of a name or worker, adding it if it is new.
-    std::uint16_t kind_index(const std::string& name);
+    std::uint16_t kind_index(const std::string& name, const KernelNames& names);
     std::int32_t worker_index(TraceWorker worker);
 
 private:
@@ -87,6 +74,13 @@ std::vector<TraceProblem> clock_set_back(const Trace& trace);
 /// Returns the compute operations without a microbatch among others that have one, by kind: some of a kind, or all forward or all
 /// backward operations. They count as operations of the whole step.
 std::vector<TraceProblem> without_microbatch(const Trace& trace);
+
+/// Kinds whose names match no row of the table of names, longest first, with their share of the time of all operations.
+struct UnknownNames {
+    double share = 0.0;
+    std::vector<std::string> names;
+};
+UnknownNames unknown_names(const Trace& trace);
 
 /// Time of one step.
 struct TraceStepTime {

@@ -8,6 +8,7 @@
 #include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/trace/waiting.hpp"
 #include "tests/support/synthetic_job.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -167,7 +168,7 @@ Trace profile_of_ranks(int ranks, double slow, double spread, unsigned seed)
                 TraceOp op;
                 op.step = step;
                 op.worker = trace.worker_index({rank, 0});
-                op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm");
+                op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm", test_names());
                 op.sequence = k / 2;
                 op.start_s = now;
                 op.duration_s = static_cast<float>((k % 2 == 0 ? 8e-4 : 2e-4) * own * std::exp(0.02 * normal(generator)));
@@ -297,7 +298,7 @@ TEST(Collectives, times_of_absurd_length_are_named)
     ASSERT_EQ(faults.size(), 1U);
     EXPECT_EQ(faults[0].first_line, 702U);
     EXPECT_NE(faults[0].reason.find("all_reduce, 256 bytes"), std::string::npos) << faults[0].reason;
-    const Calibration calibration = calibrate_collectives(times, "test");
+    const Calibration calibration = calibrate_collectives(times, "test", test_names());
     // Of 2,000 times: four standard errors of a standard deviation, sd / sqrt(2 n).
     EXPECT_NEAR(DistributionQuantile(distribution(calibration, "residual.dp_collective")->fit.distribution).moments().cv(), 0.1,
                 4.0 * 0.1 / std::sqrt(4000.0));
@@ -521,7 +522,7 @@ TEST(Collectives, means_of_iterations_say_so)
         times.push_back({"all_reduce", 1e-3 * std::exp(0.02 * normal(generator)), 20});
     }
     const std::string source =
-        distribution(calibrate_collectives(times, "test"), "residual.dp_collective")->fit.distribution.source;
+        distribution(calibrate_collectives(times, "test", test_names()), "residual.dp_collective")->fit.distribution.source;
     EXPECT_NE(source.find("means of 20 iterations"), std::string::npos) << source;
     EXPECT_NE(source.find("at most 4.5 times"), std::string::npos) << source;
 }

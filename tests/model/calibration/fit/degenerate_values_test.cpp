@@ -10,6 +10,7 @@
 #include "model/calibration/fit/likelihoods.hpp"
 #include "model/calibration/fit/samples.hpp"
 #include "tests/support/synthetic_job.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -122,7 +123,7 @@ TEST(DegenerateValues, benchmarks_collectives_and_outages_are_calibrated)
             for (const CalibratedDistribution& distribution : calibrate_gpu_runs(runs, "test").distributions) {
                 expect_usable(distribution.fit, distribution.key + " of " + what);
             }
-            for (const CalibratedDistribution& distribution : calibrate_collectives(times, "test").distributions) {
+            for (const CalibratedDistribution& distribution : calibrate_collectives(times, "test", test_names()).distributions) {
                 expect_usable(distribution.fit, distribution.key + " of " + what);
             }
             for (const CauseFit& cause : fit_failures(outages, {100, 0.0}).causes) {

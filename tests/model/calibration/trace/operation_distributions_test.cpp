@@ -4,6 +4,7 @@
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/trace/thin_trace.hpp"
 #include "tests/support/synthetic_job.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -64,7 +65,7 @@ TEST(OperationDistributions, are_of_kinds_that_take_time)
     job.steps = 100;
     job.communication = 0.02;
     Trace trace = SyntheticTrace(job, 2).next();
-    const std::uint16_t small = trace.kind_index("norm-all-reduce");
+    const std::uint16_t small = trace.kind_index("norm-all-reduce", test_names());
     std::vector<TraceOp> added;
     for (const TraceOp& op : trace.ops) {
         if (trace.kinds[op.kind].kernel == KernelClass::dp_collective) {

@@ -1,6 +1,7 @@
 #include "model/calibration/trace/step_effects.hpp"
 
 #include "model/calibration/calibration.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ Trace trace_of(const Profile& profile, unsigned seed)
                 TraceOp op;
                 op.step = step;
                 op.worker = trace.worker_index({rank, 0});
-                op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm");
+                op.kind = trace.kind_index(k % 2 == 0 ? "gemm" : "layer_norm", test_names());
                 op.sequence = k / 2;
                 op.start_s = now;
                 const double own = k % 2 == 0 ? gemms[static_cast<std::size_t>(step)] : 0.0;

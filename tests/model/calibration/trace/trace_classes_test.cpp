@@ -1,6 +1,7 @@
 #include "model/calibration/fit/samples.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
+#include "tests/support/test_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,34 +15,12 @@
 namespace prismopt {
 namespace {
 
-/// Names as profilers and benchmarks write them.
-TEST(OpKind, IsOfTheNarrowestClassThatANameTells)
+TEST(OpKind, OfATransferIsTheSameAtBothEndsInAnySpelling)
 {
-    const auto expect = [](const std::string& name, KernelClass kernel, OpRole role) {
-        EXPECT_EQ(op_kind(name).kernel, kernel) << name;
-        EXPECT_EQ(op_kind(name).role, role) << name;
-    };
-    using enum KernelClass;
-    expect("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", dp_all_gather, OpRole::collective);
-    expect("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", dp_reduce_scatter, OpRole::collective);
-    expect("nccl _allgather_base of a tensor-parallel group, 8192 elements", tensor_all_gather, OpRole::collective);
-    expect("nccl _reduce_scatter_base of a tensor-parallel group", tensor_reduce_scatter, OpRole::collective);
-    expect("nccl all_to_allv of an expert-parallel group", expert_all_to_all, OpRole::collective);
-    expect("nccl _allgather_base of a context-parallel group", context_all_gather, OpRole::collective);
-    expect("nccl broadcast of a tensor-parallel group", tensor_collective, OpRole::collective);
-    expect("nccl _reduce_scatter_base of a data-parallel group", dp_reduce_scatter, OpRole::collective);
-    expect("nccl broadcast", dp_collective, OpRole::collective);
-    expect("tp-all-gather", tensor_all_gather, OpRole::collective);
-    expect("alltoall, 8 ranks", tp_collective, OpRole::collective);  // of which group is not told
-    expect("nccl send of a context-parallel group", context_p2p, OpRole::collective);
-    expect("ncclDevKernel_SendRecv", p2p, OpRole::send);
-    expect("cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape", grouped_gemm,
-           OpRole::compute);
-    expect("grouped_gemm_kernel", grouped_gemm, OpRole::compute);
-    expect("void cutlass::Kernel<GemmGrouped<bf16>>", grouped_gemm, OpRole::compute);
-    expect("embedding_backward_kernel_of_rows", gemm, OpRole::compute);  // a whole backward pass, as far as a name tells
-    expect("void at::native::indexSelectLargeIndex<float>", lookup, OpRole::compute);
-    expect("vectorized_elementwise_kernel", elementwise, OpRole::compute);
+    EXPECT_EQ(op_kind("P2P-Send", test_names()).transfer, op_kind("p2p-recv", test_names()).transfer);
+    EXPECT_EQ(op_kind("forward_SEND", test_names()).transfer, op_kind("Forward_Receive", test_names()).transfer);
+    EXPECT_NE(op_kind("forward-send", test_names()).transfer, op_kind("backward-recv", test_names()).transfer);
+    EXPECT_EQ(op_kind("gemm", test_names()).transfer, "");
 }
 
 std::vector<double> factors(double cv, std::size_t count, unsigned seed)
@@ -84,7 +63,7 @@ TEST(Collectives, KindsThatDifferHaveDistributionsOfTheirOwn)
             times.push_back({name, 1e-3 * factor});
         }
     }
-    const Calibration found = calibrate_collectives(times, "test");
+    const Calibration found = calibrate_collectives(times, "test", test_names());
     std::vector<std::string> keys;
     for (const CalibratedDistribution& distribution : found.distributions) {
         keys.push_back(distribution.key);
