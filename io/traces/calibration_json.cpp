@@ -71,7 +71,8 @@ Json rows(const Rows& rows)
 
 }  // namespace
 
-std::string calibration_json(const Calibration& c, const std::vector<double>& composed_s, const FailureFit& failures)
+std::string calibration_json(const Calibration& c, const std::vector<double>& composed_s, const FailureFit& failures,
+                             const std::vector<Fault>& excluded_events)
 {
     Json json{{"source", c.source},
               {"operations", c.operations},
@@ -113,6 +114,10 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     }
     if (!failures.causes.empty()) {
         json["failures"] = {{"node_cv", failures.node_cv}, {"together", failures.together}, {"causes", rows(failures.causes)}};
+        json["failures"]["excluded"] = Json::array();
+        for (const Fault& events : excluded_events) {
+            json["failures"]["excluded"].push_back({{"reason", events.reason}, {"count", events.count}});
+        }
     }
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';  // file names may not be UTF-8
 }

@@ -214,11 +214,15 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
     return text + (residual.empty() ? "" : "\n[variability.residual]\n" + residual);
 }
 
-std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source)
+std::string reliability_toml(const FailureFit& fit, const std::vector<Fault>& excluded, const DriftFit& drift,
+                             const std::string& source)
 {
     std::string text = fmt::format(
         "# Written by prismopt calibrate from {}: {} nodes over {:.4g} days; {} outages start together with another.\n",
         quoted(source), fit.watch.nodes, fit.watch.seconds / (1_day).si, fit.together);
+    for (const Fault& events : excluded) {
+        text += fmt::format("# Excluded: {} {}, the first in line {}.\n", events.count, events.reason, events.first_line);
+    }
     text +=
         "[reliability]\ncheckpoint_interval = \"0 s\"  # not in the data: Young's formula\ncheckpoint_write = \"30 s\"    # not "
         "in the data: an example\n";

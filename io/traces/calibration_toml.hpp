@@ -18,6 +18,7 @@ std::string variability_toml(const Calibration& calibration, const std::string& 
 
 /// [reliability] with one section per cause. Values that a list of outages does not contain (`restart`, checkpoints) are marked
 /// examples.
-std::string reliability_toml(const FailureFit& fit, const DriftFit& drift, const std::string& source);
+std::string reliability_toml(const FailureFit& fit, const std::vector<Fault>& excluded, const DriftFit& drift,
+                             const std::string& source);
 
 }  // namespace prismopt

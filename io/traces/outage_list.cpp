@@ -3,6 +3,9 @@
 #include "io/base/csv_stream.hpp"
 #include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/traces/event_dates.hpp"
+#include "io/traces/planned_event.hpp"
+#include "io/traces/text_lines.hpp"
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
@@ -20,89 +23,177 @@ using namespace literals;
 
 namespace {
 
+enum class TimeForm { number, date, us_date };
+
+struct OutageTimeColumn {
+    int place = -1;
+    TimeForm form = TimeForm::date;
+    double unit_s = 0.0;  // of numbers
+};
+
 struct OutageUnit {
     const char* suffix;
     double seconds;
 };
-constexpr std::array outage_units{OutageUnit{"_s", 1.0}, OutageUnit{"_h", 3600.0}, OutageUnit{"_day", 86'400.0},
-                                  OutageUnit{"", 0.0}};
+constexpr std::array outage_units{OutageUnit{"_s", 1.0}, OutageUnit{"_h", 3600.0}, OutageUnit{"_day", 86'400.0}};
 
-struct OutageTimeColumn {
-    int place = -1;
-    double unit_s = 0.0;  // zero: dates
-};
-OutageTimeColumn outage_time_column(const std::vector<std::string>& header, const char* name, const char* slurm)
+/// Of our own lists, of Slurm's or of LANL's.
+OutageTimeColumn outage_time_column(const std::vector<std::string>& header, const std::string& own, const char* slurm,
+                                    const char* lanl)
 {
     for (const OutageUnit& unit : outage_units) {
-        const std::string with_unit = std::string(name) + unit.suffix;
-        if (const int place = column(header, {with_unit}); place >= 0) {
-            return {place, unit.seconds};
+        if (const int place = column(header, {own + unit.suffix}); place >= 0) {
+            return {place, TimeForm::number, unit.seconds};
         }
     }
-    return {column(header, {slurm}), 0.0};
-}
-
-/// Days from 1970 to a date of the Gregorian calendar. Source: Fliegel and van Flandern, Comm. ACM 11 (1968) 657.
-double days_of(int year, int month, int day)
-{
-    const int a = (month - 14) / 12;
-    const int julian =
-        day - 32075 + 1461 * (year + 4800 + a) / 4 + 367 * (month - 2 - a * 12) / 12 - 3 * ((year + 4900 + a) / 100) / 4;
-    return julian - 2440588.0;
-}
-
-int days_in(int year, int month)
-{
-    constexpr int december = 12;
-    return static_cast<int>((month == december ? days_of(year + 1, 1, 1) : days_of(year, month + 1, 1)) -
-                            days_of(year, month, 1));
-}
-
-/// "2024-03-01T12:30:00", with a blank instead of the T, or the date alone; not a number otherwise.
-double seconds_of_date(std::string_view text)
-{
-    const auto part = [&](std::size_t at, std::size_t length) {
-        return text.size() < at + length ? 0.0 : number_in(text.substr(at, length));
-    };
-    const bool dashes = text.size() >= 10 && text[4] == '-' && text[7] == '-';
-    const bool clock = text.size() < 11 || (text.size() >= 19 && text[13] == ':' && text[16] == ':');
-    const double year = part(0, 4);
-    const double month = part(5, 2);
-    const double day = part(8, 2);
-    const double time = part(11, 2) * 3600.0 + part(14, 2) * 60.0 + part(17, 2);
-    constexpr double latest = 9999.0;
-    if (!dashes || !clock || !(year >= 1970.0 && year <= latest && month >= 1.0 && month <= 12.0 && time >= 0.0) ||
-        !(day >= 1.0 && day <= days_in(static_cast<int>(year), static_cast<int>(month)))) {
-        return std::numeric_limits<double>::quiet_NaN();
+    if (const int place = column(header, {lanl}); place >= 0) {
+        return {place, TimeForm::us_date, 0.0};
     }
-    return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si + time;
+    return {column(header, {own, slurm}), TimeForm::date, 0.0};
 }
 
-/// "2024-02-31": meant as a date, whether there is such a day or not.
-bool looks_like_date(std::string_view text)
+OutageTimeColumn start_column(const std::vector<std::string>& header)
 {
-    constexpr std::string_view pattern = "0000-00-00";
-    if (text.size() < pattern.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const bool digit = text[i] >= '0' && text[i] <= '9';
-        if (pattern[i] == '0' ? !digit : text[i] != pattern[i]) {
-            return false;
+    return outage_time_column(header, "start", "TimeStart", "prob started (mm/dd/yy hh:mm)");
+}
+
+int node_column(const std::vector<std::string>& header) { return column(header, {"node", "host", "NodeName", "nodenum"}); }
+
+/// Columns of LANL's data whose field, if any, names the cause.
+std::vector<int> cause_columns(const std::vector<std::string>& header)
+{
+    std::vector<int> places;
+    for (const char* name : {"Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software"}) {
+        if (const int place = column(header, {name}); place >= 0) {
+            places.push_back(place);
         }
     }
-    return true;
+    return places;
 }
 
-[[noreturn]] void refuse_date(const std::string& path, std::uint32_t line, std::string_view text)
+class OutageTable {
+public:
+    OutageTable(const std::string& path, OutageRecords& records) : path_(path), records_(records) {}
+
+    void start(const std::vector<std::string>& header)
+    {
+        header_ = header;
+        node_ = node_column(header);
+        system_ = column(header, {"system", "System"});
+        start_ = start_column(header);
+        end_ = outage_time_column(header, "end", "TimeEnd", "prob fixed (mm/dd/yy hh:mm)");
+        cause_ = column(header, {"cause", "cls", "reason", "Reason"});
+        state_ = column(header, {"level", "State"});
+        causes_ = cause_ < 0 ? cause_columns(header) : std::vector<int>{};
+        if (node_ < 0 || start_.place < 0) {
+            throw InputError(fmt::format("{}:1: a list of outages without {} (header: {}); rename or add columns", path_,
+                                         node_ < 0 ? "node" : "start_s (or start_h, start_day, or dates in start)",
+                                         fmt::join(header, ", ")));
+        }
+    }
+
+    void line(const TableLine& line)
+    {
+        if (field(line, node_).empty()) {
+            return;  // Slurm's events of the whole cluster have no node
+        }
+        if (field(line, node_).ends_with('+')) {
+            throw InputError(
+                fmt::format("{}:{}: node = \"{}\" is cut off, so nodes cannot be distinguished; print the list with "
+                            "`sacctmgr show event --parsable2`",
+                            path_, line.number, field(line, node_)));
+        }
+        const double start_s = time(line, start_);
+        if (!std::isfinite(start_s)) {
+            refuse_outage_date(path_, line.number, field(line, start_.place));
+        }
+        const double end_s = end_.place < 0 ? std::numeric_limits<double>::quiet_NaN() : time(line, end_);
+        if (!std::isfinite(end_s) && end_.place >= 0 && is_meant_as_date(field(line, end_.place))) {
+            refuse_outage_date(path_, line.number, field(line, end_.place));
+        }
+        Outage outage = outage_between(path_, line.number, start_s, end_s);
+        outage.node = valid_utf8(field(line, node_));
+        if (system_ >= 0) {
+            outage.node = valid_utf8(field(line, system_)) + '/' + outage.node;
+        }
+        outage.cause = cause(line);
+        add_outage(records_, std::move(outage), field(line, state_), line.number);
+    }
+
+private:
+    static std::string_view field(const TableLine& line, int place)
+    {
+        return place < 0 ? std::string_view() : line.fields[static_cast<std::size_t>(place)];
+    }
+
+    static bool is_meant_as_date(std::string_view text)
+    {
+        return looks_like_date(text) || std::count(text.begin(), text.end(), '/') == 2;
+    }
+
+    static double time(const TableLine& line, const OutageTimeColumn& column)
+    {
+        const std::string_view text = field(line, column.place);
+        switch (column.form) {
+            case TimeForm::number: return number_in(text) * column.unit_s;
+            case TimeForm::us_date: return seconds_of_us_date(text);
+            default: return seconds_of_date(text);
+        }
+    }
+
+    std::string cause(const TableLine& line) const
+    {
+        for (const int place : causes_) {
+            if (!field(line, place).empty()) {
+                return header_[static_cast<std::size_t>(place)];
+            }
+        }
+        return valid_utf8(field(line, cause_));
+    }
+
+    const std::string& path_;
+    OutageRecords& records_;
+    std::vector<std::string> header_;
+    int node_ = -1, system_ = -1, cause_ = -1, state_ = -1;
+    std::vector<int> causes_;
+    OutageTimeColumn start_, end_;
+};
+
+/// Columns as a line of dashes shows them: "---------- ------".
+struct Span {
+    std::size_t begin, end;
+};
+std::vector<Span> spans_of(std::string_view dashes)
 {
-    throw InputError(fmt::format(
-        "{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date such as 2024-03-01T12:30:00", path,
-        line, text.substr(0, 40)));
+    std::vector<Span> spans;
+    for (std::size_t begin = dashes.find('-'); begin != std::string_view::npos;) {
+        const std::size_t end = std::min(dashes.find_first_not_of('-', begin), dashes.size());
+        spans.push_back({begin, end});
+        begin = dashes.find('-', end);
+    }
+    return spans;
 }
 
-/// An outage that begins and, unless `end_s` is not a number, ends.
-Outage outage_in(const std::string& path, std::uint32_t line, double start_s, double end_s)
+std::vector<std::string_view> fields_in(std::string_view line, const std::vector<Span>& spans)
+{
+    std::vector<std::string_view> fields;
+    for (const Span& span : spans) {
+        std::string_view field = span.begin < line.size() ? line.substr(span.begin, span.end - span.begin) : std::string_view();
+        field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
+        field = field.substr(0, field.find_last_not_of(" \r") + 1);
+        fields.push_back(field);
+    }
+    return fields;
+}
+
+bool is_dashes(std::string_view line)
+{
+    return line.find('-') != std::string_view::npos && line.find_first_not_of("- \r") == std::string_view::npos;
+}
+
+}  // namespace
+
+Outage outage_between(const std::string& path, std::uint32_t line, double start_s, double end_s)
 {
     constexpr double longest_s = 3650.0 * 86'400.0;
     if (end_s < start_s) {
@@ -120,153 +211,60 @@ Outage outage_in(const std::string& path, std::uint32_t line, double start_s, do
     return outage;
 }
 
-bool by_operator(std::string_view text)
+void add_outage(OutageRecords& records, Outage outage, std::string_view state, std::uint32_t line)
 {
-    const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
-    return text == "Change" || has("Test") || has("MAINT");
+    if (is_planned_event(outage.cause, state)) {
+        return add_fault(records.excluded, "planned events (maintenance, updates, tests)", line);
+    }
+    records.outages.push_back(std::move(outage));
 }
 
-class OutageList {
-public:
-    OutageList(const std::string& path, std::vector<Outage>& outages) : path_(path), outages_(outages) {}
-
-    void start(const std::vector<std::string>& header)
-    {
-        node_ = column(header, {"node", "host", "NodeName"});
-        start_ = outage_time_column(header, "start", "TimeStart");
-        end_ = outage_time_column(header, "end", "TimeEnd");
-        cause_ = column(header, {"cause", "cls", "reason", "Reason"});
-        level_ = column(header, {"level", "State"});
-        if (node_ < 0 || start_.place < 0) {
-            throw InputError(fmt::format("{}:1: a list of outages without {} (header: {}); rename or add columns", path_,
-                                         node_ < 0 ? "node" : "start_s (or start_h, start_day, or dates in start)",
-                                         fmt::join(header, ", ")));
-        }
-    }
-
-    void line(const TableLine& line)
-    {
-        const auto field = [&](int place) {
-            return place < 0 ? std::string_view() : line.fields[static_cast<std::size_t>(place)];
-        };
-        const std::string_view level = field(level_);
-        if (field(node_).empty() || by_operator(level) || by_operator(field(cause_))) {
-            return;  // Slurm's events of the whole cluster have no node; operators' actions fail no job
-        }
-        const double start = time(line, start_);
-        if (!std::isfinite(start)) {
-            refuse_date(path_, line.number, field(start_.place));
-        }
-        const double end = end_.place < 0 ? std::numeric_limits<double>::quiet_NaN() : time(line, end_);
-        if (end_.place >= 0 && !std::isfinite(end) && looks_like_date(field(end_.place))) {
-            refuse_date(path_, line.number, field(end_.place));
-        }
-        Outage outage = outage_in(path_, line.number, start, end);
-        outage.node = valid_utf8(field(node_));
-        outage.cause = valid_utf8(field(cause_));
-        outages_.push_back(std::move(outage));
-    }
-
-private:
-    static double time(const TableLine& line, const OutageTimeColumn& column)
-    {
-        const std::string_view field = line.fields[static_cast<std::size_t>(column.place)];
-        return column.unit_s > 0.0 ? number_in(field) * column.unit_s : seconds_of_date(field);
-    }
-
-    const std::string& path_;
-    std::vector<Outage>& outages_;
-    int node_ = -1, cause_ = -1, level_ = -1;
-    OutageTimeColumn start_, end_;
-};
-
-/// A line's words: node, start, end, and the rest as one.
-std::vector<std::string> plain_words(const std::string& line)
+void refuse_outage_date(const std::string& path, std::uint32_t line, std::string_view text)
 {
-    std::vector<std::string> words;
-    std::size_t at = 0;
-    constexpr const char* between = " \t,;|\r";
-    constexpr std::size_t fields = 4;
-    constexpr std::size_t date_length = 10;
-    while ((at = line.find_first_not_of(between, at)) != std::string::npos) {
-        std::size_t end = std::min(line.find_first_of(between, at), line.size());
-        const std::string word = line.substr(at, end - at);
-        const bool clock = word.size() >= 8 && word[2] == ':' && word[5] == ':';
-        if (clock && !words.empty() && looks_like_date(words.back()) && words.back().size() == date_length) {
-            words.back() += " " + word;  // a date with a blank before its time
-        } else {
-            end = words.size() + 1 == fields ? line.find_last_not_of(between) + 1 : end;
-            words.push_back(line.substr(at, end - at));
-        }
-        at = end;
-    }
-    return words;
+    throw InputError(fmt::format(
+        "{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date such as 2024-03-01T12:30:00", path,
+        line, text.substr(0, 40)));
 }
-
-}  // namespace
 
 bool is_outage_list(const std::vector<std::string>& header)
 {
-    return column(header, {"node", "host", "NodeName"}) >= 0 && outage_time_column(header, "start", "TimeStart").place >= 0;
+    return node_column(header) >= 0 && start_column(header).place >= 0;
 }
 
-void read_outage_list(TraceStream& stream, const std::string& path, char separator, std::vector<Outage>& outages)
+void read_outage_list(TraceStream& stream, const std::string& path, char separator, OutageRecords& records)
 {
-    OutageList list(path, outages);
+    OutageTable table(path, records);
     read_table([&stream] { return stream.next(); }, path,
-               {[&](const std::vector<std::string>& header) { list.start(header); },
-                [&](const TableLine& line) { list.line(line); }, separator});
+               {[&](const std::vector<std::string>& header) { table.start(header); },
+                [&](const TableLine& line) { table.line(line); }, separator});
 }
 
-bool is_plain_outage_list(std::string_view beginning)
+bool is_slurm_table(std::string_view beginning)
 {
     std::istringstream lines{std::string(beginning)};
-    for (std::string line; std::getline(lines, line);) {
-        const std::vector<std::string> words = plain_words(line);
-        if (!words.empty() && words.front().front() != '#') {
-            return words.size() > 1 && looks_like_date(words[1]);
-        }
-    }
-    return false;
+    std::string header;
+    std::string dashes;
+    return std::getline(lines, header) && std::getline(lines, dashes) && header.find("NodeName") != std::string::npos &&
+           header.find("TimeStart") != std::string::npos && is_dashes(dashes);
 }
 
-void read_plain_outage_list(TraceStream& stream, const std::string& path, std::vector<Outage>& outages)
+void read_slurm_table(TraceStream& stream, const std::string& path, OutageRecords& records)
 {
-    constexpr std::size_t most_bytes = std::size_t{1} << 28;
-    std::string all;
-    for (std::string_view bytes = stream.next(); !bytes.empty(); bytes = stream.next()) {
-        all.append(bytes);
-        if (all.size() > most_bytes) {
-            throw InputError(path + ": is not a list of outages (more than 256 MB); give node, start and end in each line");
+    OutageTable table(path, records);
+    std::string header;
+    std::vector<Span> spans;
+    for_each_line(stream, path, "list of outages", [&](const std::string& line, std::uint32_t number) {
+        if (number == 1) {
+            header = line;
+        } else if (number == 2) {
+            spans = spans_of(line);
+            const std::vector<std::string_view> names = fields_in(header, spans);
+            table.start({names.begin(), names.end()});
+        } else if (!is_dashes(line)) {
+            const std::vector<std::string_view> fields = fields_in(line, spans);
+            table.line({fields, number});
         }
-    }
-    std::istringstream lines(all);
-    std::uint32_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++number;
-        const std::vector<std::string> words = plain_words(line);
-        if (words.empty() || words.front().front() == '#') {
-            continue;
-        }
-        const double start = words.size() > 1 ? seconds_of_date(words[1]) : std::numeric_limits<double>::quiet_NaN();
-        if (!std::isfinite(start)) {
-            refuse_date(path, number, words.size() > 1 ? words[1] : line);
-        }
-        const bool ends = words.size() > 2 && looks_like_date(words[2]);
-        const double end = ends ? seconds_of_date(words[2]) : std::numeric_limits<double>::quiet_NaN();
-        if (ends && !std::isfinite(end)) {
-            refuse_date(path, number, words[2]);
-        }
-        Outage outage = outage_in(path, number, start, end);
-        outage.node = valid_utf8(words.front());
-        for (std::size_t i = 2 + (ends ? 1 : 0); i < words.size(); ++i) {
-            outage.cause += (outage.cause.empty() ? "" : " ") + words[i];
-        }
-        outage.cause = valid_utf8(outage.cause);
-        if (!by_operator(outage.cause)) {
-            outages.push_back(std::move(outage));
-        }
-    }
+    });
 }
 
 }  // namespace prismopt

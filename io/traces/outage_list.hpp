@@ -3,6 +3,7 @@
 /// Lists of node outages.
 
 #include "io/traces/trace_stream.hpp"
+#include "model/calibration/faults.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
 
 #include <string>
@@ -11,16 +12,27 @@
 
 namespace prismopt {
 
+/// Outages of lists, and events that are none, by reason.
+struct OutageRecords {
+    std::vector<Outage> outages;
+    std::vector<Fault> excluded;
+};
+
+/// An outage that begins and, unless `end_s` is not a number, ends. Throws InputError if it ends before it begins, or lasts ten years.
+Outage outage_between(const std::string& path, std::uint32_t line, double start_s, double end_s);
+/// Adds an outage, unless its cause or the node's state says that it was planned.
+void add_outage(OutageRecords& records, Outage outage, std::string_view state, std::uint32_t line);
+[[noreturn]] void refuse_outage_date(const std::string& path, std::uint32_t line, std::string_view text);
+
 bool is_outage_list(const std::vector<std::string>& header);
 
-/// A table with node [host], start_X and end_X (X: s, h, day; or ISO 8601 dates in `start`, `end`) and cause [cls, reason], or
-/// the output of Slurm's `sacctmgr show event format=NodeName,TimeStart,TimeEnd,State,Reason --parsable2`, separated by bars.
-/// Operator actions (level or cause "Change", or one with "Test"; Slurm's MAINT) are excluded.
-void read_outage_list(TraceStream& stream, const std::string& path, char separator, std::vector<Outage>& outages);
+/// A table with node [host], start_X and end_X (X: s, h, day; or ISO 8601 dates in `start`, `end`) and cause [cls, reason]; the output
+/// of Slurm's `sacctmgr show event --parsable2`, separated by bars; or the failure data of LANL (columns "nodenum", "prob started
+/// (mm/dd/yy hh:mm)", "prob fixed (...)" and one column per cause; Schroeder and Gibson, DSN 2006).
+void read_outage_list(TraceStream& stream, const std::string& path, char separator, OutageRecords& records);
 
-/// A list without a header: each line has a node, the start and optionally the end of its outage (ISO 8601 dates), and the cause,
-/// separated by blanks, tabs, commas, semicolons or bars. Lines that begin with # are comments.
-bool is_plain_outage_list(std::string_view beginning);
-void read_plain_outage_list(TraceStream& stream, const std::string& path, std::vector<Outage>& outages);
+/// The output of `sacctmgr show event`, whose columns have the widths of a line of dashes.
+bool is_slurm_table(std::string_view beginning);
+void read_slurm_table(TraceStream& stream, const std::string& path, OutageRecords& records);
 
 }  // namespace prismopt

@@ -6,6 +6,7 @@
 #include "io/traces/nccl_output.hpp"
 #include "io/traces/operation_table.hpp"
 #include "io/traces/outage_list.hpp"
+#include "io/traces/outage_text.hpp"
 #include "io/traces/sample_tables.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,18 @@
 namespace prismopt {
 
 namespace {
+
+/// A document, or a list of events. Lines of text may begin with a bracket, too: "[1,0]<stdout>:" of mpirun, "[Tue Mar" of dmesg.
+bool begins_json(std::string_view beginning)
+{
+    constexpr const char* blanks = " \t\r\n";
+    const std::size_t first = beginning.find_first_not_of(blanks);
+    if (first == std::string_view::npos || beginning[first] != '[') {
+        return first != std::string_view::npos && beginning[first] == '{';
+    }
+    const std::size_t inside = beginning.find_first_not_of(blanks, first + 1);
+    return inside == std::string_view::npos || std::string_view("{[]\"").find(beginning[inside]) != std::string_view::npos;
+}
 
 /// The header's fields, and what parts them.
 struct Header {
@@ -49,16 +62,21 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
     const auto note = [&path](std::string& source) {
         source += (source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
     };
-    const std::size_t first = beginning.find_first_not_of(" \t\r\n");
-    if (first != std::string_view::npos && (beginning[first] == '{' || beginning[first] == '[')) {
+    if (begins_json(beginning)) {
         return read_json_trace(stream, path, names, files.trace);
     }
+    const auto read_outages = [&](const auto& read) {
+        OutageRecords records{std::move(files.outages), std::move(files.excluded_events)};
+        read(records);
+        files.outages = std::move(records.outages);
+        files.excluded_events = std::move(records.excluded);
+        note(files.outage_source);
+    };
     const Header header = header_of(beginning, path);
     if (is_operation_table(header.names)) {
         read_operation_table(stream, path, header.separator, names, files.trace);
     } else if (is_outage_list(header.names)) {
-        read_outage_list(stream, path, header.separator, files.outages);
-        note(files.outage_source);
+        read_outages([&](OutageRecords& records) { read_outage_list(stream, path, header.separator, records); });
     } else if (is_gpu_table(header.names)) {
         read_gpu_table(stream, path, header.separator, files.gpu_runs, files.gpu_faults);
         note(files.gpu_source);
@@ -66,8 +84,11 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         read_collective_table(stream, path, header.separator, files.collectives, files.collective_faults);
         note(files.collective_source);
     } else if (is_plain_outage_list(beginning)) {
-        read_plain_outage_list(stream, path, files.outages);
-        note(files.outage_source);
+        read_outages([&](OutageRecords& records) { read_plain_outage_list(stream, path, records); });
+    } else if (is_slurm_table(beginning)) {
+        read_outages([&](OutageRecords& records) { read_slurm_table(stream, path, records); });
+    } else if (is_xid_journal(beginning)) {
+        read_outages([&](OutageRecords& records) { read_xid_journal(stream, path, records); });
     } else if (is_nccl_output(beginning)) {
         read_nccl_output(stream, path, files.collectives, files.collective_faults);
         note(files.collective_source);
@@ -85,7 +106,8 @@ TraceFiles read_trace_files(const std::vector<std::string>& paths, const KernelN
     TraceFiles files;
     const auto counted = [&] {
         std::size_t sum = files.trace.ops.size() + files.outages.size() + files.gpu_runs.size() + files.collectives.size();
-        for (const std::vector<Fault>* faults : {&files.trace.faults, &files.gpu_faults, &files.collective_faults}) {
+        for (const std::vector<Fault>* faults :
+             {&files.trace.faults, &files.gpu_faults, &files.collective_faults, &files.excluded_events}) {
             for (const Fault& fault : *faults) {
                 sum += fault.count;
             }

@@ -16,6 +16,7 @@ namespace prismopt {
 struct TraceFiles {
     Trace trace;
     std::vector<Outage> outages;
+    std::vector<Fault> excluded_events;  // of lists of outages: events that are no failures
     std::string outage_source;
     std::vector<GpuRun> gpu_runs;
     std::string gpu_source;

@@ -60,6 +60,15 @@ void refuse_problems(const Trace& trace)
     }
 }
 
+std::size_t count_of(const std::vector<Fault>& events)
+{
+    std::size_t sum = 0;
+    for (const Fault& fault : events) {
+        sum += fault.count;
+    }
+    return sum;
+}
+
 /// Throws if more nodes failed than there were, or if outages lie further apart than the observation period.
 void refuse_watch(const TraceFiles& files, const Watch& watch)
 {
@@ -241,7 +250,12 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
                 "{}: all outages start at the same time; give the length of the observation period, for example --days 90",
                 files.outage_source));
         }
-        text += (text.empty() ? "" : "\n") + reliability_toml(failures, calibration.drift, files.outage_source);
+        text += (text.empty() ? "" : "\n") +
+                reliability_toml(failures, files.excluded_events, calibration.drift, files.outage_source);
+    }
+    if (files.outages.empty() && !files.outage_source.empty()) {
+        throw InputError(fmt::format("{}: has {} events, none of which is a failure (the first: {}); give a list with failures",
+                                     files.outage_source, count_of(files.excluded_events), files.excluded_events.front().reason));
     }
     if (files.outages.empty()) {
         text +=
@@ -249,7 +263,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
             "--nodes.\n";
     }
     if ((*values)["json"].as<bool>()) {
-        text = calibration_json(calibration, composed_steps(files.trace, calibration), failures);
+        text = calibration_json(calibration, composed_steps(files.trace, calibration), failures, files.excluded_events);
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), text, inputs);

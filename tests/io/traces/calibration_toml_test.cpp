@@ -86,7 +86,8 @@ TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
         outages.push_back({std::to_string(i % 7), i % 4 == 0 ? "link" : "GPU", 1000.0 * i * i, 1000.0 * i * i + 7200.0});
     }
     const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
-    const TomlFile file = parse_toml(reliability_toml(fit, {0.01, 4000.0, 0.5, true}, "list.csv"), "written.toml");
+    const TomlFile file =
+        parse_toml(reliability_toml(fit, {{"planned events", 40, 3}}, {0.01, 4000.0, 0.5, true}, "list.csv"), "written.toml");
     Table root(file.root, file);
     const Reliability reliability = read_reliability(root.section("reliability", ""), Cluster{});
     root.refuse_unknown_keys();
@@ -106,7 +107,7 @@ TEST(ReliabilityToml, clusters_are_of_the_nodes_that_were_watched)
         outages.push_back({std::to_string(i % 7), "link", start, start + 7200.0});
     }
     const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
-    const TomlFile file = parse_toml(reliability_toml(fit, {}, "list.csv"), "written.toml");
+    const TomlFile file = parse_toml(reliability_toml(fit, {}, {}, "list.csv"), "written.toml");
     Table root(file.root, file);
     const GapDistribution gaps = read_reliability(root.section("reliability", ""), Cluster{}).causes.front().gaps;
     EXPECT_EQ(gaps.family, GapFamily::gamma);
