@@ -1,6 +1,7 @@
 #include "io/logs/log_reader.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/launcher_label.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 
@@ -52,32 +53,6 @@ std::string without_colours(std::string_view text)
         }
     }
     return plain;
-}
-
-/// The prefix that launchers give to the lines of a rank: "[rank0]:", "[default0]:" (torchrun), "0:" (srun --label). Empty: none.
-std::string_view rank_prefix(std::string_view line)
-{
-    std::size_t i = 0;
-    while (i < line.size() && blank(line[i])) {
-        ++i;
-    }
-    const bool bracket = i < line.size() && line[i] == '[';
-    if (bracket) {
-        ++i;
-        while (i < line.size() && std::isalpha(static_cast<unsigned char>(line[i])) != 0) {
-            ++i;
-        }
-    }
-    const std::size_t first = i;
-    while (i < line.size() && digit(line[i])) {
-        ++i;
-    }
-    if (i == first || i + (bracket ? 1 : 0) >= line.size() || (bracket && line[i] != ']')) {
-        return {};
-    }
-    i += bracket ? 1 : 0;
-    const bool ends = line[i] == ':' && (bracket || i + 1 == line.size() || line[i + 1] == ' ');
-    return ends ? line.substr(0, i + 1) : std::string_view();
 }
 
 /// The number at the start of a text, after blanks, if one of `ends` follows.
@@ -341,7 +316,7 @@ void LogReader::read(const Line& line)
     }
     std::string_view rest = line.text;
     for (auto found = find(*format_, rest); found; found = find(*format_, rest)) {
-        const std::string rank(rank_prefix(line.text));
+        const std::string rank(launcher_label(line.text));
         if (!rank_) {
             rank_ = rank;
         }

@@ -1,7 +1,9 @@
 #include "io/traces/nccl_output.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/launcher_label.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/traces/text_lines.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -46,9 +49,9 @@ class NcclOutput {
 public:
     NcclOutput(const std::string& path, std::vector<Fault>& faults) : path_(path), faults_(faults) {}
 
-    void line(const std::string& text)
+    void line(const std::string& text, std::uint32_t number)
     {
-        ++number_;
+        number_ = number;
         if (const std::string program = program_in(text); !program.empty()) {
             finish();
             table_.program = program;
@@ -74,6 +77,7 @@ public:
     {
         if (!table_.rows.empty()) {
             table_.hosts = static_cast<int>(hosts_.size());
+            table_.single_rank = table_.ranks == 1 || (table_.ranks == 0 && widest_ > 0.0 && table_.bus == 0.0 && has_bus_);
             tables_.push_back(table_);
         }
         table_.rows.clear();
@@ -81,7 +85,7 @@ public:
         widest_ = 0.0;
     }
     bool any() const { return any_; }
-    std::vector<NcclTable> take() { return std::move(tables_); }
+    std::vector<CollectiveTable> take() { return std::move(tables_); }
 
 private:
     void forget_ranks()
@@ -149,7 +153,8 @@ private:
         }
         const double algorithm = number_in(field("algbw"));
         const double bus = number_in(field("busbw"));
-        if (algorithm > widest_ && bus > 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {  // most digits
+        has_bus_ = std::isfinite(bus);
+        if (algorithm > widest_ && bus >= 0.0 && std::isfinite(algorithm) && std::isfinite(bus)) {  // most digits
             widest_ = algorithm;
             table_.bus = bus / algorithm;
         }
@@ -159,12 +164,13 @@ private:
     const std::string& path_;
     std::vector<Fault>& faults_;
     std::uint32_t number_ = 0;
-    NcclTable table_;  // of the command that is read
+    CollectiveTable table_;  // of the command that is read
     std::set<std::string> hosts_;
     std::vector<std::string> columns_;
     double widest_ = 0.0;
+    bool has_bus_ = false;
     bool any_ = false;
-    std::vector<NcclTable> tables_;
+    std::vector<CollectiveTable> tables_;
 };
 
 }  // namespace
@@ -175,36 +181,30 @@ bool is_nccl_output(std::string_view beginning)
            (beginning.find("algbw") != std::string_view::npos && beginning.find("busbw") != std::string_view::npos);
 }
 
-std::vector<NcclTable> read_nccl_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults)
+std::vector<CollectiveTable> read_nccl_tables(TraceStream& stream, const std::string& path, std::vector<Fault>& faults)
 {
-    constexpr std::size_t most_bytes = std::size_t{1} << 26;  // outputs have some kilobytes
-    std::string all;
-    for (std::string_view bytes = stream.next(); !bytes.empty() && all.size() < most_bytes; bytes = stream.next()) {
-        all.append(bytes);
-    }
-    std::istringstream lines(all);
-    NcclOutput output(path, faults);
-    for (std::string line; std::getline(lines, line);) {
-        output.line(line);
-    }
-    output.finish();
-    if (!output.any()) {
-        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
-    }
-    return output.take();
-}
-
-void read_nccl_output(TraceStream& stream, const std::string& path, std::vector<CollectiveRun>& times, std::vector<Fault>& faults)
-{
-    for (const NcclTable& table : read_nccl_tables(stream, path, faults)) {
-        const std::string series = fmt::format("nccl-tests {}{}", table.program, table.program.empty() ? "" : " ");
-        for (const NcclTable::Row& row : table.rows) {
-            times.push_back({fmt::format("{}{}{}{}, {} bytes", series, row.kind,
-                                         table.ranks > 1 ? fmt::format(", {} ranks", table.ranks) : "",
-                                         table.bus > 0.0 ? fmt::format(", busbw {:.2f} algbw", table.bus) : "", row.size),
-                             row.seconds, table.iterations, row.line});
+    std::map<std::string, NcclOutput> outputs;  // by label, of which most files have one
+    std::vector<std::string> labels;            // in their order
+    for_each_line(stream, path, "output of nccl-tests", [&](const std::string& line, std::uint32_t number) {
+        const std::string label(launcher_label(line));
+        const auto [output, fresh] = outputs.try_emplace(label, path, faults);
+        if (fresh) {
+            labels.push_back(label);
+        }
+        output->second.line(line.substr(label.size()), number);
+    });
+    std::vector<CollectiveTable> tables;
+    for (const std::string& label : labels) {
+        NcclOutput& output = outputs.at(label);
+        output.finish();
+        for (CollectiveTable& table : output.take()) {
+            tables.push_back(std::move(table));
         }
     }
+    if (std::none_of(outputs.begin(), outputs.end(), [](const auto& output) { return output.second.any(); })) {
+        throw InputError(path + ": no line has a size and a time; give the whole output of nccl-tests");
+    }
+    return tables;
 }
 
 }  // namespace prismopt

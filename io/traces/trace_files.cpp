@@ -3,7 +3,6 @@
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/traces/json_trace.hpp"
-#include "io/traces/nccl_output.hpp"
 #include "io/traces/operation_table.hpp"
 #include "io/traces/outage_list.hpp"
 #include "io/traces/outage_text.hpp"
@@ -89,8 +88,10 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         read_outages([&](OutageRecords& records) { read_slurm_table(stream, path, records); });
     } else if (is_xid_journal(beginning)) {
         read_outages([&](OutageRecords& records) { read_xid_journal(stream, path, records); });
-    } else if (is_nccl_output(beginning)) {
-        read_nccl_output(stream, path, files.collectives, files.collective_faults);
+    } else if (is_collective_output(beginning)) {
+        const std::vector<CollectiveTable> tables = read_collective_tables(stream, path, files.collective_faults);
+        add_collective_runs(tables, files.collectives, files.collective_faults);
+        files.collective_tables.insert(files.collective_tables.end(), tables.begin(), tables.end());
         note(files.collective_source);
     } else {
         throw InputError(path +

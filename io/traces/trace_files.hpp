@@ -2,6 +2,7 @@
 
 /// Reads measurements of a job or cluster in any supported format.
 
+#include "io/traces/collective_table.hpp"
 #include "io/traces/kernel_name_table.hpp"
 #include "io/traces/trace_stream.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
@@ -22,6 +23,7 @@ struct TraceFiles {
     std::string gpu_source;
     std::vector<Fault> gpu_faults;
     std::vector<CollectiveRun> collectives;
+    std::vector<CollectiveTable> collective_tables;  // of benchmarks that print them by size
     std::string collective_source;
     std::vector<Fault> collective_faults;
 };

@@ -1,3 +1,4 @@
+#include "io/base/csv_stream.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/traces/calibration_json.hpp"
@@ -47,7 +48,12 @@ void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, st
     leave_out_absurd(rows, faults);
     tell_faults(source, faults);
     if (!source.empty() && rows.empty()) {
-        throw InputError(source + ": no valid measurement remains; correct the times");
+        std::vector<std::string> reasons;
+        for (const Fault& fault : faults) {
+            reasons.push_back(fmt::format("{} with {}", fault.count, fault.reason));
+        }
+        throw InputError(fmt::format("{}: no valid measurement remains (excluded rows: {}); correct them, or measure again",
+                                     source, fmt::join(reasons, ", ")));
     }
 }
 
@@ -142,6 +148,35 @@ void tell_without_microbatch(const Trace& trace)
     }
 }
 
+/// "all_reduce, 16 ranks: 123 us at 8 B, bus bandwidth 338.8 GB/s at 8589934592 B"
+std::string extremes(const CollectiveTable& table)
+{
+    const auto smaller = [](const CollectiveTable::Row& a, const CollectiveTable::Row& b) {
+        return number_in(a.size) < number_in(b.size);
+    };
+    const auto [least, most] = std::minmax_element(table.rows.begin(), table.rows.end(), smaller);
+    std::string text =
+        fmt::format("{}{}: {:.4g} us at {} B", table.program.empty() ? "collective" : table.program,
+                    table.ranks > 0 ? fmt::format(", {} ranks", table.ranks) : "", 1e6 * least->seconds, least->size);
+    text += fmt::format(", {:.4g} us at {} B", 1e6 * most->seconds, most->size);
+    if (table.bus > 0.0) {
+        text += fmt::format(" (bus bandwidth {:.4g} GB/s)", 1e-9 * table.bus * number_in(most->size) / most->seconds);
+    }
+    return text;
+}
+
+/// Measured sizes, and where they become values of a scenario: that needs its cluster.
+void note_collectives(const TraceFiles& files, Calibration& calibration)
+{
+    for (const CollectiveTable& table : files.collective_tables) {
+        if (!table.single_rank) {
+            calibration.notes.push_back(fmt::format(
+                "{}: {}; prismopt components SCENARIO --measured FILE fits efficiency and latency of [[cluster.tier]] to it",
+                table.benchmark, extremes(table)));
+        }
+    }
+}
+
 /// Notes kernels without a class of their own, and warns where they matter.
 void note_unknown_names(const Trace& trace, Calibration& calibration)
 {
@@ -232,6 +267,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {
         merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names));
+        note_collectives(files, calibration);
     }
     if (calibration.operations > 0) {
         text += variability_toml(calibration, profile);

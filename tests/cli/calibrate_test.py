@@ -274,6 +274,20 @@ class Calibrate(CliTest):
         self.assertIn("optimis\ufffd", names)
         self.assertIn("optimis\ufffd", self.output("calibrate", "ops.csv"))
 
+    def test_measured_collectives_lead_to_values_of_a_tier(self):
+        header = "# nThread 1 nGpus 1\n#  Rank 0 Group 0 Pid 1 on a device 0\n{}#  size count type redop root time algbw busbw #wrong\n"
+        rows = "8 2 float sum -1 120.0 0.0 0.0 0\n1073741824 268435456 float sum -1 4000.0 268.4 268.4 0\n"
+        two = header.format("#  Rank 1 Group 0 Pid 2 on b device 0\n") + rows
+        self.write("".join(f" 0: {line}\n" for line in ["# all_reduce_perf", *two.splitlines()]), "nccl.txt")
+        note = json.loads(self.output("calibrate", "nccl.txt", "--json"))["notes"][0]
+        self.assertRegex(note, r"all_reduce, 2 ranks: 120 us at 8 B, 4000 us at 1073741824 B \(bus bandwidth 268.4 GB/s\)")
+        self.assertIn("prismopt components SCENARIO --measured FILE", note)
+        self.write(header.format("") + rows.replace("268.4 0", "0.0 0"), "one.txt")
+        self.assertRegex(self.refusal("calibrate", "one.txt"), "2 with a single rank")
+        finished = self.run_program("calibrate", "one.txt", "nccl.txt")
+        self.assertEqual(finished.returncode, support.DONE)
+        self.assertIn("2 rows with a single rank", finished.stderr)
+
     def test_kernels_without_a_class_are_reported_with_their_share(self):
         events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 400 * k, "dur": duration + k % 3}
                   for k, (name, duration) in enumerate([("gemm", 300), ("zzz_mixer", 90)] * 20)]

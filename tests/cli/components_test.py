@@ -46,9 +46,27 @@ class Components(CliTest):
         self.write(log(times, program="all_gather_perf"), "nccl.log")
         printed = self.output("components", support.SMALL, "--measured", "nccl.log", "--svg", "nccl.svg")
         self.assertIn("16 GPUs: 8 in each of 2 nodes", printed)
+        self.assertRegex(printed, r'(?m)^  bandwidth = "[\d.]+ GB/s"   # tier "cluster')
         found = dict(re.findall(r'(?m)^  (\w+) = ([\d.]+)   # tier "cluster', printed))
         self.assertAlmostEqual(float(found["efficiency"]), 0.4, delta=0.04)
         self.assertIn("<svg", (self.folder / "nccl.svg").read_text())
+
+    def test_labels_of_launchers_do_not_matter(self):
+        plain = log(self.times(support.SMALL, 16), program="all_gather_perf")
+        self.write(plain, "nccl.log")
+        expected = self.output("components", support.SMALL, "--measured", "nccl.log")
+        for label in (" 0: ", "[1,0]<stdout>: "):
+            self.write("".join(label + line for line in plain.splitlines(keepends=True)), "nccl.log")
+            self.assertEqual(self.output("components", support.SMALL, "--measured", "nccl.log"), expected)
+
+    def test_tables_of_the_osu_benchmarks_are_read(self):
+        times = self.times(support.SMALL, 16)  # by the whole message, of which OSU prints each member's part
+        rows = "".join(f"{size // 16} {seconds * 1e6:.3f}\n" for size, seconds in times.items())
+        self.write("# OSU MPI-CUDA Allgather Latency Test v7.5\n# Size       Avg Latency(us)\n" + rows, "osu.txt")
+        printed = self.output("components", support.SMALL, "--measured", "osu.txt", "--members", 16)
+        errors = [float(error) for error in re.findall(r"(?m)iB +[\d.]+ +[\d.]+ +([+-][\d.]+)", printed)]
+        self.assertGreater(len(errors), 8)
+        self.assertLess(max(map(abs, errors)), 0.2)
 
     def kernels(self, *design):
         return json.loads(self.output("components", support.SMALL, "--json", *design))["kernels"]
@@ -71,7 +89,8 @@ class Components(CliTest):
         self.write(log({1 << 20: 1e-4}, ranks=72), "many.log")
         self.write(log({1 << 20: 1e-4}, program="sendrecv_perf"), "other.log")
         self.write("size,time\n1,2\n", "no.log")
-        for name, reason in (("many.log", "do not fit|nodes"), ("other.log", "not among"), ("no.log", "nccl-tests")):
+        self.write(log({1 << 20: 1e-4}, ranks=1), "single.log")
+        for name, reason in (("many.log", "do not fit|nodes"), ("other.log", "not among"), ("no.log", "nccl-tests"), ("single.log", "single rank")):
             self.assertRegex(self.refusal("components", support.SMALL, "--measured", name), reason)
 
 

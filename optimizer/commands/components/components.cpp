@@ -6,7 +6,7 @@
 #include "io/plots/xy_plots.hpp"
 #include "io/scenario/catalog.hpp"
 #include "io/scenario/scenario.hpp"
-#include "io/traces/nccl_output.hpp"
+#include "io/traces/collective_table.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "optimizer/accuracy/collective_accuracy.hpp"
@@ -105,7 +105,7 @@ nlohmann::json print_table(Collective kind, const Members& members, const Cluste
     return {{"collective", name(kind)}, {"members", members.count()}, {"nodes", members.nodes}, {"rows", rows}};
 }
 
-Collective kind_in(const po::variables_map& values, const NcclTable& table, const std::string& path)
+Collective kind_in(const po::variables_map& values, const CollectiveTable& table, const std::string& path)
 {
     if (values.count("collective") > 0) {
         const auto text = values["collective"].as<std::string>();
@@ -126,11 +126,17 @@ Collective kind_in(const po::variables_map& values, const NcclTable& table, cons
     return *kind;
 }
 
-Members members_in(const po::variables_map& values, const NcclTable& table, const std::string& path, const Cluster& cluster)
+Members members_in(const po::variables_map& values, const CollectiveTable& table, const std::string& path, const Cluster& cluster)
 {
     const int ranks = values.count("members") > 0 ? values["members"].as<int>() : table.ranks;
     if (table.ranks > 0 && ranks != table.ranks) {
         throw InputError(fmt::format("--members {}: {} lists {} ranks; leave --members out", ranks, path, table.ranks));
+    }
+    if (table.single_rank) {
+        throw InputError(
+            fmt::format("{} is of a single rank (bus bandwidth 0), whose collectives are copies in its memory; run the "
+                        "benchmark on all GPUs of a group",
+                        path));
     }
     if (ranks < 2) {
         throw InputError(fmt::format("{} does not list two ranks or more; add for example --members 16", path));
@@ -193,12 +199,27 @@ std::string value_text(const std::string& constant, double value)
     return constant.ends_with("latency") ? fmt::format("\"{:.3g} us\"", value * 1e6) : fmt::format("{:.3g}", value);
 }
 
-void print_values(const std::vector<CollectiveConstant>& before, const std::vector<CollectiveConstant>& after)
+/// The bandwidth beside a fitted efficiency, of which a file determines the product only.
+void print_bandwidth(const std::string& tier_name, double efficiency, const Cluster& cluster)
+{
+    constexpr double limit = 0.99;
+    const auto tier =
+        std::find_if(cluster.tiers.begin(), cluster.tiers.end(), [&](const NetworkTier& t) { return t.name == tier_name; });
+    fmt::print(
+        "  bandwidth = \"{:.4g} GB/s\"   # tier \"{}\", of the scenario; the file determines its product with efficiency{}\n",
+        tier->bandwidth.si * 1e-9, tier_name, efficiency < limit ? "" : ", and needs more than this bandwidth");
+}
+
+void print_values(const std::vector<CollectiveConstant>& before, const std::vector<CollectiveConstant>& after,
+                  const Cluster& cluster)
 {
     fmt::print("\nValues of [[cluster.tier]] that explain the file (prior: the scenario's):\n");
     for (std::size_t k = 0; k < after.size(); ++k) {
         const std::string& constant = after[k].name;
         const std::size_t dot = constant.rfind('.');
+        if (constant.ends_with(".efficiency")) {
+            print_bandwidth(constant.substr(0, dot), after[k].value, cluster);
+        }
         const bool told = after[k].deviation < 0.9 * before[k].deviation;
         fmt::print("  {} = {}   # tier \"{}\", {}; now {}\n", constant.substr(dot + 1), value_text(constant, after[k].value),
                    constant.substr(0, dot),
@@ -231,7 +252,7 @@ Plot plot_of(Collective kind, const Members& members, const Cluster& cluster)
             {series("predicted", kind, members, bytes, seconds, true)}};
 }
 
-void compare_with(const NcclTable& table, const std::string& path, const po::variables_map& values, const Cluster& cluster,
+void compare_with(const CollectiveTable& table, const std::string& path, const po::variables_map& values, const Cluster& cluster,
                   std::vector<Plot>& plots)
 {
     const Collective kind = kind_in(values, table, path);
@@ -239,8 +260,8 @@ void compare_with(const NcclTable& table, const std::string& path, const po::var
     std::vector<MeasuredCollective> rows;
     std::vector<double> bytes;
     std::vector<double> measured;
-    for (const NcclTable::Row& row : table.rows) {
-        const double size = number_in(row.size);
+    for (const CollectiveTable::Row& row : table.rows) {
+        const double size = number_in(row.size) * (table.per_member ? members.count() : 1);
         if (size <= 0.0) {
             continue;
         }
@@ -262,7 +283,7 @@ void compare_with(const NcclTable& table, const std::string& path, const po::var
     const std::vector<CollectiveConstant> after = fit_collectives(rows, before);
     fmt::print("{}: {}, {}\n", path, name(kind), members.text());
     print_measured(rows, predicted_times(rows, {}), predicted_times(rows, after));
-    print_values(before, after);
+    print_values(before, after, cluster);
     plots.push_back(plot_of(kind, members, cluster));
     plots.back().series.push_back(series("measured", kind, members, bytes, measured, false));
     plots.back().series.push_back(series("with these values", kind, members, bytes, predicted_times(rows, after), true));
@@ -311,10 +332,10 @@ nlohmann::json print_kernels(const Scenario& scenario, const LayerShape& shape, 
 int components_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
-    options.add_options()(
-        "measured", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
-        "what a program of nccl-tests printed: compare, and print the values of [[cluster.tier]] that explain it")(
-        "collective", po::value<std::string>()->value_name("NAME"), "its collective, if the file does not name it")(
+    options.add_options()("measured", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+                          "what a program of nccl-tests or of the OSU benchmarks printed: compare, and print the values of "
+                          "[[cluster.tier]] that explain it")("collective", po::value<std::string>()->value_name("NAME"),
+                                                              "its collective, if the file does not name it")(
         "members", po::value<int>()->value_name("N"), "its number of GPUs, if the file does not list them")(
         "design", po::value<std::string>()->value_name("PLAN")->default_value("", "one sequence on one GPU"),
         "plan whose kernels are listed, for example \"tp=8 microbatch=2\"")(
@@ -337,7 +358,7 @@ int components_command(const std::vector<std::string>& words, const Call& call)
             inputs.push_back(file);
             TraceStream stream(file);
             std::vector<Fault> faults;
-            for (const NcclTable& table : read_nccl_tables(stream, file, faults)) {
+            for (const CollectiveTable& table : read_collective_tables(stream, file, faults)) {
                 compare_with(table, file, *values, cluster, plots);
             }
             for (const Fault& fault : faults) {
