@@ -3,356 +3,251 @@
 #include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
+#include "io/traces/json_events.hpp"
+#include "io/traces/known_forms.hpp"
+#include "io/traces/process_group.hpp"
+#include "io/traces/step_marks.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
-#include <istream>
 #include <map>
 #include <optional>
-#include <streambuf>
+#include <set>
 #include <tuple>
-#include <unordered_map>
 
 namespace prismopt {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr double microsecond_s = 1e-6;
-constexpr std::int64_t no_correlation = -1;
 
-/// What the parser reads from: the stream's buffers, one after the other.
-class StreamBuffer : public std::streambuf {
-public:
-    explicit StreamBuffer(TraceStream& stream) : stream_(stream) {}
-
-private:
-    int_type underflow() override
-    {
-        const std::string_view bytes = stream_.next();
-        if (bytes.empty()) {
-            return traits_type::eof();
-        }
-        auto* begin = const_cast<char*>(bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written through
-        setg(begin, begin, begin + bytes.size());
-        return traits_type::to_int_type(*begin);
-    }
-    TraceStream& stream_;
-};
-
-/// Whose a process group is, by its description: "TENSOR_MODEL_PARALLEL_GROUP" (Megatron-LM), "mesh_tp" (torch.distributed's
-/// device meshes), in words that op_kind() knows; empty where it does not say.
-std::string group_role(const std::string& description)
+bool is_number(const std::string& text)
 {
-    struct Meaning {
-        const char* word;
-        const char* role;
-    };
-    // Groups that are several at once ("DATA_PARALLEL_GROUP_WITH_CP") are what the step's end has: replicas come first.
-    constexpr const char* data = "of a data-parallel group";
-    constexpr const char* tensor = "of a tensor-parallel group";
-    constexpr const char* context = "of a context-parallel group";
-    constexpr const char* expert = "of an expert-parallel group";
-    constexpr std::array meanings{Meaning{"data", data},     Meaning{"dp", data},         Meaning{"fsdp", data},
-                                  Meaning{"hsdp", data},     Meaning{"ddp", data},        Meaning{"tensor", tensor},
-                                  Meaning{"tp", tensor},     Meaning{"context", context}, Meaning{"cp", context},
-                                  Meaning{"expert", expert}, Meaning{"ep", expert},       Meaning{"sequence", context},
-                                  Meaning{"sp", context}};
-    std::vector<std::string> words(1);
-    for (const char c : description) {
-        if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-            words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        } else if (!words.back().empty()) {
-            words.emplace_back();
-        }
-    }
-    for (const Meaning& meaning : meanings) {
-        if (std::find(words.begin(), words.end(), meaning.word) != words.end()) {
-            return meaning.role;
-        }
-    }
-    return "";
+    constexpr std::size_t most_digits = 9;
+    return !text.empty() && text.size() <= most_digits && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-struct Event {
-    std::string name, category, grid, stream, track, collective, elements, group, role;
-    double start_us = std::nan("");
-    double duration_us = std::nan("");
-    std::int64_t correlation = no_correlation;
+/// Processes and tracks of JAX's profiler, by the names that come before their events.
+class JaxTracks {
+public:
+    void name(const JsonEvent& event)
+    {
+        if (event.name == "process_name" && event.label.starts_with("/device:")) {
+            devices_.insert(event.process);
+        } else if (event.name == "thread_name") {
+            tracks_[{event.process, event.thread}] = event.label;
+            if (event.label.starts_with(stream)) {
+                with_streams_.insert(event.process);
+            }
+        }
+    }
+    bool any() const { return !devices_.empty(); }
+    bool is_step(const JsonEvent& event) const { return on(event) == "Steps" && is_number(event.name); }
+    /// The derived track "XLA Ops" of a GPU repeats its streams.
+    bool is_kernel(const JsonEvent& event) const
+    {
+        const bool of_streams = with_streams_.count(event.process) > 0;
+        return of_streams ? on(event).starts_with(stream) : on(event) == "XLA Ops";
+    }
+
+private:
+    static constexpr std::string_view stream = "Stream #";
+    std::string_view on(const JsonEvent& event) const
+    {
+        const auto track = tracks_.find({event.process, event.thread});
+        return track == tracks_.end() || devices_.count(event.process) == 0 ? std::string_view() : track->second;
+    }
+
+    std::set<std::string> devices_, with_streams_;
+    std::map<std::pair<std::string, std::string>, std::string> tracks_;
 };
 
-/// A kernel, its stream, and the number that it shares with its launch.
+/// Whether a node ran on a GPU: the linker gives such nodes Kineto's category, the converter marks all others.
+bool on_gpu(const JsonEvent& node)
+{
+    constexpr std::array host_names{"aten::",       "c10d::", "autograd::", "nccl:", "[pytorch|", "record_param_comms",
+                                    "ProfilerStep#"};
+    const auto is_prefix = [&](const char* prefix) { return node.name.starts_with(prefix); };
+    if (node.on_cpu) {
+        return !*node.on_cpu;
+    }
+    return std::none_of(host_names.begin(), host_names.end(), is_prefix);
+}
+
+/// Names of CollectiveCommType, in order.
+std::string collective_name(double type)
+{
+    constexpr std::array names{"all_reduce", "reduce",     "all_gather",     "gather",         "scatter",
+                               "broadcast",  "all_to_all", "reduce_scatter", "reduce_scatter", "barrier"};
+    return type >= 0.0 && type < static_cast<double>(names.size()) ? names[static_cast<std::size_t>(type)] : "";
+}
+
+/// A kernel, with its device and stream, and the number that it shares with its launch.
 struct Kernel {
     TraceOp op;
-    std::size_t track;
+    std::size_t device, track;
     std::int64_t correlation;
 };
 
-/// Where a step begins and ends.
-struct StepMark {
-    double start_s, end_s;
-    std::int32_t step;
-};
-using StepMarks = std::vector<StepMark>;
-
-void sort_by_time(StepMarks& marks)
-{
-    std::sort(marks.begin(), marks.end(), [](const StepMark& a, const StepMark& b) { return a.start_s < b.start_s; });
-}
-
-std::optional<StepMark> last_before(const StepMarks& by_time, double start_s)
-{
-    const auto after = std::upper_bound(by_time.begin(), by_time.end(), start_s,
-                                        [](double t, const StepMark& mark) { return t < mark.start_s; });
-    return after == by_time.begin() ? std::nullopt : std::optional(*(after - 1));
-}
-
-/// Each step's first mark of all streams.
-StepMarks first_marks(const std::map<std::size_t, StepMarks>& of_streams)
-{
-    std::map<std::int32_t, StepMark> first;
-    for (const auto& [stream, marks] : of_streams) {
-        for (const StepMark& mark : marks) {
-            StepMark& earliest = first.emplace(mark.step, mark).first->second;
-            earliest = mark.start_s < earliest.start_s ? mark : earliest;
-        }
-    }
-    StepMarks result;
-    for (const auto& [step, mark] : first) {
-        result.push_back(mark);
-    }
-    return result;
-}
-
-/// Gets the parts of the document as they come.
-class EventSax : public json::json_sax_t {
+/// Collects kernels, launches and marks of steps as they come.
+class TraceCollector {
 public:
-    EventSax(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
+    TraceCollector(const std::string& path, const KernelNames& names, Trace& trace) : path_(path), names_(names), trace_(trace) {}
 
-    bool null() override { return true; }
-    bool boolean(bool /*unused*/) override { return true; }
-    bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
-    bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
-    bool number_float(number_float_t value, const string_t& /*unused*/) override { return number(value); }
-    bool string(string_t& value) override
+    void add(JsonEvent& event)
     {
-        if (depth_ >= event_depth_ && in_events_) {
-            set_text(value);
+        if (event.list != JsonList::trace_events) {
+            return add_node(event);
         }
-        return true;
-    }
-    bool binary(binary_t& /*unused*/) override { return true; }
-    bool start_object(std::size_t /*unused*/) override
-    {
-        ++depth_;
-        if (depth_ == event_depth_ && in_events_) {
-            event_ = {};
+        if (event.phase == "M") {
+            return jax_.name(event);
         }
-        return true;
-    }
-    bool key(string_t& value) override
-    {
-        key_ = value;
-        if (depth_ == 1) {
-            top_key_ = value;
+        if (event.category.empty() && jax_.any()) {
+            return add_jax(event);
         }
-        return true;
-    }
-    bool end_object() override
-    {
-        if (depth_ == event_depth_ && in_events_) {
-            end_event();
+        ++categories_[event.category];
+        if (add_mark(event)) {
+            return;
         }
-        --depth_;
-        return true;
-    }
-    bool start_array(std::size_t /*unused*/) override
-    {
-        ++depth_;
-        if (depth_ == 1) {
-            event_depth_ = 2;  // the list alone, as Chrome's trace viewer takes it
-            in_events_ = true;
-            kineto_ = true;
-            found_ = true;
-        } else if (depth_ == 2 && event_depth_ == 3 && (top_key_ == "traceEvents" || top_key_ == "nodes")) {
-            in_events_ = true;
-            kineto_ = top_key_ == "traceEvents";
-            found_ = true;
+        if (is_launch(event)) {
+            steps_.add_launch(event.correlation, event.start_us * microsecond_s);
         }
-        return true;
-    }
-    bool end_array() override
-    {
-        in_events_ = in_events_ && depth_ != event_depth_ - 1;
-        --depth_;
-        return true;
-    }
-    bool parse_error(std::size_t position, const std::string& /*unused*/, const json::exception& error) override
-    {
-        throw InputError(fmt::format("{}: is not valid JSON from byte {} on ({}); is it truncated?", path_, position,
-                                     printable(error.what(), 120)));
+        if (event.category == "kernel") {
+            add_kernel(event, "");
+        }
     }
 
     /// Events get their steps, and numbers within them, when all is read.
-    void finish()
+    void finish(const JsonTraceHead& head)
     {
-        if (!found_) {
-            throw InputError(path_ + ": has neither traceEvents nor nodes; give a Kineto or Chakra trace");
+        if (!head.has_list) {
+            throw InputError(path_ + ": is JSON of an unknown form; " + known_forms());
         }
         if (kernels_.empty()) {
-            throw InputError(path_ + ": has no kernel with a duration; record the activity of the GPUs, too");
+            refuse_without_kernels();
         }
-        sort_by_time(cpu_marks_);
-        marks_ = gpu_marks_.empty() ? cpu_marks_ : first_marks(gpu_marks_);
-        sort_by_time(marks_);
-        for (auto& [stream, marks] : gpu_marks_) {
-            sort_by_time(marks);
-        }
+        steps_.sort();
         std::stable_sort(kernels_.begin(), kernels_.end(),
                          [](const Kernel& a, const Kernel& b) { return a.op.start_s < b.op.start_s; });
-        const std::int32_t worker = trace_.worker_index({rank_.value_or(static_cast<int>(trace_.workers.size())), 0});
-        std::map<std::pair<std::int32_t, std::uint16_t>, std::int32_t> counts;
+        const int rank = head.rank.value_or(static_cast<int>(trace_.workers.size()));
+        std::map<std::tuple<std::size_t, std::int32_t, std::uint16_t>, std::int32_t> counts;
         for (Kernel& kernel : kernels_) {
             TraceOp& op = kernel.op;
-            const std::optional<std::int32_t> step = step_of(kernel);
+            const std::optional<std::int32_t> step = steps_.step_of({op.start_s, kernel.correlation, kernel.track});
             if (!step) {
                 trace_.fault("a kernel before the first step", op.line);
                 continue;
             }
             op.step = *step;
-            op.worker = worker;
-            op.sequence = counts[{op.step, op.kind}]++;
+            op.worker = trace_.worker_index({rank + static_cast<int>(kernel.device), 0});
+            op.sequence = counts[{kernel.device, op.step, op.kind}]++;
             trace_.ops.push_back(op);
         }
     }
 
 private:
-    bool number(double value)
+    /// A call of the runtime or the driver: "cuda_runtime" (also of HIP), "cuda_driver", "xpu_runtime"; "Runtime" before PyTorch 1.13.
+    /// Source: pytorch/kineto, libkineto/src/ActivityType.cpp; launches and kernels share `correlation`, output_json.cpp.
+    static bool is_launch(const JsonEvent& event)
     {
-        if (depth_ == 2 && top_key_ == "distributedInfo" && key_ == "rank") {
-            rank_ = whole(value);
+        const std::string& category = event.category;
+        const bool runtime = category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime";
+        return runtime && event.correlation != no_correlation && std::isfinite(event.start_us);
+    }
+
+    /// "ProfilerStep#5" of the CPU, or of a stream of the GPU.
+    bool add_mark(const JsonEvent& event)
+    {
+        constexpr std::string_view step_mark = "ProfilerStep#";
+        if (!event.name.starts_with(step_mark)) {
+            return false;
         }
-        if (!in_events_ || depth_ < event_depth_) {
-            return true;
-        }
-        if (depth_ == event_depth_) {
-            if (key_ == "ts" || key_ == "start_time_micros") {
-                event_.start_us = value;
-            } else if (key_ == "dur" || key_ == "duration_micros") {
-                event_.duration_us = value;
-            } else if (key_ == "type") {
-                event_.category = fmt::format("{}", value);
-            } else if (key_ == "tid") {
-                event_.track = fmt::format("{}", value);
+        const std::string number = event.name.substr(step_mark.size());
+        if (is_number(number) && std::isfinite(event.start_us)) {
+            const StepMark mark{event.start_us * microsecond_s, (event.start_us + event.duration_us) * microsecond_s,
+                                std::stoi(number)};
+            if (event.category == "gpu_user_annotation") {
+                steps_.add_gpu(track(event.thread), mark);
+            } else {
+                steps_.add_cpu(mark);
             }
-        }
-        if (key_ == "stream") {
-            event_.stream = fmt::format("{}", value);
-        } else if (key_ == "grid") {
-            event_.grid += fmt::format("{}{}", event_.grid.empty() ? "" : "x", value);
-        } else if (key_ == "correlation") {
-            event_.correlation = value >= 0.0 && value < 9e15 ? static_cast<std::int64_t>(value) : no_correlation;
-        } else if (key_ == "Group size") {
-            event_.group = fmt::format("{}", value);
-        } else if (names_elements()) {
-            event_.elements = fmt::format("{}", value);
         }
         return true;
     }
 
-    /// Kineto's keys, and Chakra's attribute whatever the key of its value.
-    bool names_elements() const
+    void add_jax(JsonEvent& event)
     {
-        const bool value = key_ == "int64_val" || key_ == "uint64_val" || key_ == "value";
-        return key_ == "In msg nelems" || key_ == "comm_size" || (value && attribute_ == "comm_size");
-    }
-
-    static int whole(double value) { return value >= 0.0 && value <= 1e6 ? static_cast<int>(value) : 0; }
-
-    void set_text(const std::string& value)
-    {
-        if (depth_ == event_depth_) {
-            if (key_ == "name") {
-                event_.name = value;
-            } else if (key_ == "cat" || key_ == "type") {
-                event_.category = value;
-            } else if (key_ == "tid") {
-                event_.track = value;
+        const std::string device_track = event.process + '/';  // steps are those of the device, whatever the stream
+        if (jax_.is_step(event) && std::isfinite(event.start_us)) {
+            steps_.add_gpu(track(device_track), {event.start_us * microsecond_s,
+                                                 (event.start_us + event.duration_us) * microsecond_s, std::stoi(event.name)});
+        } else if (jax_.is_kernel(event)) {
+            if (!event.hlo_category.empty()) {
+                event.name = "hlo " + event.hlo_category + ' ' + event.name;
             }
-        } else if (key_ == "Collective name") {
-            event_.collective = value;
-        } else if (key_ == "Process Group Description") {
-            event_.role = group_role(value);
-        } else if (key_ == "name") {
-            attribute_ = value;
+            event.thread = device_track;
+            add_kernel(event, event.process);
         }
     }
 
-    void end_event()
+    /// The linker's nodes of the GPU carry the time of their launch; the converter's have no start.
+    void add_node(JsonEvent& node)
     {
-        constexpr std::string_view step_mark = "ProfilerStep#";
-        if (kineto_ && event_.name.starts_with(step_mark)) {
-            const std::string number = event_.name.substr(step_mark.size(), 9);
-            if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
-                std::isfinite(event_.start_us)) {
-                StepMarks& marks = event_.category == "gpu_user_annotation" ? gpu_marks_[track()] : cpu_marks_;
-                marks.push_back(
-                    {event_.start_us * microsecond_s, (event_.start_us + event_.duration_us) * microsecond_s, std::stoi(number)});
-            }
+        ++nodes_;
+        if (!std::isfinite(node.duration_us)) {
             return;
         }
-        if (kineto_ && is_launch() && std::isfinite(event_.start_us)) {
-            launches_s_[event_.correlation] = event_.start_us * microsecond_s;
+        ++timed_nodes_;
+        if (node.name.starts_with("ProfilerStep#")) {
+            add_mark(node);
+        } else if (node.linked ? node.category == "kernel" : on_gpu(node)) {
+            if (node.collective_type) {
+                node.collective = collective_name(*node.collective_type);
+            }
+            node.start_us = std::isfinite(node.start_us) ? node.start_us : 0.0;
+            add_kernel(node, "");
         }
-        if ((kineto_ && event_.category != "kernel") || event_.name.empty() || !std::isfinite(event_.duration_us)) {
+    }
+
+    void add_kernel(const JsonEvent& event, const std::string& device)
+    {
+        if (event.name.empty() || !std::isfinite(event.duration_us)) {
             return;
         }
         ++number_;
-        if (!kineto_ && !std::isfinite(event_.start_us)) {
-            event_.start_us = 0.0;
-        }
-        if (const char* reason = impossible_duration(event_.duration_us * microsecond_s)) {
+        if (const char* reason = impossible_duration(event.duration_us * microsecond_s)) {
             return trace_.fault(reason, number_);
         }
-        if (!std::isfinite(event_.start_us)) {
+        if (!std::isfinite(event.start_us)) {
             return trace_.fault("no start", number_);
         }
         TraceOp op;
-        op.start_s = event_.start_us * microsecond_s;
-        op.duration_s = static_cast<float>(event_.duration_us * microsecond_s);
-        op.kind = kind();
+        op.start_s = event.start_us * microsecond_s;
+        op.duration_s = static_cast<float>(event.duration_us * microsecond_s);
+        op.kind = kind(event);
         op.line = number_;
-        kernels_.push_back({op, track(), event_.correlation});
+        const std::size_t place = devices_.emplace(device, devices_.size()).first->second;
+        kernels_.push_back({op, place, track(event.thread), event.correlation});
     }
 
-    /// A call of the runtime or the driver: "cuda_runtime" (also of HIP), "cuda_driver", "xpu_runtime"; "Runtime" before PyTorch 1.13.
-    /// Source: pytorch/kineto, libkineto/src/ActivityType.cpp; launches and kernels share `correlation`, output_json.cpp.
-    bool is_launch() const
-    {
-        const std::string& category = event_.category;
-        return event_.correlation != no_correlation &&
-               (category.ends_with("_runtime") || category.ends_with("_driver") || category == "Runtime");
-    }
+    /// Place of a stream among those met.
+    std::size_t track(const std::string& thread) { return tracks_.emplace(thread, tracks_.size()).first->second; }
 
-    /// Place of the event's stream among those met.
-    std::size_t track() { return tracks_.emplace(event_.track, tracks_.size()).first->second; }
-
-    std::uint16_t kind()
+    std::uint16_t kind(const JsonEvent& event)
     {
         constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
-        std::string name = event_.collective.empty() ? valid_utf8(std::string_view(event_.name).substr(0, most_name))
-                                                     : "nccl " + event_.collective;
-        name += event_.role.empty() ? "" : " " + event_.role;
-        name += event_.elements.empty() ? "" : ", " + event_.elements + " elements";
-        name += event_.group.empty() ? "" : ", group of " + event_.group;
-        name += event_.grid.empty() ? "" : ", grid " + event_.grid;
-        name += event_.stream.empty() ? "" : ", stream " + event_.stream;
+        std::string name =
+            event.collective.empty() ? valid_utf8(std::string_view(event.name).substr(0, most_name)) : "nccl " + event.collective;
+        const std::string group = process_group_words(event.group);
+        name += group.empty() ? "" : " " + group;
+        name += event.elements.empty() ? "" : ", " + event.elements + " elements";
+        name += event.group_size.empty() ? "" : ", group of " + event.group_size;
+        name += event.grid.empty() ? "" : ", grid " + event.grid;
+        name += event.stream.empty() ? "" : ", stream " + event.stream;
         constexpr std::size_t most_kinds = 60'000;
         if (trace_.kinds.size() >= most_kinds) {
             throw InputError(
@@ -361,60 +256,55 @@ private:
         return trace_.kind_index(name, names_);
     }
 
-    /// All is one step where the trace marks none. A kernel belongs to the step of its launch: the CPU runs ahead of the GPU, so a
-    /// kernel may start while the CPU is in a later step. Without a launch it is the mark that the kernel lies in on its own stream,
-    /// where the trace marks steps there, or else the last step that started before.
-    std::optional<std::int32_t> step_of(const Kernel& kernel) const
+    [[noreturn]] void refuse_without_kernels() const
     {
-        if (marks_.empty()) {
-            return 0;
+        if (nodes_ > 0 && timed_nodes_ == 0) {
+            throw InputError(
+                fmt::format("{}: is an execution trace of the host: its {} nodes are operators without durations, which such "
+                            "traces never hold; give "
+                            "the Kineto trace of the same run (torch.profiler), or the output of Chakra's chakra_trace_link, "
+                            "which joins both",
+                            path_, nodes_));
         }
-        const auto launch = launches_s_.find(kernel.correlation);
-        if (launch != launches_s_.end() && !cpu_marks_.empty()) {
-            const std::optional<StepMark> mark = last_before(cpu_marks_, launch->second);
-            return mark ? std::optional(mark->step) : std::nullopt;
+        if (nodes_ > 0) {
+            throw InputError(
+                fmt::format("{}: none of its {} nodes with a duration ran on a GPU; record the activity of the GPUs, too, and "
+                            "link that Kineto trace (chakra_trace_link)",
+                            path_, timed_nodes_));
         }
-        const double start_s = kernel.op.start_s;
-        if (const auto own = gpu_marks_.find(kernel.track); own != gpu_marks_.end()) {
-            const std::optional<StepMark> mark = last_before(own->second, start_s);
-            if (mark && start_s <= mark->end_s) {
-                return mark->step;
-            }
+        if (number_ > 0) {
+            throw InputError(path_ + ": no kernel has a valid duration; correct the times");
         }
-        const std::optional<StepMark> mark = last_before(marks_, start_s);
-        return mark ? std::optional(mark->step) : std::nullopt;
+        std::vector<std::string> found;
+        for (const auto& [category, count] : categories_) {
+            found.push_back(fmt::format("{} {}", count, category.empty() ? "without a category" : printable(category, 40)));
+        }
+        constexpr std::size_t most = 8;
+        found.resize(std::min(most, found.size()));
+        throw InputError(fmt::format("{}: has no kernel with a duration (events: {}); record the activity of the GPUs, too",
+                                     path_, found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", "))));
     }
 
     const std::string& path_;
     const KernelNames& names_;
     Trace& trace_;
-    int depth_ = 0;
-    int event_depth_ = 3;  // document, list, event
-    bool in_events_ = false;
-    bool kineto_ = false;
-    bool found_ = false;
-    std::string key_, top_key_, attribute_;
-    Event event_;
     std::uint32_t number_ = 0;  // of the kernel, in place of a line
-    std::optional<int> rank_;
+    std::size_t nodes_ = 0;
+    std::size_t timed_nodes_ = 0;
+    std::map<std::string, std::size_t> categories_;  // of events, with their number
+    JaxTracks jax_;
+    StepMarks steps_;
     std::vector<Kernel> kernels_;
-    std::unordered_map<std::int64_t, double> launches_s_;  // by correlation
-    StepMarks cpu_marks_;
-    StepMarks marks_;                             // those of the CPU; where the GPU has marks, the first of each step there
-    std::map<std::size_t, StepMarks> gpu_marks_;  // by stream
-    std::map<std::string, std::size_t> tracks_;
+    std::map<std::string, std::size_t> devices_, tracks_;
 };
 
 }  // namespace
 
 void read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace)
 {
-    StreamBuffer buffer(stream);
-    std::istream input(&buffer);
-    input.exceptions(std::ios::badbit);  // a damaged gzip file throws through the stream
-    EventSax sax(path, names, trace);
-    json::sax_parse(input, &sax);
-    sax.finish();
+    TraceCollector collector(path, names, trace);
+    const JsonTraceHead head = read_json_events(stream, path, [&](JsonEvent& event) { collector.add(event); });
+    collector.finish(head);
     trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
     trace.rows = "kernel";
 }

@@ -3,6 +3,8 @@
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/traces/json_trace.hpp"
+#include "io/traces/known_forms.hpp"
+#include "io/traces/nsys_table.hpp"
 #include "io/traces/operation_table.hpp"
 #include "io/traces/outage_list.hpp"
 #include "io/traces/outage_text.hpp"
@@ -27,6 +29,21 @@ bool begins_json(std::string_view beginning)
     }
     const std::size_t inside = beginning.find_first_not_of(blanks, first + 1);
     return inside == std::string_view::npos || std::string_view("{[]\"").find(beginning[inside]) != std::string_view::npos;
+}
+
+/// Messages with their lengths before, the first of which has the version of the schema: "\x07\x0a\x05" and "0.0.4". Source:
+/// mlcommons/chakra, schema/protobuf/et_def.proto (GlobalMetadata) and src/third_party/utils/protolib.py.
+bool is_chakra_protobuf(std::string_view beginning)
+{
+    constexpr char version_field = 0x0A;
+    constexpr std::size_t longest_version = 40;
+    if (beginning.size() < 4 || beginning[1] != version_field) {
+        return false;
+    }
+    const auto length = static_cast<std::size_t>(static_cast<unsigned char>(beginning[2]));
+    const std::string_view version = beginning.substr(3, std::min(length, longest_version));
+    const bool dotted = version.find_first_not_of("0123456789.") == std::string_view::npos;
+    return length > 0 && length < longest_version && version.size() == length && dotted;
 }
 
 /// The header's fields, and what parts them.
@@ -58,6 +75,11 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
     if (beginning.empty()) {
         throw InputError(path + ": is empty; give a table or a trace");
     }
+    if (is_chakra_protobuf(beginning)) {
+        throw InputError(path +
+                         ": is a Chakra trace in protocol buffers (.et); convert it to JSON with Chakra's own "
+                         "`chakra_jsonizer --input_filename FILE.et --output_filename FILE.json`, and give that file");
+    }
     const auto note = [&path](std::string& source) {
         source += (source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
     };
@@ -72,7 +94,15 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         note(files.outage_source);
     };
     const Header header = header_of(beginning, path);
-    if (is_operation_table(header.names)) {
+    if (is_nsys_summary(header.names)) {
+        throw InputError(
+            path +
+            ":1: is the kernel summary of Nsight Systems, which has totals and no single durations; write the trace of "
+            "the same report: nsys stats --report cuda_gpu_trace --format csv REPORT");
+    }
+    if (is_nsys_trace(header.names)) {
+        read_nsys_trace(stream, path, header.separator, names, files.trace);
+    } else if (is_operation_table(header.names)) {
         read_operation_table(stream, path, header.separator, names, files.trace);
     } else if (is_outage_list(header.names)) {
         read_outages([&](OutageRecords& records) { read_outage_list(stream, path, header.separator, records); });
@@ -94,9 +124,7 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         files.collective_tables.insert(files.collective_tables.end(), tables.begin(), tables.end());
         note(files.collective_source);
     } else {
-        throw InputError(path +
-                         ":1: unknown file format; give an operation table (step, dp, stage, op, start_us, dur_us), a list of "
-                         "outages (node, start_day, end_day; or node and date in each line), or see prismopt calibrate --help");
+        throw InputError(path + ":1: unknown file format; " + known_forms());
     }
 }
 

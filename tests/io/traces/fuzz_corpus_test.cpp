@@ -27,7 +27,7 @@ TEST(FuzzCorpus, IsReadOrRefused)
             EXPECT_TRUE(crashed_once) << error.what();
         }
     }
-    EXPECT_EQ(read, 13);
+    EXPECT_EQ(read, 23);
     EXPECT_EQ(refused, 2);
 }
 

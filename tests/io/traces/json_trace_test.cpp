@@ -158,12 +158,140 @@ TEST_F(JsonTraceTest, reads_nodes_of_chakra)
 {
     const Trace trace = read(R"({"schema": "1.0.2-chakra", "nodes": [
 {"id": 1, "name": "aten::mm", "type": "COMP_NODE", "duration_micros": 30, "start_time_micros": 10},
-{"id": 2, "name": "all_reduce", "type": 5, "duration_micros": 40, "start_time_micros": 50, "attr": [{"name": "comm_size", "int64_val": 1024}]},
-{"id": 3, "name": "no duration"}]})")
+{"id": 2, "name": "gemm", "type": "COMP_NODE", "duration_micros": 35, "start_time_micros": 10},
+{"id": 3, "name": "all_reduce", "type": 5, "duration_micros": 40, "start_time_micros": 50, "attr": [{"name": "comm_size", "int64_val": 1024}]},
+{"id": 4, "name": "no duration"}]})")
                             .trace;
-    ASSERT_EQ(trace.ops.size(), 2U);
+    ASSERT_EQ(trace.ops.size(), 2U);  // operators of the CPU are no kernels
+    EXPECT_EQ(trace.kinds[trace.ops[0].kind].name, "gemm");
     EXPECT_EQ(trace.kinds[trace.ops[1].kind].name, "all_reduce, 1024 elements");
     EXPECT_NEAR(trace.ops[0].start_s, 10e-6, 1e-12);
+}
+
+TEST_F(JsonTraceTest, reads_what_the_linker_of_chakra_writes)
+{
+    const Trace trace = read(R"({"schema": "1.1.1-chakra.0.0.4", "nodes": [
+{"id": 1, "name": "ProfilerStep#4", "ts": 0, "inclusive_dur": 500, "exclusive_dur": 500, "attrs": []},
+{"id": 2, "name": "aten::mm", "ctrl_deps": 1, "ts": 10, "inclusive_dur": 45, "exclusive_dur": 40, "attrs": [{"name": "rf_id", "value": 2}]},
+{"id": 3, "name": "gemm", "cat": "kernel", "ph": "X", "ts": 30, "inclusive_dur": 121, "exclusive_dur": 120, "stream": 7, "attrs": []},
+{"id": 4, "name": "Memcpy", "cat": "gpu_memcpy", "ph": "X", "ts": 40, "inclusive_dur": 9, "exclusive_dur": 9, "stream": 7, "attrs": []},
+{"id": 5, "name": "ProfilerStep#5", "ts": 500, "inclusive_dur": 500, "exclusive_dur": 500, "attrs": []},
+{"id": 6, "name": "ncclDevKernel_AllReduce", "cat": "kernel", "ph": "X", "ts": 560, "inclusive_dur": 60, "exclusive_dur": 60, "stream": 20}]})")
+                            .trace;
+    ASSERT_EQ(trace.ops.size(), 2U);
+    EXPECT_EQ(trace.kinds[trace.ops[0].kind].name, "gemm, stream 7");
+    EXPECT_NEAR(trace.ops[0].duration_s, 120e-6F, 1e-11F);
+    EXPECT_EQ(trace.ops[0].step, 4);
+    EXPECT_EQ(trace.kinds[trace.ops[1].kind].kernel, KernelClass::dp_all_reduce);
+    EXPECT_EQ(trace.ops[1].step, 5);
+}
+
+/// One document per node, integers of 64 bits as text; no start times.
+TEST_F(JsonTraceTest, reads_what_the_converter_of_chakra_writes)
+{
+    const std::string documents = R"({"version": "0.0.4"}{
+  "id": "1", "name": "aten::mm", "type": "COMP_NODE", "durationMicros": "40",
+  "attr": [{"name": "is_cpu_op", "boolVal": true}, {"name": "op_schema", "stringVal": "aten::mm(Tensor self) -> Tensor"}]
+}{
+  "id": "2", "name": "gemm", "type": "COMP_NODE", "ctrlDeps": ["1"], "durationMicros": "120",
+  "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "stream", "int64Val": "7"}]
+}
+{
+  "id": "3", "name": "ncclDevKernel_SendRecv", "type": "COMM_COLL_NODE", "durationMicros": "60", "attr": [
+    {"name": "is_cpu_op", "boolVal": false}, {"name": "comm_type", "int64Val": "6"}, {"name": "comm_size", "int64Val": "4096"}]
+})";
+    const Trace trace = read(documents).trace;
+    ASSERT_EQ(trace.ops.size(), 2U);
+    std::vector<std::string> names;
+    for (const OpKind& kind : trace.kinds) {
+        names.push_back(kind.name);
+    }
+    EXPECT_THAT(names, testing::ElementsAre("gemm, stream 7", "nccl all_to_all, 4096 elements"));
+    EXPECT_EQ(trace.kinds[1].kernel, KernelClass::tp_collective);
+    EXPECT_NEAR(trace.ops[0].duration_s, 120e-6F, 1e-11F);
+    EXPECT_THAT(refusal(documents + "{\"id\": "), HasSubstr("document 5 is not valid JSON"));
+}
+
+TEST_F(JsonTraceTest, names_the_remedy_for_traces_of_chakra_without_durations)
+{
+    const std::string host =
+        R"({"schema": "1.0.2-chakra.0.0.4", "nodes": [{"id": 1, "name": "aten::mm", "attrs": [{"name": "rf_id", "value": 2}]}]})";
+    EXPECT_THAT(refusal(host), HasSubstr("execution trace of the host"));
+    EXPECT_THAT(refusal(host), HasSubstr("Kineto trace of the same run"));
+    EXPECT_THAT(refusal(R"({"nodes": [{"id": 1, "name": "aten::mm", "ts": 1, "inclusive_dur": 5, "exclusive_dur": 5}]})"),
+                HasSubstr("ran on a GPU"));
+    EXPECT_THAT(refusal(std::string("\x07\x0A\x05") + "0.0.4\x10\x08\x01\x12\x04name"), HasSubstr("chakra_jsonizer"));
+}
+
+/// A TPU's steps and operations, a GPU's streams (with the derived track that repeats them), and the host.
+TEST_F(JsonTraceTest, reads_traces_of_jax)
+{
+    const Trace trace = read(R"({"displayTimeUnit": "ns", "traceEvents": [
+{"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+{"ph": "M", "pid": 3, "tid": 2, "name": "thread_name", "args": {"name": "Steps"}},
+{"ph": "M", "pid": 3, "tid": 3, "name": "thread_name", "args": {"name": "XLA Ops"}},
+{"ph": "M", "pid": 4, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+{"ph": "M", "pid": 4, "tid": 1, "name": "thread_name", "args": {"name": "Stream #14"}},
+{"ph": "M", "pid": 4, "tid": 2, "name": "thread_name", "args": {"name": "XLA Ops"}},
+{"ph": "M", "pid": 4, "tid": 3, "name": "thread_name", "args": {"name": "Steps"}},
+{"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}},
+{"ph": "X", "pid": 3, "tid": 2, "ts": 0, "dur": 1000, "name": "10"},
+{"ph": "X", "pid": 3, "tid": 2, "ts": 1000, "dur": 1010, "name": "11"},
+{"ph": "X", "pid": 3, "tid": 3, "ts": 10, "dur": 400, "name": "fusion.1", "args": {"hlo_category": "convolution fusion"}},
+{"ph": "X", "pid": 3, "tid": 3, "ts": 1010, "dur": 402, "name": "fusion.1", "args": {"hlo_category": "convolution fusion"}},
+{"ph": "X", "pid": 3, "tid": 3, "ts": 1420, "dur": 300, "name": "all-gather.3", "args": {"hlo_category": "all-gather"}},
+{"ph": "X", "pid": 4, "tid": 3, "ts": 500, "dur": 900, "name": "11"},
+{"ph": "X", "pid": 4, "tid": 1, "ts": 600, "dur": 70, "name": "loop_add_fusion", "args": {"correlation_id": "7"}},
+{"ph": "X", "pid": 4, "tid": 2, "ts": 600, "dur": 70, "name": "loop_add_fusion"},
+{"ph": "X", "pid": 701, "tid": 9, "ts": 0, "dur": 5, "name": "PjitFunction"}]})")
+                            .trace;
+    ASSERT_EQ(trace.ops.size(), 4U);
+    EXPECT_EQ(trace.workers.size(), 2U);
+    std::map<int, int> of_step;
+    for (const TraceOp& op : trace.ops) {
+        ++of_step[op.step];
+    }
+    EXPECT_THAT(of_step, testing::ElementsAre(testing::Pair(10, 1), testing::Pair(11, 3)));
+    std::map<std::string, KernelClass> classes;
+    for (const OpKind& kind : trace.kinds) {
+        classes[kind.name] = kind.kernel;
+    }
+    EXPECT_THAT(classes, testing::ElementsAre(testing::Pair("hlo all-gather all-gather.3", KernelClass::dp_all_gather),
+                                              testing::Pair("hlo convolution fusion fusion.1", KernelClass::gemm),
+                                              testing::Pair("loop_add_fusion", KernelClass::elementwise)));
+}
+
+TEST_F(JsonTraceTest, reads_the_trace_of_nsight_systems_and_names_its_summary)
+{
+    const std::string header = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name\n";
+    const Trace trace = read(header +
+                             "1000000,300000,101,8,1,1,128,1,1,NVIDIA H100 (0),1,7,nvjet_tst_128x256\n"
+                             "1200000,2000,102,,,,,,,NVIDIA H100 (0),1,7,[CUDA memcpy Host-to-Device]\n"
+                             "1310000,-5,103,2,1,1,512,1,1,NVIDIA H100 (0),1,20,ncclDevKernel_AllReduce\n"
+                             "1310000,50000,103,2,1,1,512,1,1,NVIDIA H100 (1),1,20,ncclDevKernel_AllReduce\n")
+                            .trace;
+    ASSERT_EQ(trace.ops.size(), 2U);
+    EXPECT_EQ(trace.workers.size(), 2U);
+    EXPECT_EQ(trace.kinds[trace.ops[0].kind].name, "nvjet_tst_128x256, grid 8x1x1, stream 7");
+    EXPECT_NEAR(trace.ops[0].duration_s, 300e-6F, 1e-11F);
+    EXPECT_EQ(trace.kinds[trace.ops[1].kind].kernel, KernelClass::dp_all_reduce);
+    ASSERT_EQ(trace.faults.size(), 1U);
+    EXPECT_EQ(trace.faults[0].first_line, 4U);
+    EXPECT_THAT(refusal(header + "1,x,101,8,1,1,128,1,1,H100,1,7,gemm\n"), HasSubstr(":2: Duration = \"x\""));
+    EXPECT_THAT(refusal("Time (%),Total Time (ns),Instances,Avg (ns),StdDev (ns),Name\n71.0,30000000,100,3e5,4e3,gemm\n"),
+                HasSubstr("--report cuda_gpu_trace"));
+}
+
+TEST_F(JsonTraceTest, names_all_forms_where_it_knows_none)
+{
+    for (const char* text : {"hello\n", "{}", R"({"rocprofiler-sdk-tool": []})"}) {
+        for (const char* form :
+             {"Kineto", "JAX", "Chakra", "Nsight Systems", "nccl-tests", "OSU", "sacctmgr", "Xid", "table of operations"}) {
+            EXPECT_THAT(refusal(text), HasSubstr(form)) << text;
+        }
+    }
+    EXPECT_THAT(refusal(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2}]})"),
+                HasSubstr("1 cpu_op"));
 }
 
 TEST_F(JsonTraceTest, reads_a_list_of_events_alone)
@@ -197,7 +325,7 @@ TEST_F(JsonTraceTest, tells_collectives_by_their_group)
 TEST_F(JsonTraceTest, refuses_what_it_cannot_read)
 {
     EXPECT_THAT(refusal(kineto.substr(0, 300)), HasSubstr("is not valid JSON from byte"));
-    EXPECT_THAT(refusal("{}"), HasSubstr("neither traceEvents nor nodes"));
+    EXPECT_THAT(refusal("{}"), HasSubstr("JSON of an unknown form"));
     EXPECT_THAT(refusal(R"({"traceEvents": []})"), HasSubstr("no kernel"));
     EXPECT_THAT(refusal("{\"traceEvents\": [\x01\x02"), HasSubstr("is not valid JSON"));
     std::string deep = "{\"traceEvents\": ";
