@@ -4,9 +4,7 @@
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
-#include "io/scenario/scenario_notes.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -56,9 +54,6 @@ std::string take_hardware_words(std::string& design, const Scenario& scenario)
 
 ChosenPlan by_design(Scenario scenario, std::string design)
 {
-    for (const std::string& note : scenario_notes(scenario)) {
-        log_warning(note);
-    }
     const Scenario as_written = scenario;
     ChosenPlan chosen{.scenario = std::move(scenario), .plan = {}, .hardware = {}, .price = gpu_price_text(as_written)};
     if (!as_written.hardware_parameters.empty()) {

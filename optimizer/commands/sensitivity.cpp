@@ -9,6 +9,7 @@
 #include "optimizer/preview/example_plan.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -114,7 +115,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     if (const auto why = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
         refuse_plan(*why, *values, scenario);
     }
-    const StudyModel model(scenario, tables_of(scenario, plan));
+    const StudyModel model(scenario, tables_of(scenario, {plan}));
     const auto bound = Predictor(model.problem).bound(plan);
     if (const auto* why = std::get_if<Infeasible>(&bound)) {
         refuse_plan(*why, *values, scenario);
@@ -128,6 +129,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("svg") > 0) {
         write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});
     }
+    log_notes(scenario);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", sensitivity_json(found, of).dump(2));
     } else {

@@ -1,8 +1,6 @@
 #include "io/base/aligned.hpp"
 #include "io/report/batch_rows.hpp"
-#include "io/scenario/scenario_notes.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/program/log.hpp"
 
 #include "io/report/network_size.hpp"
 #include "io/report/space_counts.hpp"
@@ -58,9 +56,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     }
     const Pause pause = stop_after(*values, call);
     const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
-    for (const std::string& note : scenario_notes(scenario)) {
-        log_warning(note);
-    }
+    log_notes(scenario);
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();
     const Count count = count_in(model, spread_ranges(size, most_counted), pause);

@@ -3,6 +3,7 @@
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
 
@@ -55,71 +56,62 @@ std::string words_of(std::string_view axis, const ParallelPlan& plan, const Spac
     return "";
 }
 
-class Changes {
-public:
-    Changes(const Scenario& scenario, const Problem& problem) : scenario_(scenario), problem_(problem), predictor_(problem) {}
-
-    void try_values(const ParallelPlan& plan, const SpaceSettings& values, bool in_space)
-    {
-        for_each_axis([&](const auto& axis) {
-            for (const auto& value : values.*(axis.values)) {
-                ParallelPlan changed = plan;
-                changed.*(axis.choice) = value;
-                if (!(changed == plan)) {
-                    add(axis.name, on(plan.gpus(), changed), in_space);
-                }
-            }
-        });
-    }
-
-    void try_gpus(const ParallelPlan& plan)
-    {
-        for (const int gpus : scenario_.space.gpus) {
-            if (gpus != plan.gpus()) {
-                add(gpus_axis.name, on(gpus, plan), true);
-            }
-        }
-    }
-
-    std::vector<SingleChange> take()
-    {
-        std::stable_sort(found_.begin(), found_.end(),
-                         [](const SingleChange& a, const SingleChange& b) { return a.step_s < b.step_s; });
-        return std::move(found_);
-    }
-    bool empty() const { return found_.empty(); }
-
-private:
-    void add(std::string_view axis, const std::optional<ParallelPlan>& changed, bool in_space)
-    {
-        if (!changed || structural_problem(*changed, problem_.phases, problem_.workload, problem_.cluster)) {
-            return;
-        }
-        const auto bound = predictor_.bound(*changed);
-        const auto* feasible = std::get_if<NoiseFree>(&bound);
-        const std::string words = words_of(axis, *changed, scenario_.space);
-        if (feasible != nullptr && !words.empty()) {
-            found_.push_back({words, in_space, feasible->step_s, feasible->memory_bytes});
-        }
-    }
-
-    const Scenario& scenario_;
-    const Problem& problem_;
-    Predictor predictor_;
-    std::vector<SingleChange> found_;
+struct Candidate {
+    ParallelPlan plan;
+    std::string_view axis;
 };
+
+/// Plans without a structural problem that differ from `plan` in the value of one axis.
+std::vector<Candidate> with_values(const ParallelPlan& plan, const SpaceSettings& values, const Problem& problem)
+{
+    std::vector<Candidate> candidates;
+    const auto add = [&](std::string_view axis, const std::optional<ParallelPlan>& changed) {
+        if (changed && !(*changed == plan) &&
+            !structural_problem(*changed, problem.phases, problem.workload, problem.cluster)) {
+            candidates.push_back({*changed, axis});
+        }
+    };
+    for_each_axis([&](const auto& axis) {
+        for (const auto& value : values.*(axis.values)) {
+            ParallelPlan changed = plan;
+            changed.*(axis.choice) = value;
+            add(axis.name, on(plan.gpus(), changed));
+        }
+    });
+    for (const int gpus : values.gpus) {
+        add(gpus_axis.name, on(gpus, plan));
+    }
+    return candidates;
+}
+
+std::vector<SingleChange> feasible_ones(const std::vector<Candidate>& candidates, const Scenario& scenario, Problem problem,
+                                        bool in_space)
+{
+    std::vector<ParallelPlan> plans;
+    for (const Candidate& candidate : candidates) {
+        plans.push_back(candidate.plan);
+    }
+    problem.noise = tables_of(scenario, plans);
+    Predictor predictor(problem);
+    std::vector<SingleChange> found;
+    for (const Candidate& candidate : candidates) {
+        const auto bound = predictor.bound(candidate.plan);
+        if (const auto* feasible = std::get_if<NoiseFree>(&bound)) {
+            found.push_back({words_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s,
+                             feasible->memory_bytes});
+        }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const SingleChange& a, const SingleChange& b) { return a.step_s < b.step_s; });
+    return found;
+}
 
 }  // namespace
 
 std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem)
 {
-    Changes changes(scenario, problem);
-    changes.try_values(plan, scenario.space, true);
-    changes.try_gpus(plan);
-    if (changes.empty()) {
-        changes.try_values(plan, usual_values(), false);
-    }
-    return changes.take();
+    std::vector<SingleChange> found = feasible_ones(with_values(plan, scenario.space, problem), scenario, problem, true);
+    return found.empty() ? feasible_ones(with_values(plan, usual_values(), problem), scenario, problem, false) : found;
 }
 
 }  // namespace prismopt

@@ -15,7 +15,7 @@ namespace prismopt {
 struct SingleChange {
     std::string design;         // "recompute=full"
     bool in_space = true;       // [space] lists the value
-    double step_s = 0.0;        // noise-free, of the first phase
+    double step_s = 0.0;        // lower bound of the mean, of the first phase
     double memory_bytes = 0.0;  // of the fullest GPU
 };
 

@@ -29,12 +29,14 @@ Problem problem_of(const Scenario& s, NoiseTables tables)
 
 NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
 
-NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan)
+NoiseTables tables_of(const Scenario& scenario, const std::vector<ParallelPlan>& plans)
 {
     std::vector<int> groups;
-    for (const Phase& phase : scenario.phases) {
-        const ParallelPlan here = plan_in_phase(plan, phase);
-        groups.push_back(here.tp * here.cp);
+    for (const ParallelPlan& plan : plans) {
+        for (const Phase& phase : scenario.phases) {
+            const ParallelPlan here = plan_in_phase(plan, phase);
+            groups.push_back(here.tp * here.cp);
+        }
     }
     return build_noise_tables(scenario.variability, groups);
 }

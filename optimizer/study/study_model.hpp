@@ -16,8 +16,8 @@ namespace prismopt {
 
 /// Tables for every plan of the scenario's space.
 NoiseTables tables_of(const Scenario& scenario);
-/// Tables for one plan, in all phases.
-NoiseTables tables_of(const Scenario& scenario, const ParallelPlan& plan);
+/// Tables for some plans, in all phases.
+NoiseTables tables_of(const Scenario& scenario, const std::vector<ParallelPlan>& plans);
 
 /// Input of the evaluation of points; identical on all ranks. The scenario must outlive it.
 struct StudyModel {

@@ -92,6 +92,13 @@ std::vector<Rung> with_rungs_between(const std::vector<Rung>& rungs, int factor)
 
 }  // namespace
 
+void log_notes(const Scenario& scenario)
+{
+    for (const std::string& note : scenario_notes(scenario)) {
+        log_warning(note);
+    }
+}
+
 StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
@@ -106,9 +113,7 @@ StudyPlan plan_study(const StudyModel& model)
                                         : search.rungs;
         chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     }
-    for (const std::string& note : scenario_notes(model.scenario)) {
-        log_warning(note);
-    }
+    log_notes(model.scenario);
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {
             log_warning(fmt::format("{} has no lower bound, so no plan can be excluded before it is evaluated",

@@ -19,6 +19,9 @@ struct StudyPlan {
 };
 StudyPlan plan_study(const StudyModel& model);
 
+/// Logs what the user of a scenario should read before its results (scenario_notes.hpp).
+void log_notes(const Scenario& scenario);
+
 /// Message for a space without feasible plans: the reasons, and by how much the closest plan misses.
 std::string infeasible_text(const Scenario& scenario, const Archive& archive);
 /// Throws infeasible_text() as an InputError.

@@ -283,7 +283,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}\n", (*values)["json"].as<bool>() ? scale_curve_json(curve) : scale_curve_text(curve));
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
-    StudyModel model(scenario, tables_of(scenario, plan));
+    StudyModel model(scenario, tables_of(scenario, {plan}));
     PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
     of.space = scenario.space;
     of.network = network_size(scenario.workload, scenario.phases.front().sequence);
@@ -347,6 +347,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         }
         infeasible = refusal;
     }
+    log_notes(scenario);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", to_json(of).dump(2));
     } else {

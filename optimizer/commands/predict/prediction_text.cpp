@@ -245,7 +245,7 @@ nlohmann::json changes_json(const std::vector<SingleChange>& changes)
     for (const SingleChange& change : changes) {
         list.push_back({{"change", change.design},
                         {"in_space", change.in_space},
-                        {"noise_free_step_time_s", change.step_s},
+                        {"least_step_time_s", change.step_s},
                         {"peak_memory_bytes", change.memory_bytes}});
     }
     return list;
@@ -265,7 +265,7 @@ std::string changes_text(const std::vector<SingleChange>& changes)
                         fmt::format("{:.1f} GB", change.memory_bytes / gigabyte)});
     }
     const std::string more = changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
-    return fmt::format("Feasible with one change, to a value {} [space] (noise-free step, memory of the fullest GPU):\n{}{}",
+    return fmt::format("Feasible with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
                        changes.front().in_space ? "of" : "outside of", aligned(rows, 0), more);
 }
 

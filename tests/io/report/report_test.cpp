@@ -27,6 +27,7 @@ Results plain()
     results.axes.pop_back();
     for (FrontPoint& point : results.front) {
         point.point.pop_back();
+        point.measured_step_s = std::nan("");
     }
     results.study.seed = 7;
     return results;

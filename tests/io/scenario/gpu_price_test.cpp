@@ -61,7 +61,7 @@ TEST(GpuPrice, IsInReports)
     EXPECT_THAT(text_report(results), Not(HasSubstr("Costs")));  // a scenario of another version
     results.study.scenario_text = listed_text();
     EXPECT_THAT(text_report(results), HasSubstr("\nCosts are at " + listed_price + ".\n"));
-    const auto page = page_data({ReportedStudy{results, "a", "a.h5", {}, ""}}, {}, "", {}, 1 << 20);
+    const auto page = page_data({ReportedStudy{results, "a", "a.h5", {}, ""}}, "", {}, 1 << 20);
     EXPECT_EQ(page["studies"][0]["price"], listed_price);
 }
 
