@@ -22,7 +22,7 @@ std::string_view srun_label(std::string_view line, std::size_t first)
 /// "rank0", "default12".
 bool is_torchrun_rank(std::string_view inside)
 {
-    const auto digits = std::find_if(inside.begin(), inside.end(), is_digit);
+    const auto* const digits = std::find_if(inside.begin(), inside.end(), is_digit);
     const bool word = std::all_of(inside.begin(), digits, [](unsigned char c) { return std::isalpha(c) != 0; });
     return word && is_digits(inside.substr(static_cast<std::size_t>(digits - inside.begin())));
 }

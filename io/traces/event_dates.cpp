@@ -114,7 +114,7 @@ std::optional<SyslogTime> syslog_time(std::string_view text)
 {
     constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     constexpr std::size_t length = 15;
-    const auto month = std::find(months.begin(), months.end(), text.substr(0, 3));
+    const auto* const month = std::find(months.begin(), months.end(), text.substr(0, 3));
     if (text.size() != length || month == months.end()) {
         return std::nullopt;
     }

@@ -50,7 +50,7 @@ public:
     /// The derived track "XLA Ops" of a GPU repeats its streams.
     bool is_kernel(const JsonEvent& event) const
     {
-        const bool of_streams = with_streams_.count(event.process) > 0;
+        const bool of_streams = with_streams_.contains(event.process);
         return of_streams ? on(event).starts_with(stream) : on(event) == "XLA Ops";
     }
 
@@ -59,7 +59,7 @@ private:
     std::string_view on(const JsonEvent& event) const
     {
         const auto track = tracks_.find({event.process, event.thread});
-        return track == tracks_.end() || devices_.count(event.process) == 0 ? std::string_view() : track->second;
+        return track == tracks_.end() || !devices_.contains(event.process) ? std::string_view() : track->second;
     }
 
     std::set<std::string> devices_, with_streams_;
@@ -116,7 +116,7 @@ public:
         if (is_launch(event)) {
             steps_.add_launch(event.correlation, event.start_us * microsecond_s);
         }
-        if (event.category == "kernel") {
+        if (event.category == "kernel" || event.category == "Kernel") {  // the second before PyTorch 1.13
             add_kernel(event, "");
         }
     }

@@ -13,6 +13,7 @@ constexpr const char* row_example = R"([[kernel]] with class = "gemm", names = [
 KernelClass class_in(const Value& value)
 {
     std::vector<std::string> names;
+    names.reserve(kernel_class_rows.size());
     for (const KernelClassRow& row : kernel_class_rows) {
         names.emplace_back(row.name);
     }
@@ -27,6 +28,7 @@ std::optional<OpRole> role_in(Table& row)
         return std::nullopt;
     }
     std::vector<std::string> names;
+    names.reserve(names_of<OpRole>.size());
     for (const auto& role : names_of<OpRole>) {
         names.emplace_back(role.name);
     }

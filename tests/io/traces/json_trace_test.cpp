@@ -125,7 +125,8 @@ TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
 /// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them.
 TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
 {
-    for (const char* runtime : {"cuda_runtime", "cuda_driver", "Runtime"}) {
+    for (const auto& [runtime, kernel] :
+         {std::pair{"cuda_runtime", "kernel"}, {"cuda_driver", "kernel"}, {"Runtime", "Kernel"}}) {
         std::string text = R"({"traceEvents": [{"ph": "M"})";
         constexpr int steps = 5;
         constexpr int kernels = 4;
@@ -137,9 +138,9 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
             for (int k = 0; k < kernels; ++k) {
                 const int correlation = kernels * step + k;
                 text += fmt::format(R"(,
-{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {3}, "dur": 200, "args": {{"correlation": {0}}}}},
+{{"ph": "X", "cat": "{4}", "name": "gemm", "pid": 0, "tid": 7, "ts": {3}, "dur": 200, "args": {{"correlation": {0}}}}},
 {{"ph": "X", "cat": "{1}", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
-                                    correlation, runtime, cpu + 10.0 * k, 1500.0 + 1.2 * cpu + 250.0 * k);
+                                    correlation, runtime, cpu + 10.0 * k, 1500.0 + 1.2 * cpu + 250.0 * k, kernel);
             }
         }
         const Trace trace = read(text + "]}").trace;

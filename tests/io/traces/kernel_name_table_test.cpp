@@ -59,6 +59,7 @@ TEST(KernelNameTable, GivesNamesTheirNarrowestClass)
     expect("sm80_xmma_fprop_implicit_gemm_bf16bf16", convolution, OpRole::compute);
     expect("cudnn_ampere_scudnn_winograd_128x128_ldg1", convolution, OpRole::compute);
     expect("void implicit_convolve_sgemm<float>", convolution, OpRole::compute);
+    expect("cutlass_tensorop_bf16_s16816dgrad_optimized_bf16_128x128", convolution, OpRole::compute);
     expect("causal_conv1d_fwd_kernel", convolution, OpRole::compute);
     expect("kernel_grouped_conv_fwd_xdl_cshuffle", convolution, OpRole::compute);
     expect("_chunk_scan_fwd_kernel", scan, OpRole::compute);
