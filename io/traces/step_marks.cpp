@@ -29,6 +29,7 @@ std::vector<StepMark> first_marks(const std::map<std::size_t, std::vector<StepMa
         }
     }
     std::vector<StepMark> result;
+    result.reserve(first.size());
     for (const auto& [step, mark] : first) {
         result.push_back(mark);
     }

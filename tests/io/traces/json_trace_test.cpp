@@ -122,7 +122,8 @@ TEST_F(JsonTraceTest, steps_of_the_gpu_are_told_by_its_own_marks)
     }
 }
 
-/// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them.
+/// The GPU lags behind the CPU by 1.5 steps and more, so kernels start in later steps than those that launched them; marks on the
+/// GPU begin after a step's first kernels.
 TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
 {
     for (const auto& [runtime, kernel] :
@@ -133,8 +134,9 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
         for (int step = 0; step < steps; ++step) {
             const double cpu = 1000.0 * step;
             text += fmt::format(R"(,
-{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 1000}})",
-                                step, cpu);
+{{"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#{0}", "pid": 0, "tid": 7, "ts": {2}, "dur": 900}},
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "pid": 1, "tid": 1, "ts": {1}, "dur": 1000}})",
+                                step, cpu, 1800.0 + 1.2 * cpu);
             for (int k = 0; k < kernels; ++k) {
                 const int correlation = kernels * step + k;
                 text += fmt::format(R"(,
