@@ -1,5 +1,7 @@
 #include "io/logs/log_formats.hpp"
 
+#include "io/logs/structured_lines.hpp"
+
 namespace prismopt {
 
 namespace {
@@ -18,6 +20,8 @@ const std::vector<LogFormat>& log_formats()
          // Primus prints the last interval and the mean of the run: 9800.1/9790.4. The first is read.
          .quantity = {"elapsed time per iteration (ms):", "|/"},
          .kind = StepQuantity::milliseconds,
+         .batch = {"global batch size:", "|"},
+         .samples = {"consumed samples:", "|"},
          .memory = {"max allocated:", "|"},
          .memory_unit = mib,
          .source = "NVIDIA/Megatron-LM megatron/training/training.py @d98e8a64ddf3; Ascend/MindSpeed-LLM "
@@ -34,6 +38,8 @@ const std::vector<LogFormat>& log_formats()
          .step = {"iteration ", "/"},
          .quantity = {"train_step_timing in s:", "|\n"},
          .counted_from = 1,
+         .batch = {"global_batch_size:", "|\n"},
+         .samples = {"consumed_samples:", "|\n"},
          .source = "NVIDIA/NeMo nemo/lightning/pytorch/callbacks/progress_printer.py @8cfedd720346"},
         {.name = "nemo-bar",
          .trainers = "NeMo, Lightning: the progress bar",
@@ -76,6 +82,50 @@ const std::vector<LogFormat>& log_formats()
          .memory = {"MaxMemAllocated=", "G"},
          .memory_unit = gib,
          .source = "microsoft/DeepSpeed deepspeed/utils/timer.py @038beb633758"},
+        {.name = "nanotron",
+         .trainers = "nanotron",
+         .step = {"iteration: ", "/"},
+         .quantity = {"time_per_iteration_ms:", "|\n"},  // elapsed_time_per_iteration_ms in older versions
+         .kind = StepQuantity::milliseconds,
+         .mean = false,
+         .batch = {"global_batch_size:", "|\n"},
+         .suffixed = true,
+         .source = "huggingface/nanotron src/nanotron/trainer.py, src/nanotron/logging @2411b022"},
+        {.name = "verl",
+         .trainers = "verl: whole steps, with the generation of samples",
+         .mean = false,
+         .parse = parse_verl_line,
+         .source = "volcengine/verl verl/trainer/ppo/metric_utils.py, verl/utils/tracking.py @b178a3cd"},
+        {.name = "composer",
+         .trainers = "Composer",
+         .step = {"[batch=", "/"},
+         .quantity = {"throughput/batches_per_sec:", "\n"},
+         .kind = StepQuantity::steps_per_second,
+         .step_above = true,
+         .source = "mosaicml/composer composer/loggers/console_logger.py, composer/callbacks/speed_monitor.py @64051888"},
+        {.name = "olmo-core",
+         .trainers = "OLMo-core",
+         .step = {"[step=", "/"},
+         .quantity = {"throughput/device/BPS=", "\n"},
+         .kind = StepQuantity::steps_per_second,
+         .step_above = true,
+         .source = "allenai/OLMo-core src/olmo_core/train/callbacks/console_logger.py, speed_monitor.py @fa6c5014"},
+        {.name = "mllog",
+         .trainers = "MLPerf logs (MLLOG)",
+         .parse = parse_mllog_line,
+         .parse_batch = mllog_batch,
+         .source =
+             "mlcommons/logging mlperf_logging/mllog/mllog.py @7bbf7926; result logs of mlcommons/training_results v5.0, v5.1"},
+        {.name = "llama-factory",
+         .trainers = "LLaMA-Factory: trainer_log.jsonl",
+         .kind = StepQuantity::elapsed_seconds,
+         .parse = parse_llama_factory_line,
+         .source = "hiyouga/LLaMA-Factory src/llamafactory/train/callbacks.py @ff6d4d12"},
+        {.name = "hf",
+         .trainers = "Transformers' Trainer and what uses it (TRL, Axolotl): the progress bar",
+         .kind = StepQuantity::elapsed_seconds,
+         .parse = parse_progress_bar,
+         .source = "huggingface/transformers src/transformers/trainer_callback.py @007360d6; the bar is tqdm's"},
     };
     return list;
 }

@@ -18,6 +18,8 @@ namespace {
 
 /// Lines of a trainer that are read before the form is chosen: Megatron-Bridge prints two forms.
 constexpr std::size_t lines_to_choose = 3;
+/// Whole seconds are off by half a second; over as many seconds, by 1 %.
+constexpr double shortest_average_s = 60.0;
 /// Of lines that may belong to a form not chosen yet.
 constexpr std::size_t most_waiting = 1000;
 /// A longer line is no trainer's, and is dropped.
@@ -55,8 +57,20 @@ std::string without_colours(std::string_view text)
     return plain;
 }
 
-/// The number at the start of a text, after blanks, if one of `ends` follows.
-std::optional<double> number_before(std::string_view text, std::string_view ends)
+/// Factor of a suffix that shortens numbers; 1 for others.
+double suffix_factor(char c)
+{
+    switch (c) {
+        case 'K': return 1e3;
+        case 'M': return 1e6;
+        case 'B': return 1e9;
+        case 'T': return 1e12;
+        default: return 1.0;
+    }
+}
+
+/// The number at the start of a text, after blanks, if one of `ends` follows. `suffixed`: it may end in K, M, B or T.
+std::optional<double> number_before(std::string_view text, std::string_view ends, bool suffixed = false)
 {
     std::size_t i = 0;
     while (i < text.size() && blank(text[i])) {
@@ -77,11 +91,13 @@ std::optional<double> number_before(std::string_view text, std::string_view ends
             break;
         }
     }
+    const double factor = suffixed && i < text.size() ? suffix_factor(text[i]) : 1.0;
+    i += factor > 1.0 ? 1 : 0;
     while (i < text.size() && blank(text[i])) {
         ++i;
     }
     const char next = i < text.size() ? text[i] : '\n';
-    const double value = number_in(digits);
+    const double value = number_in(digits) * factor;
     if (std::isnan(value) || ends.find(next) == std::string_view::npos) {
         return std::nullopt;
     }
@@ -89,10 +105,11 @@ std::optional<double> number_before(std::string_view text, std::string_view ends
 }
 
 /// The first number after a key, from a position on; `at` is set to the key's place.
-std::optional<double> first_number(std::string_view text, const LogNumber& what, std::size_t from, std::size_t& at)
+std::optional<double> first_number(std::string_view text, const LogNumber& what, std::size_t from, std::size_t& at,
+                                   bool suffixed = false)
 {
     for (at = text.find(what.key, from); at != std::string_view::npos; at = text.find(what.key, at + 1)) {
-        if (const auto value = number_before(text.substr(at + what.key.size()), what.ends)) {
+        if (const auto value = number_before(text.substr(at + what.key.size()), what.ends, suffixed)) {
             return value;
         }
     }
@@ -116,11 +133,30 @@ struct TimeColumn {
     double unit;  // seconds
 };
 constexpr TimeColumn time_columns[] = {
-    {"step_time_s", 1.0},       {"seconds", 1.0},       {"step_s", 1.0},        {"time_s", 1.0},
-    {"duration_s", 1.0},        {"elapsed_s", 1.0},     {"iteration_s", 1.0},   {"iteration_time_s", 1.0},
-    {"step_time_seconds", 1.0}, {"step_time_ms", 1e-3}, {"milliseconds", 1e-3}, {"step_ms", 1e-3},
-    {"time_ms", 1e-3},          {"duration_ms", 1e-3},  {"elapsed_ms", 1e-3},   {"iteration_time_ms", 1e-3}};
-constexpr std::string_view step_columns[] = {"step", "iteration", "global_step", "number"};
+    {"step_time_s", 1.0},
+    {"seconds", 1.0},
+    {"step_s", 1.0},
+    {"time_s", 1.0},
+    {"duration_s", 1.0},
+    {"elapsed_s", 1.0},
+    {"iteration_s", 1.0},
+    {"iteration_time_s", 1.0},
+    {"step_time_seconds", 1.0},
+    {"step_time_ms", 1e-3},
+    {"milliseconds", 1e-3},
+    {"step_ms", 1e-3},
+    {"time_ms", 1e-3},
+    {"duration_ms", 1e-3},
+    {"elapsed_ms", 1e-3},
+    {"iteration_time_ms", 1e-3},
+    // Metrics that trainers send to Weights & Biases: Megatron-LM megatron/training/training.py, NeMo, verl (as in log_formats).
+    {"iteration_time", 1.0},
+    {"step_time", 1.0},
+    {"train_step_timing in s", 1.0},
+    {"perf/time_per_step", 1.0},
+    {"timing_s/step", 1.0},
+    {"train_step_time", 1.0}};
+constexpr std::string_view step_columns[] = {"step", "_step", "iteration", "global_step", "number"};
 
 std::string lower(std::string_view text)
 {
@@ -150,8 +186,18 @@ std::vector<std::string> fields_of(std::string_view line)
     }
 }
 
-const TimeColumn* time_column(const std::string& name)
+/// Weights & Biases names columns "run - metric", beside "run - metric__MIN" and "__MAX".
+std::string metric_of(const std::string& column)
 {
+    const std::size_t dash = column.rfind(" - ");
+    std::string name = dash == std::string::npos ? column : column.substr(dash + 3);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+const TimeColumn* time_column(const std::string& column)
+{
+    const std::string name = metric_of(column);
     const auto* found =
         std::find_if(std::begin(time_columns), std::end(time_columns), [&](const TimeColumn& c) { return c.name == name; });
     return found == std::end(time_columns) ? nullptr : found;
@@ -222,6 +268,7 @@ void LogReader::finish()
         read_line(line);
     }
     choose(true);
+    average_elapsed({.line = line_});
 }
 
 std::vector<LoggedStep> LogReader::take()
@@ -255,9 +302,12 @@ void LogReader::read_line(std::string_view text)
 bool LogReader::recognised(const std::string& line)
 {
     return std::any_of(log_formats().begin(), log_formats().end(), [&](const LogFormat& format) {
-        std::size_t at = 0;
-        return first_number(line, format.quantity, 0, at) ||
-               (!format.memory.key.empty() && first_number(line, format.memory, 0, at));
+        const auto holds = [&line](const LogNumber& what, bool suffixed = false) {
+            std::size_t at = 0;
+            return !what.key.empty() && first_number(line, what, 0, at, suffixed).has_value();
+        };
+        return holds(format.quantity, format.suffixed) || holds(format.memory) || (format.step_above && holds(format.step)) ||
+               (format.parse != nullptr && format.parse(line)) || (format.parse_batch != nullptr && format.parse_batch(line));
     });
 }
 
@@ -287,17 +337,35 @@ void LogReader::choose(bool at_end)
 /// The first step on a line.
 std::optional<LogReader::Found> LogReader::find(const LogFormat& format, std::string_view text)
 {
+    if (format.parse != nullptr) {
+        const std::optional<StatedStep> stated = format.parse(text);
+        return stated ? std::optional(Found{.step = stated->step,
+                                            .quantity = stated->quantity,
+                                            .end = text.size(),
+                                            .sequences = stated->sequences,
+                                            .total = stated->total})
+                      : std::nullopt;
+    }
+    const bool numbered = !format.step.key.empty() && !format.step_above;
     for (std::size_t from = 0; from < text.size();) {
         std::size_t at = 0;
-        const auto quantity = first_number(text, format.quantity, from, at);
+        const auto quantity = first_number(text, format.quantity, from, at, format.suffixed);
         if (!quantity) {
             return std::nullopt;
         }
-        const std::optional<double> step = format.step.key.empty() ? std::nullopt : last_number(text, format.step, at);
-        if (*quantity > 0.0 && (step || format.step.key.empty())) {
-            return Found{step, *quantity, at + format.quantity.key.size()};
+        const std::optional<double> step = numbered ? last_number(text, format.step, at) : std::nullopt;
+        const std::size_t end = at + format.quantity.key.size();
+        if (*quantity > 0.0 && (step || !numbered)) {
+            Found found{.step = step, .quantity = *quantity, .end = end};
+            if (!format.batch.key.empty()) {
+                found.sequences = std::max(0.0, first_number(text, format.batch, 0, at, format.suffixed).value_or(0.0));
+            }
+            if (!format.samples.key.empty()) {
+                found.samples = first_number(text, format.samples, 0, at, format.suffixed).value_or(0.0);
+            }
+            return found;
         }
-        from = at + format.quantity.key.size();
+        from = end;
     }
     return std::nullopt;
 }
@@ -314,6 +382,14 @@ void LogReader::read(const Line& line)
             peak_memory_ = std::max(peak_memory_, *memory * format_->memory_unit);
         }
     }
+    if (format_->step_above) {
+        if (const auto step = first_number(line.text, format_->step, 0, at)) {
+            step_above_ = step;
+        }
+    }
+    if (format_->parse_batch != nullptr) {
+        stated_batch_ = format_->parse_batch(line.text).value_or(stated_batch_);
+    }
     std::string_view rest = line.text;
     for (auto found = find(*format_, rest); found; found = find(*format_, rest)) {
         const std::string rank(launcher_label(line.text));
@@ -323,13 +399,39 @@ void LogReader::read(const Line& line)
         if (rank != *rank_) {
             return;
         }
-        std::optional<double> number = found->step;
-        if (number) {
-            *number += format_->counted_from;
+        total_ = total_ == 0 ? found->total : total_;
+        if (found->total != total_) {
+            return;
         }
-        add_step(number, seconds(format_->kind, found->quantity, line.number), format_->mean, line.number);
+        std::optional<double> number = format_->step_above ? step_above_ : found->step;
+        if (number) {
+            *number = step_number(*number) + format_->counted_from;
+        }
+        const LoggedStep step{.line = line.number, .sequences = batch_of(*found), .samples = found->samples};
+        if (format_->kind == StepQuantity::elapsed_seconds) {
+            add_elapsed({std::llround(*number), found->quantity}, step);
+        } else {
+            add_step(number, seconds(format_->kind, found->quantity, line.number), format_->mean, step);
+        }
         rest.remove_prefix(found->end);
     }
+}
+
+/// Rounded numbers are those of the plan where they may be.
+double LogReader::batch_of(const Found& found) const
+{
+    constexpr double rounding = 0.005;  // of three digits
+    const double stated = found.sequences > 0.0 ? found.sequences : stated_batch_;
+    const double planned = options_.sequences_per_step;
+    return format_->suffixed && std::abs(stated - planned) <= rounding * planned ? planned : stated;
+}
+
+/// MLPerf logs count samples or steps; multiples of the batch are samples.
+double LogReader::step_number(double stated) const
+{
+    const double batch = stated_batch_ > 0.0 ? stated_batch_ : options_.sequences_per_step;
+    const bool may_count_samples = format_->parse_batch != nullptr && batch >= 1.0;
+    return may_count_samples && stated >= batch && std::fmod(stated, batch) == 0.0 ? stated / batch : stated;
 }
 
 void LogReader::read_table_line(const Line& line)
@@ -343,7 +445,7 @@ void LogReader::read_table_line(const Line& line)
             refuse(line.number,
                    fmt::format("\"{}\" is not a step time; each line has one number of seconds above 0", trimmed(line.text)));
         }
-        add_step(std::nullopt, value, false, line.number);
+        add_step(std::nullopt, value, false, {.line = line.number});
         return;
     }
     const std::vector<std::string> fields = fields_of(line.text);
@@ -371,6 +473,9 @@ void LogReader::read_table_line(const Line& line)
         return column < static_cast<int>(fields.size()) ? number_in(fields[static_cast<std::size_t>(column)])
                                                         : std::numeric_limits<double>::quiet_NaN();
     };
+    if (time_column_ < static_cast<int>(fields.size()) && fields[static_cast<std::size_t>(time_column_)].empty()) {
+        return;  // a line of other metrics
+    }
     const double value = number_of(time_column_) * time_unit_;
     if (!(value > 0.0) || std::isinf(value)) {
         refuse(line.number, fmt::format("column {} has no step time above 0; correct or remove the line", time_column_ + 1));
@@ -382,7 +487,7 @@ void LogReader::read_table_line(const Line& line)
             refuse(line.number, fmt::format("column {} has no step number; correct or remove the line", step_column_ + 1));
         }
     }
-    add_step(step, value, false, line.number);
+    add_step(step, value, false, {.line = line.number});
 }
 
 double LogReader::seconds(StepQuantity kind, double quantity, std::int64_t line) const
@@ -400,14 +505,62 @@ double LogReader::seconds(StepQuantity kind, double quantity, std::int64_t line)
         case StepQuantity::tokens_per_second_per_gpu:
             return per(options_.gpus > 0 ? options_.tokens_per_step / options_.gpus : 0.0, "tokens");
         case StepQuantity::sequences_per_second: return per(options_.sequences_per_step, "sequences");
+        case StepQuantity::steps_per_second: return 1.0 / quantity;
+        case StepQuantity::elapsed_seconds: return quantity;
     }
     return quantity;
 }
 
-void LogReader::add_step(std::optional<double> number, double seconds, bool mean, std::int64_t line)
+/// The first line of a process shows how far it was at that time; steps count from there.
+void LogReader::add_elapsed(Elapsed now, LoggedStep step)
+{
+    numbers_steps_ = true;
+    const bool restarted = averaged_ && (now.step < elapsed_.step || now.seconds < elapsed_.seconds);
+    if (averaged_ && !restarted && now.step == elapsed_.step) {
+        return;  // drawn again
+    }
+    if (restarted) {
+        average_elapsed(step);
+        elapsed_restarted_ = true;
+        ++restarts_;
+    }
+    if (!averaged_ || restarted) {
+        averaged_ = now.step == 1 ? Elapsed{} : now;
+    }
+    elapsed_ = now;
+    elapsed_first_ = elapsed_lines_ == 0 ? now.step : elapsed_first_;
+    ++elapsed_lines_;
+    if (now.seconds - averaged_->seconds >= shortest_average_s) {
+        average_elapsed(step);
+    }
+}
+
+/// Adds a step that stands for those since the last one.
+void LogReader::average_elapsed(const LoggedStep& step)
+{
+    const std::int64_t steps = averaged_ ? elapsed_.step - averaged_->step : 0;
+    const double seconds = averaged_ ? elapsed_.seconds - averaged_->seconds : 0.0;
+    if (steps < 1 || !(seconds > 0.0)) {
+        return;
+    }
+    LoggedStep mean = step;
+    mean.number = elapsed_.step;
+    mean.seconds = seconds / static_cast<double>(steps);
+    mean.steps = steps;
+    mean.first = elapsed_first_;
+    mean.lines = elapsed_lines_;
+    mean.restarted = elapsed_restarted_;
+    steps_.push_back(mean);
+    averaged_ = elapsed_;
+    elapsed_lines_ = 0;
+    elapsed_restarted_ = false;
+}
+
+void LogReader::add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step)
 {
     numbers_steps_ = numbers_steps_ || number.has_value();
-    LoggedStep step{.number = number ? std::llround(*number) : last_ + 1, .seconds = seconds, .line = line};
+    step.number = number ? std::llround(*number) : last_ + 1;
+    step.seconds = seconds;
     if (!steps_seen_) {
         steps_seen_ = true;
     } else if (step.number == last_) {

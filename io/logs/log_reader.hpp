@@ -19,6 +19,10 @@ struct LoggedStep {
     std::int64_t steps = 1;   // averaged
     bool restarted = false;   // the numbers went back: the job has restarted before this step
     std::int64_t line = 0;
+    std::int64_t first = 0;   // number on the first of these lines, where they are several; 0: `number`
+    std::int64_t lines = 1;  // of the log that it comes from
+    double sequences = 0.0;  // in its global batch; 0: the log does not state it
+    double samples = 0.0;    // sequences since the start of the training; 0: the log does not state them
 };
 
 /// Settings of a reader.
@@ -66,6 +70,14 @@ private:
         std::optional<double> step;
         double quantity = 0.0;
         std::size_t end = 0;  // of what was read
+        double sequences = 0.0;
+        double samples = 0.0;
+        int total = 0;
+    };
+    /// A line with the time since the start.
+    struct Elapsed {
+        std::int64_t step = 0;
+        double seconds = 0.0;
     };
 
     void read_line(std::string_view text);
@@ -74,7 +86,11 @@ private:
     void read(const Line& line);
     void read_table_line(const Line& line);
     static std::optional<Found> find(const LogFormat& format, std::string_view text);
-    void add_step(std::optional<double> number, double seconds, bool mean, std::int64_t line);
+    void add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step);
+    void add_elapsed(Elapsed now, LoggedStep step);
+    void average_elapsed(const LoggedStep& step);
+    double step_number(double stated) const;
+    double batch_of(const Found& found) const;
     double seconds(StepQuantity kind, double quantity, std::int64_t line) const;
     [[noreturn]] void refuse(std::int64_t line, const std::string& text) const;
 
@@ -84,8 +100,16 @@ private:
     std::string partial_;
     std::vector<Line> waiting_;  // lines before the trainer is known that some form recognises
     std::int64_t line_ = 0;
-    std::optional<std::string> rank_;  // prefix of the lines that are read
-    int time_column_ = -1;             // of CSV
+    std::optional<std::string> rank_;   // prefix of the lines that are read
+    std::optional<double> step_above_;  // on a line of its own
+    double stated_batch_ = 0.0;         // on a line of its own
+    int total_ = 0;                     // steps of the bar that is read
+    std::optional<Elapsed> averaged_;   // up to here
+    Elapsed elapsed_;                   // last line
+    std::int64_t elapsed_first_ = 0;    // step of the first line that is not averaged yet
+    std::int64_t elapsed_lines_ = 0;    // not averaged yet
+    bool elapsed_restarted_ = false;    // among them
+    int time_column_ = -1;              // of CSV
     int step_column_ = -1;
     double time_unit_ = 1.0;
     std::int64_t last_ = 0;

@@ -151,6 +151,81 @@ std::vector<FormatCase> format_cases()
          {10},
          {1},
          20.5 * gib},
+        {"nanotron",
+         "08/31/2026 14:37:01 [INFO|DP=0|PP=0|TP=0]: iteration: 1 / 20000 | consumed_tokens: 4.19M | "
+         "elapsed_time_per_iteration_ms: 6.2K | tokens_per_sec: 676K | global_batch_size: 1.02K | lm_loss: 11.1\n"
+         "08/31/2026 14:37:07 [INFO|DP=0|PP=0|TP=0]: iteration: 2 / 20000 | consumed_tokens: 8.38M | time_per_iteration_ms: 843 "
+         "| tokens_per_sec: 676K\n",
+         {6200.0 / 1000.0, 0.843},
+         {1, 2},
+         {1, 1}},
+        // perf/time_per_step stands for timing_s/step; other metrics end in "step" too
+        {"verl",
+         "(TaskRunner pid=4711) step:1 - actor/pg_loss:0.01 - timing_s/gen:91.5 - timing_s/step:195.1 - "
+         "perf/time_per_step:195.1 - perf/throughput:524.5\n"
+         "(TaskRunner pid=4711) step:2 - training/global_step:7 - perf/time_per_step:192.25\n",
+         {195.1, 192.25},
+         {1, 2},
+         {1, 1}},
+        {"composer",
+         "[batch=11/4800]:\n\t Train time/epoch: 0\n\t Train throughput/batches_per_sec: 0.2500\n\t Train "
+         "throughput/device/batches_per_sec: 0.01\n"
+         "[epoch=1][batch=12/4800]:\n\t Train throughput/batches_per_sec: 0.2000\n",
+         {4.0, 5.0},
+         {11, 12},
+         {1, 1}},
+        {"olmo-core",
+         "2026-01-01 10:00:00\tlogger\tINFO\t[step=10/4800,epoch=1,eta=3h]\n    throughput/device/TPS=7,064\n    "
+         "throughput/device/BPS (actual avg)=0.41\n    throughput/device/BPS=0.5\n"
+         "[step=20/4800,epoch=1,eta=3h]\n    throughput/device/BPS=0.4\n",
+         {2.0, 2.5},
+         {10, 20},
+         {1, 10}},
+        // Steps in samples: multiples of the batch that the log states
+        {"mllog",
+         "0: :::MLLOG {\"time_ms\": 1, \"key\": \"global_batch_size\", \"value\": 512, \"metadata\": {}}\n"
+         "0: :::MLLOG {\"time_ms\": 2, \"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, \"metadata\": "
+         "{\"step\": 1536.0}}\n"
+         "0: :::MLLOG {\"time_ms\": 3, \"key\": \"tracked_stats\", \"value\": {\"train_step_timing\": 5.25, "
+         "\"reduced_train_loss\": 2.7}, \"metadata\": {\"samples_count\": 2048}}\n"
+         "0: :::MLLOG {\"time_ms\": 4, \"key\": \"eval_accuracy\", \"value\": 2.7, \"metadata\": {\"step\": 2048}}\n",
+         {5.5, 5.25},
+         {3, 4},
+         {1, 1}},
+        // ... or steps
+        {"mllog",
+         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.5}, \"metadata\": {\"step\": 31}}\n"
+         ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 5.25}, \"metadata\": {\"step\": 63}}\n",
+         {5.5, 5.25},
+         {31, 63},
+         {1, 32}},
+        // Whole seconds are averaged over a minute, and what is left over the rest
+        {"llama-factory",
+         "{\"current_steps\": 10, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:01:02\", \"remaining_time\": "
+         "\"0:40:11\"}\n"
+         "{\"current_steps\": 20, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:02:05\", \"remaining_time\": "
+         "\"0:40:11\"}\n"
+         "{\"current_steps\": 25, \"total_steps\": 300, \"loss\": 1.2, \"elapsed_time\": \"0:02:35\"}\n",
+         {6.3, 6.0},
+         {20, 25},
+         {10, 5}},
+        // Bars of other loops have a description, or another length
+        {"hf",
+         "Loading checkpoint shards: 100%|##########| 4/4 [00:05<00:00,  1.2s/it]\n"
+         "  0%|          | 1/100 [00:06<41:40,  6.21s/it]\r  0%|          | 1/100 [00:06<41:40,  6.21s/it]\r"
+         "  6%|          | 6/100 [00:37<41:40,  6.21s/it]\r"
+         " 10%|#         | 10/100 [01:02<41:40,  6.21s/it]{'loss': 2.1, 'epoch': 0.1}\n"
+         " 50%|#####     | 4/8 [00:03<00:03,  1.2it/s]\r"
+         " 12%|#         | 12/100 [1:01:02<41:40, 300.00s/it]\n",
+         {6.2, 1800.0},
+         {10, 12},
+         {10, 2}},
+        {"csv",
+         "\"Step\",\"run-7 - iteration-time\",\"run-7 - iteration-time__MIN\"\n\"10\",\"6.25\",\"6.25\"\n\"20\",\"\",\"\"\n"
+         "\"30\",\"6.5\",\"6.5\"\n",
+         {6.25, 6.5},
+         {10, 30},
+         {1, 1}},
         {"numbers", "# seconds\n1.5\n\n 1.25 \n", {1.5, 1.25}, {1, 2}, {1, 1}},
         {"csv", "step,loss,step_time_ms\n7,3.1,1500\n8,3.0,1250\n", {1.5, 1.25}, {7, 8}, {1, 1}},
     };
@@ -173,6 +248,46 @@ TEST(LogReader, ReadsEveryFormByItselfAndByName)
             }
         }
     }
+}
+
+TEST(LogReader, GivesTheBatchThatLinesState)
+{
+    LogReader reader(plan_of_log());
+    const auto steps = steps_of(
+        " iteration 1/ 100 | consumed samples: 512 | elapsed time per iteration (ms): 3100.0 | global batch size:  512 |\n"
+        " iteration 2/ 100 | consumed samples: 1536 | elapsed time per iteration (ms): 6200.0 | global batch size: 1024 |\n"
+        " iteration 3/ 100 | elapsed time per iteration (ms): 6200.0 |\n",
+        reader);
+    ASSERT_THAT(steps, SizeIs(3));
+    EXPECT_EQ(steps[0].sequences, 512.0);
+    EXPECT_EQ(steps[1].sequences, 1024.0);
+    EXPECT_EQ(steps[1].samples, 1536.0);
+    EXPECT_EQ(steps[2].sequences, 0.0);
+    LogReader rounded(plan_of_log());  // of a plan with 1000
+    const auto of_nanotron = steps_of(
+        "[INFO]: iteration: 1 / 9 | time_per_iteration_ms: 6.2K | global_batch_size: 1K | x: 1\n"
+        "[INFO]: iteration: 2 / 9 | time_per_iteration_ms: 6.2K | global_batch_size: 1.02K | x: 1\n",
+        rounded);
+    ASSERT_THAT(of_nanotron, SizeIs(2));
+    EXPECT_EQ(of_nanotron[0].sequences, 1000.0);
+    EXPECT_EQ(of_nanotron[1].sequences, 1020.0);
+}
+
+TEST(LogReader, CountsALineOfWholeSecondsFromTheStartOfItsProcess)
+{
+    LogReader reader(plan_of_log());
+    const auto bar = [](int step, const std::string& elapsed) {
+        return " 1%|  | " + std::to_string(step) + "/1000 [" + elapsed + "<41:40,  6.2s/it]\r";
+    };
+    // The process goes on from step 40 after it has printed 59.
+    const auto steps = steps_of(bar(49, "00:12") + bar(59, "01:14") + bar(41, "00:06") + bar(51, "01:08"), reader);
+    ASSERT_THAT(steps, SizeIs(2));
+    EXPECT_DOUBLE_EQ(steps[0].seconds, 6.2);
+    EXPECT_DOUBLE_EQ(steps[1].seconds, 6.2);
+    EXPECT_TRUE(steps[1].restarted);
+    EXPECT_EQ(reader.restarts(), 1);
+    EXPECT_EQ(steps[1].lines, 2);
+    EXPECT_EQ(steps[1].first, 41);
 }
 
 TEST(LogReader, HasACaseForEveryForm)
