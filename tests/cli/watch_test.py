@@ -89,6 +89,44 @@ class Watch(CliTest):
         self.assertEqual((found["baseline"], found["level"]), (None, None))
         self.assertEqual(found["observations"], {"collected": 95, "needed": 200})
 
+    def test_too_few_steps_have_no_step_time(self):
+        found = self.watched(plain(times(2, self.level)))
+        self.assertEqual((found["step_s"], found["completion"]), (None, None))
+        self.assertIn("too few steps yet", self.output("watch", "study.h5", "job.log"))
+        self.assertAlmostEqual(self.watched(plain(times(4, self.level)))["step_s"] / self.level, 1, delta=0.03)
+
+    def with_batches(self, stages):
+        """A Megatron log of stages of (steps, batch), whose steps take as long as their sequences."""
+        lines, samples, number = [], 0, 0
+        for count, batch in stages:
+            for seconds in times(count, self.level * batch / 64, seed=batch):
+                number, samples = number + 1, samples + batch
+                lines.append(f" iteration {number:8}/ 152588 | consumed samples: {samples} | elapsed time per iteration (ms): "
+                             f"{1000 * seconds:.3f} | global batch size: {batch:5} | lm loss: 1.0E+00 |\n")
+        return "".join(lines)
+
+    def test_a_ramp_of_the_batch_is_no_change_of_the_job(self):
+        found = self.watched(self.with_batches([(250, 16), (250, 32), (300, 64)]))
+        self.assertEqual((found["changes"], found["last_step"]), ([], 800))
+        self.assertEqual(found["batch"], {"log": 64, "plan": 64, "since_step": 501})
+        self.assertEqual(found["level"]["verdict"], "compatible")
+        self.assertGreater(found["baseline"]["first"], 500)
+        self.assertAlmostEqual(found["completion"]["steps"], 1e10 / 1024 / 64 - (250 * 16 + 250 * 32 + 300 * 64) / 64, delta=1)
+
+    def test_another_batch_than_the_plan_has(self):
+        self.write(self.with_batches([(300, 32)]), "half.log")
+        ran = self.run_program("watch", "study.h5", "half.log", "--json")
+        half = json.loads(ran.stdout)
+        self.assertIn(ran.returncode, (DONE, UNEXPECTED_LEVEL))  # half a batch need not take half the time
+        self.assertIn("batch: 32 sequences per step in the log since step 1, 64 in the plan",
+                      self.output("watch", "study.h5", "half.log", code=ran.returncode))
+        whole = self.watched(self.with_batches([(150, 64)]))
+        self.assertEqual(half["batch"], {"log": 32, "plan": 64, "since_step": 1})
+        self.assertAlmostEqual(half["step_s"] / self.level, 0.5, delta=0.01)
+        self.assertAlmostEqual(half["completion"]["steps"], 2 * whole["completion"]["steps"], delta=1)
+        self.assertAlmostEqual(half["completion"]["p50"]["seconds"] / whole["completion"]["p50"]["seconds"], 1, delta=0.02)
+        self.assertLess(half["level"]["predicted_s"], 0.8 * self.level)
+
     def test_standard_input(self):
         log = plain(times(1000, self.level, slow_from=701))
         finished = self.run_with("watch", "study.h5", "-", "--json", input=log, text=True, capture_output=True)

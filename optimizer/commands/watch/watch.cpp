@@ -1,6 +1,7 @@
 #include "io/logs/log_reader.hpp"
 #include "io/logs/log_source.hpp"
 #include "model/plan/phase.hpp"
+#include "model/plan_rules.hpp"
 #include "model/productive_times.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
@@ -77,30 +78,77 @@ public:
     }
 
     /// Predicted time of a step over that of the first phase, which other phases are converted to: their changes are planned.
-    double relative(std::int64_t step) const { return means_[phase_of(step)] / means_.front(); }
+    /// `done`: steps of the plan, that one included.
+    double relative(double done) const { return means_[phase_of(done)] / means_.front(); }
 
-    LevelCheck check(const Baseline& baseline) const
+    /// Sequences in the planned batch of that step.
+    int batch(double done) const { return phases_[phase_of(done)].global_batch; }
+
+    /// Steps of the plan that train on so many sequences.
+    double steps_of(double sequences) const
     {
-        const std::size_t phase = phase_of(baseline.last);
+        double steps = 0.0;
+        for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
+            const double in_phase = phases_[phase].steps() * phases_[phase].global_batch;
+            if (sequences <= in_phase || phase + 1 == phases_.size()) {
+                return steps + sequences / phases_[phase].global_batch;
+            }
+            sequences -= in_phase;
+            steps += phases_[phase].steps();
+        }
+        return steps;
+    }
+
+    /// `batch_ratio`: sequences of a step in the log over those of the plan, whose draws are scaled as the noise-free step.
+    LevelCheck check(const Baseline& baseline, double done, double batch_ratio) const
+    {
+        const std::size_t phase = phase_of(done);
         const Phase& here = phases_[phase];
+        const double scale = batch_scale(here, batch_ratio);
         std::vector<double> jobs_s = productive_times({here}, {draws_[phase]}, rung_.steps).seconds;
         for (double& seconds : jobs_s) {
-            seconds /= here.steps();
+            seconds *= scale / here.steps();
         }
         return check_level(baseline.mean_s, baseline.mean_error, jobs_s, model_.low, model_.high);
     }
 
-    /// `lasting_s`: of a step of the first phase.
-    RemainingRun remaining(const WatchedJob& job, double lasting_s, double error) const
+    /// `done`: steps of the plan; `lasting_s`: of a step of the first phase.
+    RemainingRun remaining(const WatchedJob& job, double done, double lasting_s, double error) const
     {
-        return remaining_run(problem_, plan_, means_,
-                             {static_cast<double>(job.last_step), lasting_s / means_.front(), error, job.trained_s, job.failures},
+        return remaining_run(problem_, plan_, means_, {done, lasting_s / means_.front(), error, job.trained_s, job.failures},
                              sampler_);
     }
 
 private:
-    /// Phase of the step with this number.
-    std::size_t phase_of(std::int64_t step) const { return phase_of_step(phases_, static_cast<double>(step - 1)); }
+    /// Phase of the last of these steps.
+    std::size_t phase_of(double done) const { return phase_of_step(phases_, std::max(0.0, std::ceil(done) - 1.0)); }
+
+    /// Predicted noise-free time of a step with another batch, relative; by the sequences where the plan cannot have that batch.
+    double batch_scale(const Phase& phase, double batch_ratio) const
+    {
+        constexpr double most = 16.0;  // times larger or smaller; beyond that it is another job
+        const double batch = phase.global_batch * batch_ratio;
+        if (batch_ratio == 1.0 || batch_ratio > most || batch_ratio < 1.0 / most || batch != std::floor(batch)) {
+            return batch_ratio;
+        }
+        Problem planned = problem_;
+        planned.phases = {phase};
+        Problem other = planned;
+        Phase& stated = other.phases.front();
+        stated.global_batch = static_cast<int>(batch);
+        const ParallelPlan plan = plan_in_phase(plan_, stated);
+        const bool fits = std::all_of(plan_rules().begin(), plan_rules().end(), [&](const PlanRule& rule) {
+            return rule.holds({plan, stated, problem_.workload, problem_.cluster});
+        });
+        if (!fits) {
+            return batch_ratio;
+        }
+        const auto planned_step = Predictor(planned).bound(plan_);
+        const auto other_step = Predictor(other).bound(plan_);
+        const auto* before = std::get_if<NoiseFree>(&planned_step);
+        const auto* after = std::get_if<NoiseFree>(&other_step);
+        return before != nullptr && after != nullptr ? after->step_s / before->step_s : batch_ratio;
+    }
 
     StoredStudy study_;
     std::uint64_t index_;
@@ -142,7 +190,7 @@ class Watch {
 public:
     Watch(const WatchedPlan& plan, const po::variables_map& values, const std::string& results, const std::string& log)
         : plan_(plan), reader_(plan.log_options(log, values.count("trainer") > 0 ? values["trainer"].as<std::string>() : "")),
-          detector_(detector_options(values, plan.reliability()))
+          detector_options_(detector_options(values, plan.reliability())), detector_(detector_options_)
     {
         job_.results = results;
         job_.log = log;
@@ -164,19 +212,26 @@ public:
         take();
     }
     /// All steps of the training are done.
-    bool trained() const { return job_.steps > 0 && static_cast<double>(job_.last_step) >= plan_.steps(); }
+    bool trained() const { return job_.steps > 0 && done_ >= plan_.steps(); }
+    /// In seconds of a step of the log, as all times of a job.
     std::optional<Baseline> baseline() const
     {
         std::optional<Baseline> baseline = detector_.baseline();
         if (baseline) {
-            const double relative = plan_.relative(baseline->last);
+            const double relative = plan_.relative(baseline_done_) * batch_ratio_;
             baseline->mean_s *= relative;
             baseline->median_s *= relative;
         }
         return baseline;
     }
-    std::vector<Change> changes() const { return detector_.changes(); }
-    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*baseline())); }
+    std::vector<Change> changes() const
+    {
+        std::vector<Change> all = earlier_changes_;
+        const std::vector<Change> later = detector_.changes();
+        all.insert(all.end(), later.begin(), later.end());
+        return all;
+    }
+    LevelCheck level() { return level_ ? *level_ : *(level_ = plan_.check(*baseline(), baseline_done_, batch_ratio_)); }
 
     WatchedJob job(std::string stopped)
     {
@@ -197,9 +252,12 @@ public:
         job.needed = detector_.needed();
         job.collected = detector_.baseline() ? detector_.needed() : detector_.collected();
         job.baseline = baseline();
-        job.changes = detector_.changes();
-        job.spikes = detector_.spikes();
-        job.level_s = detector_.level_s() * plan_.relative(job.last_step);
+        job.changes = changes();
+        job.spikes = earlier_spikes_;
+        job.spikes.insert(job.spikes.end(), detector_.spikes().begin(), detector_.spikes().end());
+        const double lasting_s = detector_.level_s() > 0.0 ? detector_.lasting_s() : level_so_far();
+        const double level_s = detector_.level_s() > 0.0 ? detector_.level_s() : level_so_far();
+        job.level_s = level_s * plan_.relative(done_) * batch_ratio_;
         job.level_change = job.baseline ? detector_.level_s() / detector_.baseline()->median_s - 1.0 : 0.0;
         job.level_error = detector_.level_error();
         for (const Spike& spike : job.spikes) {
@@ -209,7 +267,8 @@ public:
             job.level = level();
         }
         if (job.level_s > 0.0) {
-            job.remaining = plan_.remaining(job, detector_.lasting_s(), detector_.lasting_error());
+            job.remaining = plan_.remaining(job, done_, lasting_s, detector_.lasting_error());
+            job.remaining->steps /= batch_ratio_;
         }
         job.now = std::chrono::system_clock::now();
         job.stopped = std::move(stopped);
@@ -221,19 +280,92 @@ private:
     {
         for (const LoggedStep& step : reader_.take()) {
             if (job_.steps == 0) {
-                job_.first_step = step.number;
+                job_.first_step = step.first > 0 ? step.first : step.number;
             }
-            ++job_.steps;
+            proceed(step);
+            job_.steps += step.lines;
             job_.last_step = step.number;
             job_.trained_s += step.seconds * static_cast<double>(step.steps);
-            detector_.add({step.number, step.seconds / plan_.relative(step.number), step.steps, step.restarted});
+            const double seconds = step.seconds / (plan_.relative(done_) * batch_ratio_);
+            constexpr std::size_t most_so_far = 1000;  // more than a baseline's first steps
+            if (so_far_.size() < most_so_far) {
+                so_far_.push_back({seconds, static_cast<double>(step.steps)});
+            }
+            const bool before = detector_.baseline().has_value();
+            detector_.add({step.number, seconds, step.steps, step.restarted});
+            if (!before && detector_.baseline()) {
+                baseline_done_ = done_;
+            }
         }
+    }
+
+    /// Follows the steps of the plan: by the sequences that the log states, or as many as the log counts. Steps of another batch
+    /// have another time: their baseline is their own.
+    void proceed(const LoggedStep& step)
+    {
+        const double before = static_cast<double>(job_.steps == 0 ? 0 : job_.last_step);
+        if (step.sequences <= 0.0) {
+            done_ += static_cast<double>(step.number) - before;
+            return;
+        }
+        sequences_ += step.sequences * (static_cast<double>(step.number) - before);
+        sequences_ = step.samples > 0.0 ? step.samples : sequences_;
+        done_ = plan_.steps_of(sequences_);
+        job_.batch = step.sequences;
+        job_.planned_batch = plan_.batch(done_);
+        const double ratio = job_.batch / job_.planned_batch;
+        if (ratio != batch_ratio_ && job_.steps > 0) {
+            begin_again();
+        }
+        if (ratio != batch_ratio_ || job_.steps == 0) {
+            job_.batch_since = step.number;
+        }
+        batch_ratio_ = ratio;
+    }
+
+    void begin_again()
+    {
+        earlier_changes_ = changes();
+        earlier_spikes_.insert(earlier_spikes_.end(), detector_.spikes().begin(), detector_.spikes().end());
+        detector_ = ChangeDetector(detector_options_);
+        so_far_.clear();
+        level_.reset();
+    }
+
+    /// Median of the steps so far, or 0 where they are too few.
+    double level_so_far() const
+    {
+        constexpr std::int64_t fewest = 3;  // lines
+        if (job_.steps < fewest || so_far_.empty()) {
+            return 0.0;
+        }
+        std::vector<std::pair<double, double>> sorted = so_far_;
+        std::sort(sorted.begin(), sorted.end());
+        double steps = 0.0;
+        for (const auto& [seconds, weight] : sorted) {
+            steps += weight;
+        }
+        for (const auto& [seconds, weight] : sorted) {
+            steps -= 2.0 * weight;
+            if (steps <= 0.0) {
+                return seconds;
+            }
+        }
+        return sorted.back().first;
     }
 
     const WatchedPlan& plan_;
     LogReader reader_;
-    ChangeDetector detector_;
+    ChangeDetectorOptions detector_options_;
+    ChangeDetector detector_;  // of steps of the first phase with the planned batch
     WatchedJob job_;
+    double done_ = 0.0;         // steps of the plan
+    double sequences_ = 0.0;    // trained on, where the log states its batch
+    double batch_ratio_ = 1.0;  // sequences of a step in the log over those of the plan
+    double baseline_done_ = 0.0;
+    std::vector<std::pair<double, double>> so_far_;  // seconds and number of the first steps
+    std::vector<Change> earlier_changes_;            // before the batch changed
+    std::vector<Spike> earlier_spikes_;
     std::optional<double> failures_;
     std::optional<LevelCheck> level_;
 };

@@ -131,9 +131,19 @@ std::string watch_text(const WatchedJob& job)
     if (!job.stopped.empty()) {
         text += fmt::format("stopped by {}: what is known so far\n", job.stopped);
     }
+    if (job.batch > 0.0 && job.batch != job.planned_batch) {
+        text += fmt::format(
+            "batch: {:.0f} sequences per step in the log since step {}, {} in the plan; progress and the rest of the run are "
+            "counted in sequences\n",
+            job.batch, job.batch_since, job.planned_batch);
+    } else if (job.batch > 0.0 && job.batch_since > job.first_step) {
+        text += fmt::format("batch: {:.0f} sequences per step as in the plan since step {}, another one before\n", job.batch,
+                            job.batch_since);
+    }
     if (!job.baseline) {
-        text += fmt::format("baseline: {} of {} observations; median {:.4g} s per step so far\n", job.collected, job.needed,
-                            job.level_s);
+        text += fmt::format("baseline: {} of {} observations; {}\n", job.collected, job.needed,
+                            job.level_s > 0.0 ? fmt::format("median {:.4g} s per step so far", job.level_s)
+                                              : "too few steps yet for a step time");
     } else {
         text += level_text(*job.baseline, *job.level) + "\n";
     }
@@ -178,7 +188,10 @@ nlohmann::json watch_json(const WatchedJob& job)
                         {"exit_code", watch_exit_code(job)}};
     json["peak_memory_bytes"] = job.peak_memory > 0.0 ? nlohmann::json(job.peak_memory) : nlohmann::json();
     json["stopped_by"] = job.stopped.empty() ? nlohmann::json() : nlohmann::json(job.stopped);
-    json["step_s"] = job.level_s;
+    json["step_s"] = job.level_s > 0.0 ? nlohmann::json(job.level_s) : nlohmann::json();
+    json["batch"] = job.batch > 0.0
+                        ? nlohmann::json{{"log", job.batch}, {"plan", job.planned_batch}, {"since_step", job.batch_since}}
+                        : nlohmann::json();
     json["relative_to_baseline"] = job.baseline ? nlohmann::json(job.level_change) : nlohmann::json();
     json["step_relative_error"] = job.baseline ? nlohmann::json(job.level_error) : nlohmann::json();
     json["observations"] = {{"collected", job.collected}, {"needed", job.needed}};

@@ -27,8 +27,11 @@ struct WatchedJob {
     std::int64_t first_step = 0;
     std::int64_t last_step = 0;
     int restarts = 0;
-    double peak_memory = 0.0;  // bytes; 0: not in the log
-    int needed = 0;            // observations of the baseline
+    double peak_memory = 0.0;      // bytes; 0: not in the log
+    double batch = 0.0;            // sequences of the last step; 0: not in the log
+    int planned_batch = 0;         // of the plan there
+    std::int64_t batch_since = 0;  // first step with this batch, relative to the plan's
+    int needed = 0;                // observations of the baseline
     int collected = 0;
     std::optional<Baseline> baseline;
     std::optional<LevelCheck> level;  // with the baseline
