@@ -40,23 +40,40 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
     d.p50 = quantile(0.50);
     d.p95 = quantile(0.95);
     d.p99 = quantile(0.99);
-    for (const double p : reported_probabilities) {
-        d.quantiles.push_back(quantile(p).value);
-    }
+    d.quantiles = quantiles(draws, factor, reported_probabilities);
     return d;
 }
+
+double two_sided_normal_score(double level) { return normal_quantile(0.5 * (1.0 - level), true); }
 
 /// Limits of a training-time estimate, wider by an independent error of this standard deviation.
 Estimate widened(const Estimate& e, double deviation, const Confidence& confidence)
 {
     const auto limit = [&](double value, double level) {
-        const double error = deviation * normal_quantile(0.5 * (1.0 - level), true);
+        const double error = deviation * two_sided_normal_score(level);
         return std::hypot(value - e.value, error);
     };
     return of_time({e.value, e.value - limit(e.low, confidence.reported), e.value + limit(e.high, confidence.reported),
                     e.value - limit(e.simultaneous_low, confidence.simultaneous),
                     e.value + limit(e.simultaneous_high, confidence.simultaneous)});
 }
+
+/// The same with a reported interval as wide as twice `half_width` in the geometric mean of its sides, which is as asymmetric as
+/// that of `order_statistics`. Simultaneous limits enclose it.
+Estimate with_reported_limits(Estimate e, double half_width, const Estimate& order_statistics)
+{
+    constexpr double most_asymmetric = 4.0;
+    const double below = order_statistics.value - order_statistics.low;
+    const double above = order_statistics.high - order_statistics.value;
+    const double ratio = below > 0.0 ? std::clamp(above / below, 1.0 / most_asymmetric, most_asymmetric) : 1.0;
+    e.low = e.value - half_width / std::sqrt(ratio);
+    e.high = e.value + half_width * std::sqrt(ratio);
+    e.simultaneous_low = std::min(e.simultaneous_low, e.low);
+    e.simultaneous_high = std::max(e.simultaneous_high, e.high);
+    return of_time(e);
+}
+
+constexpr std::array training_probabilities{0.50, 0.95, 0.99};
 
 }  // namespace
 
@@ -91,7 +108,9 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
     return distribution;
 }
 
-Predictor::Predictor(const Problem& problem) : problem_(problem), failure_tables_(problem.noise.exponential)
+Predictor::Predictor(const Problem& problem)
+    : problem_(problem), failure_tables_(problem.noise.exponential),
+      quantile_errors_({training_probabilities.begin(), training_probabilities.end()})
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(
@@ -236,6 +255,7 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     const std::vector<Phase> phases = phases_of_plan(problem_, plan);
     ProductiveTimes productive = productive_times(phases, draws, steps);
+    const std::vector<double> without_drift = productive.seconds;
     drift(productive, problem_, options);
     const std::vector<RunSegment> run = parts(plan, productive.seconds, phase_shares(phases, draws));
     const Histories histories =
@@ -248,9 +268,22 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
         e = widened(e, stretch * std::sqrt(productive.mean_variance + deviation * deviation), confidence);
     };
     widen(result.training.mean, 0.0);
-    widen(result.training.p50, productive.deviation_at(0.5));
-    widen(result.training.p95, productive.deviation_at(0.95));
-    widen(result.training.p99, productive.deviation_at(0.99));
+    const std::array training_quantiles{&result.training.p50, &result.training.p95, &result.training.p99};
+    // Steps that were not deconvolved are draws as any, and order statistics limit their quantiles.
+    std::vector<double> errors;
+    if (productive.deconvolved) {
+        errors = quantile_errors_({phases, draws, steps, without_drift, training}, confidence);
+    }
+    for (std::size_t i = 0; i < training_quantiles.size(); ++i) {
+        Estimate& e = *training_quantiles[i];
+        const Estimate of_times = e;
+        widen(e, productive.deviation_at(training_probabilities[i]));
+        if (!errors.empty()) {
+            const double shape =
+                two_sided_normal_score(confidence.reported) * stretch * productive.shape_deviation_at(training_probabilities[i]);
+            e = with_reported_limits(e, std::hypot(errors[i], shape), of_times);
+        }
+    }
 
     const Phase& first = problem_.phases.front();
     result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);

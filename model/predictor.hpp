@@ -13,6 +13,7 @@
 #include "model/step/compile/plan_compiler.hpp"
 #include "model/step/graph/slowest_group.hpp"
 #include "model/step/sample/sampler.hpp"
+#include "model/training_quantile_errors.hpp"
 
 #include <array>
 #include <functional>
@@ -177,6 +178,7 @@ private:
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
     FailureTables failure_tables_;
+    TrainingQuantileErrors quantile_errors_;
     std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;
     static constexpr std::size_t most_counts = 4U << 20;  // of 12 bytes
     std::size_t cached_counts_ = 0;                       // of ops, in paths_

@@ -172,6 +172,14 @@ std::vector<double> start_of(const ProductiveTimes& times, double shrink)
     return start;
 }
 
+/// What a unit of skewness adds to a score: Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
+double skewness_effect(double probability) { return (square(normal_quantile(probability)) - 1.0) / 6.0; }
+
+std::size_t rank_of(double probability, std::size_t fleets)
+{
+    return std::min(fleets - 1, static_cast<std::size_t>(probability * static_cast<double>(fleets)));
+}
+
 }  // namespace
 
 double ProductiveTimes::deviation_at(double probability) const
@@ -179,12 +187,21 @@ double ProductiveTimes::deviation_at(double probability) const
     if (scores.empty()) {
         return 0.0;
     }
-    const auto rank = std::min(scores.size() - 1, static_cast<std::size_t>(probability * static_cast<double>(scores.size())));
+    const std::size_t rank = rank_of(probability, scores.size());
     // The true shape lies between the two, or as far on the other side: a uniform distribution of twice their distance.
     const double shape = shape_weight * (measured[rank] - scores[rank]) / std::numbers::sqrt3;
-    // Of Cornish and Fisher's expansion, Rev. Inst. Int. Stat. 5 (1938) 307-320.
-    const double of_skewness = shape_weight * skewness_deviation * (square(normal_quantile(probability)) - 1.0) / 6.0;
+    const double of_skewness = shape_weight * skewness_deviation * skewness_effect(probability);
     return deviation * std::sqrt(square(scores[rank] * spread_deviation) + square(shape) + square(of_skewness));
+}
+
+double ProductiveTimes::shape_deviation_at(double probability) const
+{
+    if (scores.empty()) {
+        return 0.0;
+    }
+    const std::size_t rank = rank_of(probability, scores.size());
+    const double shape = (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangle
+    return deviation * shape_weight * std::hypot(shape, skewness_bias * skewness_effect(probability));
 }
 
 ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDraws& draws, int steps)
@@ -224,6 +241,7 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
     result.skewness = std::clamp(std::lerp(expected_skewness, cumulants.of_fleets, measured_weight), -largest_pearson_skewness,
                                  largest_pearson_skewness);
     result.skewness_deviation = std::sqrt(measured_weight) * cumulants.error;
+    result.skewness_bias = std::sqrt(measured_weight * (1.0 - measured_weight)) * cumulants.error;
 
     std::vector<std::size_t> order(result.seconds.size());  // of fleets, by rank
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -240,6 +258,7 @@ ProductiveTimes productive_times(const std::vector<Phase>& phases, const PhaseDr
         const std::vector<double> noise = noise_of_means(deviations, k, std::clamp(skewness, -most, most), scatter.noise, unit);
         result.scores = deconvolved(result.measured, noise, start_of(result, shrink));
         standardise(result.scores);
+        result.deconvolved = true;
     }
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
         result.seconds[order[rank]] = result.mean + shrink * unit * result.scores[rank];

@@ -24,13 +24,19 @@ struct ProductiveTimes {
     double shape_weight = 0.0;      // of the Pearson distribution in the start of the deconvolution
     double skewness = 0.0;
     double skewness_deviation = 0.0;  // standard error
+    double skewness_bias = 0.0;       // part of that from weighing measured against expected skewness, which does not scatter
     // In units of their standard deviations, ascending; empty if fleets do not differ.
     std::vector<double> measured;  // the fleets' means, with noise
     std::vector<double> scores;    // of `seconds`
 
+    bool deconvolved = false;  // `scores` are not those of the means
+
     /// Returns the standard error of a quantile, in seconds, from the errors of deviation, skewness and shape, in addition to the
     /// scatter of `seconds`.
     double deviation_at(double probability) const;
+    /// Returns the deviation of a quantile, in seconds, from what draws do not determine: the bias of the skewness, and of the rest
+    /// of the shape a triangular distribution, about the deconvolved score, as wide as its distance from the measured one.
+    double shape_deviation_at(double probability) const;
 };
 
 /// Computes productive times from fleets with `steps` draws each. With one step per fleet, the noise is unknown and times are

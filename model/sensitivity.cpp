@@ -4,6 +4,7 @@
 #include "model/plan/phase.hpp"
 #include "model/productive_times.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "model/training_quantile_errors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -185,25 +186,6 @@ struct Cuts {
     }
 };
 
-/// Training times of the fleets of all sections but one. What few steps say of fleets' noise is found out without it; each fleet
-/// keeps its history, which is as many times its productive time.
-std::vector<double> others_training(const Problem& problem, const PhaseDraws& draws, int steps, const Sections& of_fleets,
-                                    std::size_t left_out, std::span<const double> training, std::span<const double> productive)
-{
-    const Sections of_steps{of_fleets.count, of_fleets.size * static_cast<std::size_t>(steps)};
-    PhaseDraws others;
-    for (const std::vector<double>& phase : draws) {
-        others.push_back(without_section(phase, of_steps, left_out));
-    }
-    std::vector<double> result = productive_times(problem.phases, others, steps).seconds;
-    const std::vector<double> with_all = without_section(productive, of_fleets, left_out);
-    const std::vector<double> with_history = without_section(training, of_fleets, left_out);
-    for (std::size_t f = 0; f < result.size(); ++f) {
-        result[f] *= with_history[f] / with_all[f];
-    }
-    return result;
-}
-
 Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, const NoiseFree& bound, const PhaseDraws& draws,
                            const DrawRange& range, const Cuts& cuts, const SamplerOptions& options)
 {
@@ -212,6 +194,8 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
     const double price = bound.cost_usd / bound.training_s;  // GPUs and spares
     const std::vector<double> productive = productive_times(problem.phases, draws, range.steps).seconds;
     const std::vector<double> training = Predictor(problem).training_times(plan, draws, range.steps, options);
+
+    const DrawnRun run{problem.phases, draws, range.steps, productive, training};
 
     Consequence consequence;
     set_step(step, factor, as_predicted(factor, step_probabilities), consequence.predicted);
@@ -224,8 +208,8 @@ Consequence consequence_of(const Problem& problem, const ParallelPlan& plan, con
         Figures& figures = consequence.pseudo_values.emplace_back();
         set_step(without_section(step, cuts.steps.sections, s), factor, smooth(factor, cuts.steps.others, step_probabilities),
                  figures);
-        set_run(others_training(problem, draws, range.steps, cuts.fleets.sections, s, training, productive), price,
-                smooth({}, cuts.fleets.others, run_probabilities), figures);
+        set_run(training_without_section(run, cuts.fleets.sections, s), price, smooth({}, cuts.fleets.others, run_probabilities),
+                figures);
         for (std::size_t f = 0; f < figure_count; ++f) {
             figures[f] = pseudo_value(consequence.all[f], figures[f], step.size(), cuts.steps.sections);
         }

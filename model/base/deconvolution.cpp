@@ -13,11 +13,22 @@ constexpr std::size_t bins = 128;
 constexpr double reach = 8.0;
 constexpr double width = 2.0 * reach / bins;
 static_assert(width == deconvolution_bin);
-constexpr int iterations = 30;
+constexpr int iterations = 10;
 
 using Bins = std::array<double, bins>;
-/// By distance in bins: [bins + distance].
-using Kernel = std::array<double, 2 * bins>;
+/// By distance in bins: [bins + distance]. Zero outside [first, end), so that sums over it skip most of it.
+struct Kernel {
+    explicit Kernel(const std::array<double, 2 * bins>& shares) : of_distance(shares)
+    {
+        const auto positive = [](double share) { return share > 0.0; };
+        first = std::find_if(shares.begin(), shares.end(), positive) - shares.begin();
+        end = shares.rend() - std::find_if(shares.rbegin(), shares.rend(), positive);
+    }
+
+    std::array<double, 2 * bins> of_distance;
+    std::ptrdiff_t first = 0;
+    std::ptrdiff_t end = 0;
+};
 
 /// Shares of the values, each split between the two bins whose middles it lies between; `first`: place of the first bin's middle.
 template <std::size_t Size>
@@ -40,11 +51,15 @@ std::array<double, Size> shares(std::span<const double> values, double first)
 Bins convolved(const Bins& values, const Kernel& kernel)
 {
     Bins result{};
-    for (std::size_t c = 0; c < bins; ++c) {
-        const double value = values[c];
-        const double* const of_distance = kernel.data() + bins - c;
-        for (std::size_t a = 0; a < bins; ++a) {
-            result[a] += value * of_distance[a];
+    constexpr auto all = static_cast<std::ptrdiff_t>(bins);
+    for (std::ptrdiff_t c = 0; c < all; ++c) {
+        const double value = values[static_cast<std::size_t>(c)];
+        const std::ptrdiff_t shift = all - c;
+        const std::ptrdiff_t first = std::max<std::ptrdiff_t>(0, kernel.first - shift);
+        const std::ptrdiff_t end = value == 0.0 ? 0 : std::min(all, kernel.end - shift);
+        const double* const of_distance = kernel.of_distance.data() + shift;
+        for (std::ptrdiff_t a = first; a < end; ++a) {
+            result[static_cast<std::size_t>(a)] += value * of_distance[a];
         }
     }
     return result;
@@ -76,11 +91,13 @@ std::vector<double> deconvolved(std::span<const double> sums, std::span<const do
     constexpr double first_middle = -reach + 0.5 * width;
     constexpr double floor = 1e-3;  // of the sums in the first distribution: what has no weight there never gets any
     const Bins observed = shares<bins>(sums, first_middle);
-    const Kernel kernel = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
-    Kernel reversed{};
+    const std::array<double, 2 * bins> of_noise = shares<2 * bins>(noise, -static_cast<double>(bins) * width);
+    std::array<double, 2 * bins> mirrored{};
     for (std::size_t distance = 1; distance < 2 * bins; ++distance) {
-        reversed[2 * bins - distance] = kernel[distance];
+        mirrored[2 * bins - distance] = of_noise[distance];
     }
+    const Kernel kernel(of_noise);
+    const Kernel reversed(mirrored);
     Bins distribution = shares<bins>(start, first_middle);
     for (std::size_t b = 0; b < bins; ++b) {
         distribution[b] = (1.0 - floor) * distribution[b] + floor * observed[b];
