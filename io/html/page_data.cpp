@@ -2,13 +2,13 @@
 
 #include "io/html/packed.hpp"
 #include "io/report/deadline_risk.hpp"
-#include "io/report/study_accuracy.hpp"
 #include "io/report/front/best_plan.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
+#include "io/report/study_accuracy.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
 #include "io/results/front_columns.hpp"
@@ -394,8 +394,8 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
 
 }  // namespace
 
-nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program,
-                         const Comparison& comparison, std::size_t most_bytes)
+nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison,
+                         std::size_t most_bytes)
 {
     constexpr double cloud_share = 0.85;  // of what fronts leave; timelines take the rest
     Json json{{"program", program},

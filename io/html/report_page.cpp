@@ -83,8 +83,7 @@ std::string answers(const std::vector<ReportedStudy>& studies)
 
 }  // namespace
 
-std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program,
-                        const Comparison& comparison)
+std::string report_page(const std::vector<ReportedStudy>& studies, const std::string& program, const Comparison& comparison)
 {
     const std::vector<EmbeddedFile> files = page_files();
     const std::vector<EmbeddedFile> library = chart_library_files();

@@ -6,8 +6,8 @@
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/space_counts.hpp"
 #include "io/report/run_words.hpp"
+#include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
 #include "io/toml/date.hpp"
@@ -130,8 +130,7 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     if (std::any_of(results.front.begin(), results.front.end(),
                     [](const FrontPoint& p) { return std::isfinite(p.measured_step_s); })) {
         const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
-        columns.push_back(
-            {"step measured", step.name, [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
+        columns.push_back({"step measured", step.name, [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
     }
     if (notes.start) {
         columns.push_back({"done by", "p99",
@@ -223,11 +222,10 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 std::string measured_text(const Prediction& prediction, double measured_s)
 {
     const ReadingUnit unit = reading_unit("s", measured_s);
-    return std::isfinite(measured_s)
-               ? fmt::format("  measured        step {} {}, {:+.1f} % against the predicted mean\n",
-                             significant(measured_s / unit.size, 4), unit.name,
-                             100.0 * (measured_s / prediction.step.mean.value - 1.0))
-               : "";
+    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {:+.1f} % against the predicted mean\n",
+                                                   significant(measured_s / unit.size, 4), unit.name,
+                                                   100.0 * (measured_s / prediction.step.mean.value - 1.0))
+                                     : "";
 }
 
 /// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
@@ -470,8 +468,8 @@ std::string text_report(const Results& results)
     const StudyNotes notes = study_notes(results);
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job = notes.model.empty() ? ""
-                                                : fmt::format("{} {}{} on {} tokens; hardware: {}.\n", run_words(notes.task).verb, notes.model, size,
-                                                              tokens_text(results, notes), notes.accelerator);
+                                                : fmt::format("{} {}{} on {} tokens; hardware: {}.\n", run_words(notes.task).verb,
+                                                              notes.model, size, tokens_text(results, notes), notes.accelerator);
     return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",
                        counted(results.front.size(), "point"), objective_names(results), job,

@@ -413,10 +413,9 @@ Fields<Scenario> made_scenario_fields()
         "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
                [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
-    all.custom(section_key("reliability", reliability_table, Need::required),
-               [in](const Value& value, Scenario& s, Keys) {
-                   s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
-               });
+    all.custom(section_key("reliability", reliability_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+        s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
+    });
     all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         Table table = in(value);
         power_fields().read_whole(table, Keys::all, s.power);

@@ -44,9 +44,8 @@ struct Parameters {
     }
     Parameters times(int count) const
     {
-        return {count * all,    count * expert,        count * tied, count * rows,
-                count * frozen, count * frozen_expert, count * ends, count * products,
-                count * row_bytes};
+        return {count * all,           count * expert, count * tied,     count * rows,     count * frozen,
+                count * frozen_expert, count * ends,   count * products, count * row_bytes};
     }
     Parameters& operator+=(const Parameters& other)
     {

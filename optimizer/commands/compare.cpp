@@ -81,8 +81,8 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
             reported.back().name =
                 fmt::format("{} {}", static_cast<char>('A' + reported.size() - 1), study.results.study.scenario_name);
         }
-        write_output("html", (*values)["html"].as<std::string>(),
-                     report_page(reported, program_name(), compared(studies)), paths);
+        write_output("html", (*values)["html"].as<std::string>(), report_page(reported, program_name(), compared(studies)),
+                     paths);
     }
     fmt::print("{}", comparison_text(studies));
     return exit_done;

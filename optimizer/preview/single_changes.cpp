@@ -66,8 +66,7 @@ std::vector<Candidate> with_values(const ParallelPlan& plan, const SpaceSettings
 {
     std::vector<Candidate> candidates;
     const auto add = [&](std::string_view axis, const std::optional<ParallelPlan>& changed) {
-        if (changed && !(*changed == plan) &&
-            !structural_problem(*changed, problem.phases, problem.workload, problem.cluster)) {
+        if (changed && !(*changed == plan) && !structural_problem(*changed, problem.phases, problem.workload, problem.cluster)) {
             candidates.push_back({*changed, axis});
         }
     };
@@ -97,8 +96,8 @@ std::vector<SingleChange> feasible_ones(const std::vector<Candidate>& candidates
     for (const Candidate& candidate : candidates) {
         const auto bound = predictor.bound(candidate.plan);
         if (const auto* feasible = std::get_if<NoiseFree>(&bound)) {
-            found.push_back({words_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s,
-                             feasible->memory_bytes});
+            found.push_back(
+                {words_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s, feasible->memory_bytes});
         }
     }
     std::stable_sort(found.begin(), found.end(),

@@ -45,8 +45,7 @@ void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
     HardwareBench bench(model.scenario, model.problem);
     for (FrontPoint& point : front) {
         const Problem& problem = bench.problem(model.designs.hardware(point.point));
-        const std::string design =
-            design_text(plan_in_phase(model.designs.plan(point.point), problem.phases.front()));
+        const std::string design = design_text(plan_in_phase(model.designs.plan(point.point), problem.phases.front()));
         double sum = 0.0;
         int count = 0;
         for (const LearnedStep& step : steps) {

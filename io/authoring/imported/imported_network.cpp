@@ -134,6 +134,22 @@ const Architecture& known_architecture(const std::string& name, const std::strin
     return *found;
 }
 
+/// The decoder of a composite, or the whole file. Composites may state at their top whether its embeddings are tied (transformers,
+/// configuration_utils.py: the setting of the outer configuration holds for the model).
+json decoder_of(const json& file, const std::string& part)
+{
+    constexpr const char* tied = "tie_word_embeddings";
+    const auto inner = file.find(part);
+    if (inner == file.end() || !inner->is_object()) {
+        return file;
+    }
+    json fields = *inner;
+    if (!fields.contains(tied) && file.contains(tied)) {
+        fields[tied] = file[tied];
+    }
+    return fields;
+}
+
 /// "llama/config.json" is called "llama", "llama.json" as well.
 std::string network_name(const std::string& path, const std::string& architecture)
 {
@@ -159,13 +175,10 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
 {
     const json file = parsed(text, path);
     const Architecture& architecture = known_architecture(class_of(file, path), path);
-    const json* fields = &file;
-    if (const auto part = file.find(architecture.part); part != file.end() && part->is_object()) {
-        fields = &*part;
-    }
-    ModelConfig config(*fields, std::string(architecture.name), path);
+    const json fields = decoder_of(file, std::string(architecture.part));
+    ModelConfig config(fields, std::string(architecture.name), path);
     ImportedFields read = architecture.read(config);
-    if (fields != &file) {
+    if (fields != file) {
         config.assume("only the decoder is described, without towers for images and sound");
     }
     if (read.workload.sequence.empty()) {

@@ -54,7 +54,7 @@ struct LeftOutErrors {
     int rows = 0;
     FamilyErrors fitted;
     FamilyErrors left_out;
-    double bias = 0.0;  // mean signed error, left out
+    double bias = 0.0;                    // mean signed error, left out
     std::vector<std::string> machines{};  // of the rows: accelerator and stack, "h100-sxm megatron-bridge"
 };
 

@@ -335,7 +335,10 @@ struct Samples {
     std::string_view of;
     int tokens = 0;  // of each; 0: any number
 
-    bool fit(const Samples& other) const { return of == other.of && (tokens == 0 || other.tokens == 0 || tokens == other.tokens); }
+    bool fit(const Samples& other) const
+    {
+        return of == other.of && (tokens == 0 || other.tokens == 0 || tokens == other.tokens);
+    }
     std::string text() const { return tokens > 0 ? fmt::format("{} of {} tokens", of, tokens) : std::string(of); }
 };
 
@@ -358,9 +361,10 @@ void refuse_other_samples(const Value& value, const Workload& network, const Wor
     const Samples own = samples_of(network);
     const Samples others = samples_of(first);
     if (!own.fit(others)) {
-        value.fail({fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),
-                    "the networks of a study are alternatives for one job: tokens and sequence_length of each [[phase]] hold for all",
-                    "search them separately"});
+        value.fail(
+            {fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),
+             "the networks of a study are alternatives for one job: tokens and sequence_length of each [[phase]] hold for all",
+             "search them separately"});
     }
 }
 

@@ -264,7 +264,8 @@ std::string changes_text(const std::vector<SingleChange>& changes)
         rows.push_back({"  " + change.design, fmt::format("step {}", time_text(change.step_s)),
                         fmt::format("{:.1f} GB", change.memory_bytes / gigabyte)});
     }
-    const std::string more = changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
+    const std::string more =
+        changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
     return fmt::format("Feasible with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
                        changes.front().in_space ? "of" : "outside of", aligned(rows, 0), more);
 }
@@ -398,8 +399,7 @@ void print_text(const PlanPrediction& of, StageTable table)
         if (p.draws == 0) {
             return;
         }
-        fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n",
-                   (p.memory.total().si - of.usable_bytes) / gigabyte);
+        fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gigabyte);
     }
     fmt::print("quantiles over {}{}\n", population(of.nodes_known),
                of.listed_nodes > 0 && !of.nodes_known
@@ -420,8 +420,8 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
     }
-    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, {} {:.1f} %\n", p.tflops_per_gpu,
-               100.0 * p.mfu, p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
+    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, {} {:.1f} %\n", p.tflops_per_gpu, 100.0 * p.mfu,
+               p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
     print_run(p, of.model, of.idle_nodes, of.power_origin, of.task);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
@@ -431,8 +431,7 @@ void print_text(const PlanPrediction& of, StageTable table)
             ? ""
             : fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
                           p.memory.optimizer_state.si / gigabyte),
-        p.memory.activations.si / gigabyte,
-        p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+        p.memory.activations.si / gigabyte, p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
     if (table == StageTable::on) {

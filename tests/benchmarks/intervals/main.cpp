@@ -27,7 +27,9 @@ const std::string small_plan = "gpus=16 tp=2 pp=2 microbatch=1 schedule=1f1b";
 const std::string llama_plan =
     "gpus=16384 tp=8 pp=16 v=8 microbatch=1 schedule=interleaved recompute=selective split=slots order=tp-pp-dp";
 const std::vector<StudiedPlan> plans{
-    {"small", small_plan, {1024, 2}},           {"small", small_plan, {2048, 2}},           {"small", small_plan, {2048, 8}},
+    {"small", small_plan, {1024, 2}},
+    {"small", small_plan, {2048, 2}},
+    {"small", small_plan, {2048, 8}},
     {"llama3-405b-16k", llama_plan, {2048, 4}},
 };
 

@@ -17,7 +17,6 @@ using testing::Not;
 
 ReportedStudy reported(Results results) { return {std::move(results), "sample", "sample.h5", {}, ""}; }
 
-
 nlohmann::json data_of(const std::string& page)
 {
     const std::string begin = "<script type=\"application/json\" id=\"data\">";
@@ -92,8 +91,8 @@ TEST(ReportPage, HoldsComparisonsAndSensitivities)
     ReportedStudy study = reported(sample_results());
     study.sensitivity = R"({"design": "tp=8", "effects": []})";
     study.sensitivity_point = 30;
-    const nlohmann::json data = data_of(report_page({study, reported(sample_results())}, "prismopt",
-                                                    {{{"best", "A"}, {"cost", "1"}}, "volumes", "axes"}));
+    const nlohmann::json data = data_of(
+        report_page({study, reported(sample_results())}, "prismopt", {{{"best", "A"}, {"cost", "1"}}, "volumes", "axes"}));
     EXPECT_EQ(data["comparison"]["gains"][1][0], "cost");
     EXPECT_EQ(data["comparison"]["differences"], "axes");
     EXPECT_EQ(data["studies"][0]["sensitivity"]["point"], "30");

@@ -109,7 +109,8 @@ TEST(ReliabilityToml, clusters_are_of_the_nodes_that_were_watched)
     const FailureFit fit = fit_failures(outages, {100, 100.0 * 86'400.0});
     const TomlFile file = parse_toml(reliability_toml(fit, {}, {}, "list.csv"), "written.toml");
     Table root(file.root, file);
-    const GapDistribution gaps = read_reliability(root.section("reliability", ""), Cluster{}, WorkloadTask::training).causes.front().gaps;
+    const GapDistribution gaps =
+        read_reliability(root.section("reliability", ""), Cluster{}, WorkloadTask::training).causes.front().gaps;
     EXPECT_EQ(gaps.family, GapFamily::gamma);
     EXPECT_NEAR(gaps.cv, fit.causes.front().gap_cv, 0.01 * gaps.cv);
     EXPECT_EQ(gaps.nodes, 100);

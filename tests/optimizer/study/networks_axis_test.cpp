@@ -117,8 +117,8 @@ TEST(NetworksAxis, RefusesNetworksOfOtherSamples)
     EXPECT_THAT(refused(R"("llama3-8b", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("32760 tokens")));
     EXPECT_THAT(refused(R"("sdxl-unet", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("16384 tokens")));
     EXPECT_THAT(refused(R"("llama3-8b", "dlrm-dcnv2")"), ThrowsMessage<InputError>(HasSubstr("rows of tables")));
-    EXPECT_NO_THROW(networks_scenario(
-        with_networks("", R"(workload = ["llama3-8b", "bert-large"])", "", "gpus = [8]\ntp = [1, 2]\n")));
+    EXPECT_NO_THROW(
+        networks_scenario(with_networks("", R"(workload = ["llama3-8b", "bert-large"])", "", "gpus = [8]\ntp = [1, 2]\n")));
 }
 
 TEST(NetworksAxis, RefusesUnclearNetworks)

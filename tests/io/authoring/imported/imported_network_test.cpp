@@ -268,6 +268,22 @@ TEST(ImportedNetwork, RefusesAPatternOfAnotherLength)
     }
 }
 
+TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
+{
+    const auto tied = [](const char* top, const char* inside) {
+        const std::string text = std::string(R"({"architectures": ["Qwen3_5ForConditionalGeneration"], )") + top +
+                                 R"("text_config": {)" + inside +
+                                 R"("full_attention_interval": 4, "head_dim": 32, "hidden_act": "silu", "hidden_size": 256,
+            "intermediate_size": 512, "layer_types": ["linear_attention", "full_attention"], "linear_conv_kernel_dim": 4,
+            "linear_key_head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 4, "linear_value_head_dim": 32,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 1000}})";
+        return imported_network(text, "config.json").workload.tied_embedding;
+    };
+    EXPECT_TRUE(tied(R"("tie_word_embeddings": true, )", ""));
+    EXPECT_FALSE(tied(R"("tie_word_embeddings": false, )", ""));
+    EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )", R"("tie_word_embeddings": false, )"));  // of the decoder itself
+}
+
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
