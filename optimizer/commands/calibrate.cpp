@@ -49,6 +49,7 @@ void leave_out_absurd_rows(std::vector<Row>& rows, const std::string& source, st
     tell_faults(source, faults);
     if (!source.empty() && rows.empty()) {
         std::vector<std::string> reasons;
+        reasons.reserve(faults.size());
         for (const Fault& fault : faults) {
             reasons.push_back(fmt::format("{} with {}", fault.count, fault.reason));
         }
