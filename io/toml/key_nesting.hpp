@@ -15,7 +15,7 @@ struct KeyNesting {
     int line = 1;  // where they are reached
 };
 
-/// The deepest place of a text; counting stops beyond `most_levels`, except for the segments of that key.
+/// The deepest place of a text; counting stops beyond `most_levels`.
 KeyNesting deepest_key(std::string_view text);
 
 }  // namespace prismopt

@@ -140,10 +140,9 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
         file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte); give a scenario in TOML");
     }
     if (const KeyNesting deepest = deepest_key(text); deepest.levels > most_levels) {
-        file.refuse(deepest.line,
-                    fmt::format("the keys and brackets that are open here are nested {} levels deep (at most {} are "
-                                "read, and no file needs more than ten); correct the key, or close the brackets",
-                                deepest.levels, most_levels));
+        file.refuse(deepest.line, fmt::format("the keys and brackets that are open here are nested more than {} levels deep (no "
+                                              "file needs more than ten); correct the key, or close the brackets",
+                                              most_levels));
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text), file);
