@@ -41,7 +41,7 @@ void convolve(const double* a, std::size_t size_a, const double* b, std::size_t 
             const double a2 = a[i + 2];
             const double a3 = a[i + 3];
             double* to = out + i;
-            for (std::size_t j = 0; j < size_b + 3; ++j) {
+            for (std::ptrdiff_t j = 0; j < static_cast<std::ptrdiff_t>(size_b + 3); ++j) {
                 to[j] += (a0 * b[j] + a1 * b[j - 1]) + (a2 * b[j - 2] + a3 * b[j - 3]);
             }
         }
