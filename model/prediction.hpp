@@ -66,10 +66,11 @@ struct Prediction {
     double noise_free_step_s = 0.0;
     TimeDistribution step;
     TimeDistribution training;
-    double tflops_per_gpu = 0.0;  // model TFLOP/s at the mean step time
-    double mfu = 0.0;
-    double tokens_per_second = 0.0;  // whole job, at the mean step time
-    double ettr = 0.0;               // productive time over mean training time
+    double tflops_per_gpu = 0.0;       // model TFLOP/s at the mean step time
+    double mfu = 0.0;                  // of `peak_tflops_per_gpu`
+    double peak_tflops_per_gpu = 0.0;  // of the network's products, each at the dense peak of its precision
+    double tokens_per_second = 0.0;    // whole job, at the mean step time
+    double ettr = 0.0;                 // productive time over mean training time
     MemoryUse memory;
     double memory_headroom = 0.0;  // free fraction of the accelerator's memory
     StepShares shares;

@@ -1,6 +1,7 @@
 #include "model/predictor.hpp"
 
 #include "model/base/statistics.hpp"
+#include "model/network/call_times.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
@@ -287,7 +288,11 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
 
     const Phase& first = problem_.phases.front();
     result.tflops_per_gpu = tflops_per_gpu(first, plan, result.step.mean.value);
-    result.mfu = result.tflops_per_gpu * 1e12 / problem_.cluster.accelerator.peak_bf16.si;
+    result.peak_tflops_per_gpu =
+        peak_of_products(network_of(problem_.workload), first.sequence, problem_.workload.precision, problem_.cluster.accelerator)
+            .si /
+        1e12;
+    result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
     result.ettr = productive.mean / result.training.mean.value;
     result.run = outlook(problem_, run, histories, result, confidence);

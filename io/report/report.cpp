@@ -139,6 +139,19 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     return columns;
 }
 
+/// Names the peak of which MFU is a share; files before schema 1.10 do not state it.
+std::string mfu_unit(const Results& results)
+{
+    const auto peak = [](const FrontPoint& p) { return p.prediction.peak_tflops_per_gpu; };
+    if (results.front.empty() || std::isnan(peak(results.front.front()))) {
+        return "% of 16-bit peak";
+    }
+    const std::string first = fmt::format("{:.0f}", peak(results.front.front()));
+    const bool one = std::all_of(results.front.begin(), results.front.end(),
+                                 [&](const FrontPoint& p) { return fmt::format("{:.0f}", peak(p)) == first; });
+    return one ? fmt::format("% of {} TFLOP/s", first) : "% of peak";
+}
+
 std::string front_table(const Results& results, const StudyNotes& notes)
 {
     constexpr std::size_t plan_column = 2;
@@ -162,7 +175,7 @@ std::string front_table(const Results& results, const StudyNotes& notes)
              return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
          }},
         {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", percent(p.prediction.memory_headroom)); }},
-        {"MFU", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.mfu)); }},
+        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.mfu)); }},
         {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.ettr)); }}};
     for (TableColumn& column : further_columns(results, notes)) {
         columns.push_back(std::move(column));

@@ -69,8 +69,13 @@ std::span<const FrontColumn<double>> front_numbers()
         FrontColumn<double>{"tflops_per_gpu", "TFLOP/s",
                             "model floating-point operations per second per GPU at the mean step time",
                             [](FrontPoint& p) -> double& { return p.prediction.tflops_per_gpu; }},
-        FrontColumn<double>{"mfu", "1", "model FLOP utilisation: share of the peak at the mean step time",
+        FrontColumn<double>{"mfu", "1", "model FLOP utilisation: share of peak_tflops_per_gpu at the mean step time",
                             [](FrontPoint& p) -> double& { return p.prediction.mfu; }, 0, allowed_share},
+        FrontColumn<double>{
+            "peak_tflops_per_gpu", "TFLOP/s",
+            "rate of the network's products, each at the dense peak of its precision; NaN in older files, where mfu "
+            "is a share of the peak in 16 bits",
+            [](FrontPoint& p) -> double& { return p.prediction.peak_tflops_per_gpu; }, 10},
         FrontColumn<double>{"tokens_per_second", "s-1", "tokens per second of the whole job at the mean step time",
                             [](FrontPoint& p) -> double& { return p.prediction.tokens_per_second; }},
         FrontColumn<double>{"ettr", "1", "effective training time ratio: productive time over mean training time",

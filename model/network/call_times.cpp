@@ -1,6 +1,7 @@
 #include "model/network/call_times.hpp"
 
 #include "model/hardware/collective.hpp"
+#include "model/network/passes.hpp"
 
 #include <algorithm>
 
@@ -23,6 +24,44 @@ AttentionWork attention_work(const KernelCall& call)
     return {Flops{call.flops}, call.m, call.n, call.k, call.value_size, Bytes{call.bytes}};
 }
 
+Precision precision_of(const KernelCall& call, Precision of_layers)
+{
+    switch (call.roof) {
+        case Roof::product: return of_layers;
+        case Roof::wide_product: return operand_bytes(of_layers) > 2.0 ? of_layers : Precision::bf16;
+        case Roof::scores:
+        case Roof::attention:
+        case Roof::attention_backward:
+        case Roof::scan:
+        case Roof::memory:
+        case Roof::routing:
+        case Roof::loss: break;
+    }
+    return Precision::bf16;
+}
+
+FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision, const Accelerator& accelerator)
+{
+    double flops = 0.0;
+    double seconds = 0.0;
+    LayerShape shape;
+    shape.sequence = sequence;
+    const auto add = [&](const Calls& calls, int layers) {
+        for (const AnyCall& call : calls.list()) {
+            const auto* kernel = std::get_if<KernelCall>(&call);
+            if (kernel != nullptr && kernel->needed_flops > 0.0) {
+                flops += layers * kernel->needed_flops;
+                seconds += layers * kernel->needed_flops / accelerator.peak(precision_of(*kernel, precision)).si;
+            }
+        }
+    };
+    network.for_kinds([&](const LayerKind& kind, int layers) {
+        add(forward_calls(kind, shape), layers);
+        add(backward_calls(kind, shape, Gradients::both), layers);
+    });
+    return flops > 0.0 ? FlopsPerSecond{flops / seconds} : accelerator.peak(precision);
+}
+
 CallTimes::CallTimes(Precision precision, const Cluster& cluster, const LayerGroups& groups)
     : cluster_(cluster), groups_(groups), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
 {
@@ -40,8 +79,8 @@ Seconds CallTimes::of(const KernelCall& call) const
     const auto memory = [&](double factor) { return elementwise_time(Bytes{width * factor * call.bytes}, gpu); };
     const auto time = [&] {
         switch (call.roof) {
-            case Roof::product: return product(call, precision_);
-            case Roof::wide_product: return product(call, width_ > 1.0 ? precision_ : Precision::bf16);
+            case Roof::product:
+            case Roof::wide_product: return product(call, precision_of(call, precision_));
             case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
             case Roof::attention: return fused_attention_time(attention_work(call), false, gpu);
             case Roof::attention_backward: return fused_attention_time(attention_work(call), true, gpu);

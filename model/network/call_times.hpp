@@ -4,12 +4,21 @@
 
 #include "model/hardware/kernel_time.hpp"
 #include "model/network/calls.hpp"
+#include "model/network/network.hpp"
 #include "model/network/pass_builder.hpp"
 
 namespace prismopt {
 
 /// Returns the work of a call of fused attention.
 AttentionWork attention_work(const KernelCall& call);
+
+/// Returns the precision of a kernel's products where those of linear layers have `of_layers`. Attention, scans and layers that
+/// stay wide multiply in 16 bits.
+Precision precision_of(const KernelCall& call, Precision of_layers);
+
+/// Returns the rate of all products of training a network, each at the dense peak of its precision: the operations of
+/// model_flops_per_sequence() over the sum of operations / peak. The denominator of the model FLOP utilisation.
+FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision precision, const Accelerator& accelerator);
 
 /// Times of calls for one precision.
 class CallTimes {

@@ -52,6 +52,7 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     p.step.p99 = estimate(11.431, 11.2, 11.7);
     p.memory_headroom = 0.124;
     p.mfu = 0.4132;
+    p.peak_tflops_per_gpu = 989.4;
     p.ettr = 0.905;
     member.model_low = 0.92;
     member.model_high = 1.08;

@@ -6,6 +6,12 @@ const sorting = { column: 0, descending: false };
 /// Studies of several kinds of hardware ([[knob]]), or whose prices differ.
 const hasHardware = (list) => list.some((point) => point.hardware !== "");
 
+/// Names the peak of which MFU is a share; older files do not state it.
+function mfuTitle(list) {
+    const peaks = [...new Set(list.map((point) => (point.numbers.peak_tflops_per_gpu ?? null) === null ? "16-bit peak" : `${point.numbers.peak_tflops_per_gpu.toFixed(0)} TFLOP/s`))];
+    return `MFU (% of ${peaks.length === 1 ? peaks[0] : "peak"})`;
+}
+
 function tableColumns() {
     const timed = (name, title, more) => {
         const metric = estimate(name);
@@ -43,7 +49,7 @@ function tableColumns() {
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
         ...(studies.some((study) => study.job.deadline_s) ? risks() : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
-        share("memory_headroom", "memory free"), share("mfu", "MFU"), share("ettr", "ETTR"),
+        share("memory_headroom", "memory free"), { ...share("mfu", "MFU"), title: mfuTitle(points) }, share("ettr", "ETTR"),
     ];
     for (const metric of metrics.filter((one) => one.objective !== undefined)) {
         const shown = ["gpus", "cost", "training_time_p50", "training_time_p99", "step_time_p50", "step_time_p95", "step_time_p99", "energy", "miss_probability"];

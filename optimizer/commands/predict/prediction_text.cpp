@@ -343,6 +343,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["noise_free_step_time_s"] = p.noise_free_step_s;
     json["tflops_per_gpu"] = p.tflops_per_gpu;
     json["mfu"] = p.mfu;
+    json["peak_tflops_per_gpu"] = p.peak_tflops_per_gpu;
     json["tokens_per_second"] = p.tokens_per_second;
     json["ettr"] = p.ettr;
     json["run"] = run_json(p, of.model);
@@ -420,8 +421,10 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
     }
-    fmt::print("{:.0f} TFLOP/s per GPU (MFU {:.1f} %), {:.4g} tokens/s, {} {:.1f} %\n", p.tflops_per_gpu, 100.0 * p.mfu,
-               p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
+    fmt::print(
+        "{:.0f} TFLOP/s per GPU (MFU {:.1f} % of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
+        "{} {:.1f} %\n",
+        p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
     print_run(p, of.model, of.idle_nodes, of.power_origin, of.task);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"

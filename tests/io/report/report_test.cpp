@@ -55,10 +55,10 @@ Best training time p99: point 30 on 16384 GPUs
   sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
   model error     p99 53.7 to 63.1 days, cost 114 to 133 M USD (95 % prediction interval from the fit to measured runs)
 
-point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem   MFU  ETTR
-                                                              days (95 %)  M USD             s  free %     %     %
-   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12  41.3  90.5
-  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12  41.3  90.5
+point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem               MFU  ETTR
+                                                              days (95 %)  M USD             s  free %  % of 989 TFLOP/s     %
+   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12              41.3  90.5
+  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12              41.3  90.5
 * dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.
 Constants: with what was learned from earlier, 2025-01-01T00:00:00Z (digest 0123456789abcdef).
 

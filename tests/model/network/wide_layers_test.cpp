@@ -1,6 +1,8 @@
 /// Linear layers that stay in 16 bits where the others have fewer: Workload::wide.
 
+#include "model/network/call_times.hpp"
 #include "model/network/layer_cost.hpp"
+#include "model/network/passes.hpp"
 
 #include "tests/support/workload_shapes.hpp"
 
@@ -57,6 +59,32 @@ TEST(WideLayers, AllBlocksInSixteenBitsAreTheNetworkInSixteenBits)
 }
 
 /// Each block is faster by itself; what remains is one launch of casts, which takes no time here.
+/// The denominator of MFU: linear layers at the peak of 8 bits, attention, head and wide layers at that of 16.
+TEST(WideLayers, PeakOfProductsCountsEachInItsPrecision)
+{
+    constexpr int sequence = 2048;
+    Accelerator gpu = cluster_with_fp8().accelerator;
+    gpu.peak_fp8 = 2.0 * gpu.peak_bf16;
+    const auto peak = [&](const Workload& w) {
+        return peak_of_products(network_of(w), sequence, w.precision, gpu) / gpu.peak_bf16;
+    };
+    EXPECT_NEAR(peak(decoder(Precision::bf16)), 1.0, 1e-12);
+    EXPECT_NEAR(peak(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}})), 1.0, 1e-12);
+    const double narrow = peak(decoder(Precision::fp8));
+    EXPECT_GT(peak(decoder(Precision::fp8, {.blocks = {"attention"}})), 1.0);
+    EXPECT_LT(peak(decoder(Precision::fp8, {.blocks = {"attention"}})), narrow);
+    // By hand: half the time for the share of the operations that layers' products have.
+    const Network network = network_of(decoder(Precision::fp8));
+    double narrow_flops = 0.0;
+    const Calls calls = forward_calls(network.kinds[0], {.sequence = sequence});
+    for (const AnyCall& call : calls.list()) {
+        const auto* kernel = std::get_if<KernelCall>(&call);
+        narrow_flops += kernel != nullptr && kernel->roof == Roof::product ? 3.0 * 6.0 * kernel->needed_flops : 0.0;
+    }
+    const double share = narrow_flops / model_flops_per_sequence(network, sequence);
+    EXPECT_NEAR(narrow, 1.0 / (1.0 - 0.5 * share), 1e-9);
+}
+
 TEST(WideLayers, EachBlockAddsItsOwn)
 {
     const auto forward = [](const LayerCosts& costs) { return layer(costs, 0).forward.compute_s; };
