@@ -58,6 +58,13 @@ struct HardwareParameter {
     std::vector<std::string> choices{};  // names of networks, precisions or kernels, by level
 };
 
+/// Returns whether hardware with another value draws another power, which nothing states. The power of an accelerator is that of
+/// its board, of which no published model gives the share of its products or of its memory.
+constexpr bool changes_unknown_power(HardwareTarget target)
+{
+    return target == HardwareTarget::compute || target == HardwareTarget::memory_bandwidth;
+}
+
 /// Returns the value of the hardware parameter in this cluster, in SI units.
 double value_of(const HardwareParameter& parameter, const Cluster& cluster);
 

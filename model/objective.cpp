@@ -66,9 +66,9 @@ constexpr auto rows = std::to_array<Objective>({
      [](const NoiseFree& b) { return b.gpus; }},
     // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
     {"energy", "J", "energy at the mean training time", [](const Prediction& p) { return p.run.energy_j; },
-     [](const NoiseFree& b) { return b.energy_j; }},
+     [](const NoiseFree& b) { return b.energy_j; }, 0.0, true},
     {"carbon", "kg", "carbon dioxide emitted for that energy", [](const Prediction& p) { return p.run.carbon_kg; },
-     [](const NoiseFree& b) { return b.carbon_kg; }},
+     [](const NoiseFree& b) { return b.carbon_kg; }, 0.0, true},
     {"miss_probability", "1", "probability that the training takes longer than the deadline",
      [](const Prediction& p) { return p.run.miss_probability; }, nullptr},
     {"lost_share", "1", "unproductive share of the training time (1 - ETTR)", lost_share, nullptr},

@@ -35,6 +35,7 @@ struct Objective {
     /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that
     /// are not below the mean.
     double quantile = 0.0;
+    bool of_power = false;  // proportional to the power of the hardware
 };
 
 /// Returns all objectives. The list is in objective.cpp.

@@ -335,6 +335,7 @@ Json study_json(const ReportedStudy& study)
     const StudyNotes notes = study_notes(results);
     json["step_of"] = of_first_phase(notes.phases);
     json["phases_note"] = first_phase_text(notes.phases);
+    json["energy_note"] = notes.energy;
     json["mixtures_note"] = notes.mixtures;
     json["price"] = notes.price;
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;

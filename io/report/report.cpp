@@ -323,6 +323,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
                                           : fmt::format("Constants: with what was learned from {} (digest {}).\n",
                                                         results.study.learned, results.study.learned_digest);
     text += notes.idle_nodes.empty() ? "" : fmt::format("Idle nodes: {}.\n", notes.idle_nodes);
+    text += notes.energy.empty() ? "" : notes.energy + ".\n";
     text += notes.phases > 1 ? first_phase_text(notes.phases) + "\n" : "";
     for (const ChoiceTable* table : {&notes.batch_table, &notes.numerics, &notes.local_updates}) {
         const std::string choices = choices_text(*table);

@@ -255,6 +255,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["software_note"] = text_or_null(notes.software);
     json["model_error_note"] = text_or_null(notes.mixtures);
     json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
+    json["energy_note"] = text_or_null(notes.energy);
     json["global_batches"] = batches(results, notes);
     json["numerics_note"] = text_or_null(notes.numerics.title);
     json["local_updates_note"] = text_or_null(notes.local_updates.title);

@@ -30,6 +30,7 @@ struct StudyNotes {
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
+    std::string energy;                          // note on power that energy and carbon leave out; empty: none
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
     // What choices that change learning cost, with the best plan of each; empty: none.
@@ -38,6 +39,9 @@ struct StudyNotes {
     ChoiceTable local_updates;  // training apart between two exchanges
 };
 StudyNotes study_notes(const Results& results);
+
+/// Note on hardware parameters whose power energy and carbon do not contain; empty if there are none.
+std::string energy_note(const std::vector<HardwareParameter>& parameters);
 
 /// "of the first of 2 phases", for per-step figures; empty with a single phase, or if the number is unknown.
 std::string of_first_phase(int phases);

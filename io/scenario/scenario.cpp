@@ -228,6 +228,26 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
     }
 }
 
+/// Faster products or memory would cost no energy.
+void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
+{
+    const auto& parameters = scenario.hardware_parameters;
+    const auto unknown = std::find_if(parameters.begin(), parameters.end(),
+                                      [](const HardwareParameter& parameter) { return changes_unknown_power(parameter.target); });
+    if (unknown == parameters.end()) {
+        return;
+    }
+    const std::vector<Value> minimised = top.find("objectives")->table("").at("minimise", "").list("");
+    for (std::size_t i = 0; i < minimised.size(); ++i) {
+        const std::string& objective = scenario.objectives[i];
+        if (find_objective(objective)->of_power) {
+            minimised[i].fail({fmt::format("{} does not follow [[knob]] {}", objective, unknown->name),
+                               "no power is known for other values, so a faster accelerator would draw no more",
+                               "remove the objective or the knob; a knob with of = \"power\" changes power and clock together"});
+        }
+    }
+}
+
 std::string_view name(const PrecisionChoice& choice) { return choice.name; }
 
 /// A choice by name is a hardware parameter without a price.
@@ -487,6 +507,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     refuse_free_batches(scenario, top);
     refuse_free_local_updates(scenario, top);
     refuse_objectives_of_steps(scenario, top);
+    refuse_objectives_of_unknown_power(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.hardware_parameters.empty()) {

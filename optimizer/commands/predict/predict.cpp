@@ -5,6 +5,7 @@
 
 #include "io/plots/timeline_file.hpp"
 #include "io/report/placement_text.hpp"
+#include "io/report/study_notes.hpp"
 #include "io/scenario/files/node_file.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -296,6 +297,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     of.cluster_nodes = scenario.cluster.nodes();
     of.listed_nodes =
         static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
+    of.energy_note = energy_note(scenario.hardware_parameters);
     of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(plan, scenario.cluster) - std::max(0, plan.spares));
     std::optional<Infeasible>& infeasible = of.prediction.infeasible;
     infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);

@@ -130,11 +130,11 @@ void print_interruptions(const RunOutlook& run, WorkloadTask task)
     fmt::print("mean GPU-hours lost: {:.4g} to checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
 }
 
-void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, FigureOrigin power, WorkloadTask task)
+void print_run(const PlanPrediction& of)
 {
-    const RunOutlook& run = p.run;
+    const RunOutlook& run = of.prediction.run;
     constexpr double megawatt_hour = 3.6e9;
-    print_interruptions(run, task);
+    print_interruptions(run, of.task);
     for (const NamedLoss& row : run.losses) {
         fmt::print("  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
                    row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
@@ -142,17 +142,20 @@ void print_run(const Prediction& p, const ModelInterval& model, int idle_nodes, 
     }
     const bool waits =
         std::any_of(run.losses.begin(), run.losses.end(), [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
-    if (waits && idle_nodes > 0) {
-        fmt::print("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n", idle_nodes);
+    if (waits && of.idle_nodes > 0) {
+        fmt::print("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n", of.idle_nodes);
     }
     if (run.deadline.si > 0.0) {
-        const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high);
+        const auto risk = deadline_risk(of.prediction.training, run.deadline, of.model.low, of.model.high);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
                    time_text(run.deadline.si), probability_text(run.miss_probability), share_text(run.miss_probability.low),
                    share_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3,
-               placeholder_words(power, "power"));
+               placeholder_words(of.power_origin, "power"));
+    if (!of.energy_note.empty()) {
+        fmt::print("  {}\n", of.energy_note);
+    }
 }
 
 void print_phases(const std::vector<PhasePrediction>& phases, const SpaceSettings& space)
@@ -337,6 +340,7 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["quantiles_of"] = quantiles_of(of.nodes_known);
     json["listed_nodes"] = of.listed_nodes;
     json["idle_nodes"] = of.idle_nodes;
+    json["energy_note"] = of.energy_note;
     json["placement_note"] = of.placement;
     json["step_time_s"] = to_json(p.step, of.model);
     json["training_time_s"] = to_json(p.training, of.model);
@@ -425,7 +429,7 @@ void print_text(const PlanPrediction& of, StageTable table)
         "{:.0f} TFLOP/s per GPU (MFU {:.1f} % of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
         "{} {:.1f} %\n",
         p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
-    print_run(p, of.model, of.idle_nodes, of.power_origin, of.task);
+    print_run(of);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",

@@ -57,8 +57,9 @@ struct PlanPrediction {
     std::string hardware = {};  // values of the [[knob]]s; empty: none
     int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
-    int idle_nodes = 0;          // nodes of the cluster that neither work nor are spares
-    std::string placement = {};  // note on where process groups lie; empty: none
+    int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
+    std::string energy_note = {};  // on power that energy leaves out; empty: none
+    std::string placement = {};    // note on where process groups lie; empty: none
     std::vector<StageUse> stages = {};
     NetworkSize network = {};
     WorkloadTask task = WorkloadTask::training;

@@ -224,6 +224,24 @@ TEST(ScenarioRefuses, TiersThatDoNotNest)
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
 
+/// Faster products and memory would be free of energy.
+TEST(ScenarioRefuses, ObjectivesOfUnknownPower)
+{
+    const auto with_knob = [](const std::string& knob, const std::string& objective) {
+        return refusal("minimise = [\"training_time_p99\", \"cost\"]",
+                       "minimise = [\"training_time_p99\", \"" + objective + "\"]\n\n" + knob);
+    };
+    const std::string compute = "[[knob]]\nof = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\n";
+    const std::string memory = "[[knob]]\nof = \"memory_bandwidth\"\nvalues = [\"2 TB/s\", \"4 TB/s\"]\n";
+    for (const std::string& knob : {compute, memory}) {
+        for (const char* objective : {"energy", "carbon"}) {
+            EXPECT_THAT(with_knob(knob, objective), HasSubstr("no power is known for other values")) << knob << objective;
+        }
+        EXPECT_EQ(with_knob(knob, "cost"), "accepted");
+    }
+    EXPECT_EQ(with_knob("[[knob]]\nof = \"power\"\nvalues = [\"300 W\", \"400 W\"]\n", "energy"), "accepted");
+}
+
 TEST(ScenarioRefuses, CircuitsThatCannotBe)
 {
     EXPECT_EQ(refusal("oversubscription = 2",
