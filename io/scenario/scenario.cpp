@@ -228,6 +228,20 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
     }
 }
 
+/// A cluster that is part of a node has the node's tiers, but not its other GPUs.
+void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
+{
+    const int given = top.find("cluster")->table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"});
+    const int most = *std::max_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    if (most > given) {
+        top.find("space")
+            ->table("")
+            .at("gpus", "")
+            .fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs of a node of {}", given, scenario.cluster.gpus),
+                   fmt::format("write {} or less", given)});
+    }
+}
+
 /// Faster products or memory would cost no energy.
 void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
 {
@@ -508,6 +522,7 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     refuse_free_local_updates(scenario, top);
     refuse_objectives_of_steps(scenario, top);
     refuse_objectives_of_unknown_power(scenario, top);
+    refuse_other_gpus_of_a_node(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
     if (!scenario.hardware_parameters.empty()) {

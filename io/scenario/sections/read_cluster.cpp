@@ -217,9 +217,12 @@ bool is_torus(Table& table)
     return topology && topology->choice(enum_names<Topology>(), "topologies") == name(Topology::torus);
 }
 
-std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int gpus)
+/// Reads tiers up to the first whose unit holds the whole cluster; tiers outside it join nothing. A cluster that is part of a node is
+/// given the node, so that its GPUs share what they share there; of an outer unit it is the part in use. `gpus`: of the cluster.
+std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus, int& gpus)
 {
     std::vector<NetworkTier> tiers;
+    bool whole = false;
     const std::vector<Value> elements = list.list(tier_example);
     for (std::size_t i = 0; i < elements.size(); ++i) {
         Table table = elements[i].table(tier_example);
@@ -234,7 +237,18 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
                                 "remove it, or move it to the first [[cluster.tier]]"});
             }
         }
-        check_group(table, i + 1 == elements.size(), cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
+        if (whole) {
+            continue;
+        }
+        const bool last = i + 1 == elements.size();
+        const bool nests = i == 0 || (!last && gpus % tiers.back().group_gpus == 0);
+        whole = tier.topology != Topology::torus && tier.group_gpus >= gpus && nests;
+        if (whole && i == 0) {
+            gpus = tier.group_gpus;
+        } else if (whole) {
+            tier.group_gpus = gpus;
+        }
+        check_group(table, whole || last, cluster_gpus, gpus, tiers.empty() ? nullptr : &tiers.back(), tier);
         if (const auto aggregate = table.find("aggregate"); aggregate && i == 0) {
             aggregate->fail({"does not apply to the first tier", "it joins single GPUs, each with its own link",
                              "give bandwidth only, or add an inner tier"});
@@ -563,6 +577,7 @@ Cluster read_cluster(Table table)
         }
         cluster.gpu_price = price->price;
     }
+    const int given = cluster.gpus;
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     refuse_nodes_outside_networks(*table.find("tier"), cluster.tiers);
     for (NetworkTier& tier : cluster.tiers) {
@@ -574,7 +589,7 @@ Cluster read_cluster(Table table)
         cluster.node_factors.assign(static_cast<std::size_t>(cluster.nodes()), cluster.unlisted_factor());
     }
     if (!table.find("name")) {
-        cluster.name = fmt::format("{} x {}", cluster.gpus, cluster.accelerator.name);
+        cluster.name = fmt::format("{} x {}", given, cluster.accelerator.name);
     }
     return cluster;
 }

@@ -224,6 +224,29 @@ TEST(ScenarioRefuses, TiersThatDoNotNest)
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
 
+std::string without_space(std::string text, const std::string& gpus)
+{
+    const std::string range = "gpus = { from = 16, to = 64, step = 16 }";
+    return text.replace(text.find(range), range.size(), "gpus = " + gpus);
+}
+
+/// A job on two GPUs of a node of eight: the node's links, no others, and no more GPUs than given. Half a rack is the part in use.
+TEST(Scenario, MayUsePartOfANode)
+{
+    const Scenario part = parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[1, 2]"), "x.toml");
+    ASSERT_EQ(part.cluster.tiers.size(), 1U);
+    EXPECT_EQ(part.cluster.tiers[0].group_gpus, 8);
+    EXPECT_EQ(part.cluster.nodes(), 1);
+    EXPECT_EQ(part.cluster.name, "2 x a100-sxm-80gb");
+    EXPECT_THROW(parse_scenario(without_space(with("gpus = 64", "gpus = 2"), "[4]"), "x.toml"), InputError);
+    EXPECT_EQ(parse_scenario(without_space(with("gpus = 64", "gpus = 8"), "[8]"), "x.toml").cluster.tiers.size(), 1U);
+    const std::string rack = "group = 8\n\n[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = 128";
+    const Scenario half = parse_scenario(with("group = 8", rack), "x.toml");
+    ASSERT_EQ(half.cluster.tiers.size(), 2U);
+    EXPECT_EQ(half.cluster.tiers[1].group_gpus, 64);
+    EXPECT_EQ(half.cluster.gpus, 64);
+}
+
 /// Faster products and memory would be free of energy.
 TEST(ScenarioRefuses, ObjectivesOfUnknownPower)
 {
