@@ -279,12 +279,14 @@ UsualSample sample_of(const ImportedNetwork& network)
     return sample;
 }
 
+/// Of networks that are not trained on tokens of a text.
+constexpr double usual_steps = 1e5;
+
 /// The choice, with what it leaves to the network.
 StarterChoice completed(StarterChoice choice, const Workload& workload, const UsualSample& usual)
 {
     constexpr double tokens_a_step = 4.2e6;
     constexpr double tokens_a_parameter = 20.0;  // Hoffmann et al., arXiv 2203.15556
-    constexpr double steps = 1e5;
     if (choice.sequence == 0) {
         const auto positions = static_cast<unsigned>(workload.positions);  // learned ones bound the sequence
         choice.sequence = positions > 0 ? std::min(usual.tokens, static_cast<int>(std::bit_floor(positions))) : usual.tokens;
@@ -295,7 +297,7 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     }
     if (choice.tokens == 0.0) {
         choice.tokens = workload.vocabulary > 0 ? tokens_a_parameter * parameters_of(network_of(workload))
-                                                : steps * choice.global_batch * choice.sequence;
+                                                : usual_steps * choice.global_batch * choice.sequence;
     }
     return choice;
 }
@@ -365,17 +367,18 @@ std::string starter_scenario(const StarterChoice& given)
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
                                  "...) override it\n\n",
                                  choice.workload);
-    const char* source = given.tokens > 0.0        ? ""
-                         : workload.vocabulary > 0 ? "   # 20 per parameter: arXiv 2203.15556"
-                                                   : "   # 100,000 steps; replace with your own";
+    const bool in_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
+    const std::string amount = in_steps ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
+                                        : fmt::format("tokens = {:.4g}{}", choice.tokens,
+                                                      given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
     const std::string lengths = sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
     const std::string millions =
         choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);
     text += fmt::format(
-        "[[phase]]                            # one or more\ntokens = {:.4g}{}\nsequence_length = {}{}\nglobal_batch = {}   # "
+        "[[phase]]                            # one or more\n{}\nsequence_length = {}{}\nglobal_batch = {}   # "
         "{}s per "
         "optimizer step{}\n\n",
-        choice.tokens, source, choice.sequence, lengths, choice.global_batch, sample.name, millions);
+        amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
     text += fmt::format(
         "[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
         "training software; not given: times are those of none in particular\n{}\n",

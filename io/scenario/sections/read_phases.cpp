@@ -8,6 +8,7 @@ namespace prismopt {
 namespace {
 
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
+constexpr Range phase_steps_range{"optimizer steps to train, instead of tokens", 1, 1e12, "1e5"};
 constexpr Range sequence_range{"tokens per sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences per optimizer step", 1, 100'000'000, "2048"};
 
@@ -22,7 +23,11 @@ const Fields<Phase>& phase_fields()
     static const auto fields =
         Fields<Phase>("[[phase]]", "a training phase; a later phase may change parts of the plan")
             .amount("tokens", &Phase::tokens, tokens_range)
-            .required()
+            .custom({"steps",
+                     std::string(phase_steps_range.meaning),
+                     std::string(phase_steps_range.example),
+                     {{.kind = ValueShape::Kind::number, .range = phase_steps_range}}},
+                    [](const Value&, Phase&, Keys) {})  // with the batch and the sequence: read_amount()
             .integer("sequence_length", &Phase::sequence, sequence_range)
             .required()
             .integer("global_batch", &Phase::global_batch, batch_range)
@@ -48,6 +53,21 @@ const Fields<Phase>& phase_fields()
 }
 
 namespace {
+
+/// Tokens, or steps of the phase's batch.
+void read_amount(Table& table, Phase& phase)
+{
+    const auto steps = table.find("steps");
+    if (!steps) {
+        table.at("tokens", "tokens = 15.6e12");
+        return;
+    }
+    if (const auto tokens = table.find("tokens")) {
+        steps->fail({fmt::format("is given beside tokens in line {}", tokens->line()), "each gives the length of the phase",
+                     "remove one of the two"});
+    }
+    phase.tokens = steps->number(phase_steps_range) * phase.global_batch * phase.sequence;
+}
 
 void check_phase(Table& table, bool first, const Phase& phase)
 {
@@ -89,6 +109,7 @@ std::vector<Phase> read_phases(const Value& phases)
         Table table = element.table("[[phase]] with tokens, sequence_length and global_batch");
         Phase phase;
         phase_fields().read_whole(table, Keys::all, phase);
+        read_amount(table, phase);
         check_phase(table, result.empty(), phase);
         result.push_back(phase);
     }

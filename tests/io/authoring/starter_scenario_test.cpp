@@ -50,6 +50,18 @@ TEST(StarterScenario, SharesLongSequences)
     EXPECT_THAT(parse_scenario(starter_scenario(made), "x.toml").space.cp, ElementsAre(1, 2, 4, 8, 16, 32));
 }
 
+/// Networks without a vocabulary are trained for steps, whatever the batch.
+TEST(StarterScenario, StepsOfPicturesDoNotDependOnTheBatch)
+{
+    const std::string text = starter_scenario(choice("wan-2.1-14b", "h100-sxm", 64));
+    const std::string batch = "global_batch = 128";
+    ASSERT_NE(text.find(batch), std::string::npos);
+    std::string halved = text;
+    halved.replace(text.find(batch), batch.size(), "global_batch = 64");
+    EXPECT_DOUBLE_EQ(parse_scenario(text, "x.toml").phases.front().steps(), 1e5);
+    EXPECT_DOUBLE_EQ(parse_scenario(halved, "x.toml").phases.front().steps(), 1e5);
+}
+
 TEST(StarterScenario, SaysHowManyTokensAStepHas)
 {
     EXPECT_THAT(starter_scenario(choice("gpt3-175b", "h100-sxm", 1024)),

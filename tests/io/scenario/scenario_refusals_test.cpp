@@ -265,6 +265,21 @@ TEST(ScenarioRefuses, ObjectivesOfUnknownPower)
     EXPECT_EQ(with_knob("[[knob]]\nof = \"power\"\nvalues = [\"300 W\", \"400 W\"]\n", "energy"), "accepted");
 }
 
+/// The length of a phase in steps is that in tokens, and follows the batch.
+TEST(Scenario, PhasesMayHaveSteps)
+{
+    const auto tokens = [](const std::string& batch) {
+        return parse_scenario(with("tokens = 3e11\nsequence_length = 2048\nglobal_batch = 512",
+                                   "steps = 1000\nsequence_length = 2048\nglobal_batch = " + batch),
+                              "x.toml")
+            .phases.front();
+    };
+    EXPECT_DOUBLE_EQ(tokens("512").tokens, 1000.0 * 512 * 2048);
+    EXPECT_DOUBLE_EQ(tokens("256").tokens, 1000.0 * 256 * 2048);
+    EXPECT_DOUBLE_EQ(tokens("256").steps(), 1000.0);
+    EXPECT_THAT(refusal("tokens = 3e11", "tokens = 3e11\nsteps = 1000", 1), HasSubstr("is given beside tokens"));
+}
+
 TEST(ScenarioRefuses, CircuitsThatCannotBe)
 {
     EXPECT_EQ(refusal("oversubscription = 2",
