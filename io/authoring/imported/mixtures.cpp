@@ -1,5 +1,7 @@
 #include "io/authoring/imported/architectures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace prismopt {
@@ -36,9 +38,33 @@ void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, const
         });
 }
 
+/// What groups of experts lie on.
+enum class ExpertGroups { devices, nodes };
+
+/// Of `n_group` groups of experts a token chooses the best `topk_group`. Where each lies on a node, it is sent to so many nodes
+/// (DeepSeek-V3, arXiv 2412.19437, section 2.1.2). In DeepSeek-V2 they lie on devices (arXiv 2405.04434, section 2.2.2).
+int node_limit_of(ModelConfig& config, ExpertGroups on)
+{
+    const int groups = config.has("n_group") ? config.count("n_group") : 1;
+    const int chosen = config.has("topk_group") ? config.count("topk_group") : groups;
+    if (chosen >= groups || chosen < 1) {
+        return 0;
+    }
+    if (on == ExpertGroups::devices) {
+        config.assume(
+            fmt::format("a token may be sent to any node: n_group = {} and topk_group = {} limit its devices, which no key "
+                        "describes",
+                        groups, chosen));
+        return 0;
+    }
+    config.assume(
+        fmt::format("node_limit = topk_group = {}: each of n_group = {} groups of experts is within a node", chosen, groups));
+    return chosen;
+}
+
 /// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
 /// number per expert, are not counted.
-void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, Workload& workload)
+void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, ExpertGroups groups, Workload& workload)
 {
     const ExpertsBlock experts{.count = config.count("n_routed_experts"),
                                .active = config.count("num_experts_per_tok"),
@@ -46,7 +72,8 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
                                .shared = config.product("n_shared_experts",
                                                         config.has("n_shared_experts") ? config.count("n_shared_experts") : 0,
                                                         config.count("moe_intermediate_size")),
-                               .activation = gated_activation_field(config, "hidden_act", "silu")};
+                               .activation = gated_activation_field(config, "hidden_act", "silu"),
+                               .node_limit = node_limit_of(config, groups)};
     const int dense = config.count("first_k_dense_replace", 0);
     const int every = std::max(1, config.has("moe_layer_freq") ? config.count("moe_layer_freq") : 1);
     add_layers(
@@ -60,7 +87,7 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
     add_prediction(config, "num_nextn_predict_layers", workload);
 }
 
-ImportedFields deepseek(ModelConfig& config)
+ImportedFields deepseek(ModelConfig& config, ExpertGroups groups)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
     const LatentAttentionBlock attention{.heads = config.positive("num_attention_heads"),
@@ -69,7 +96,7 @@ ImportedFields deepseek(ModelConfig& config)
                                          .rotary = config.count("qk_rope_head_dim", 64),
                                          .plain = config.count("qk_nope_head_dim", 128),
                                          .value = config.count("v_head_dim", 128)};
-    add_deepseek_layers(config, attention, workload);
+    add_deepseek_layers(config, attention, groups, workload);
     return {workload};
 }
 
@@ -119,9 +146,9 @@ ImportedFields qwen3_moe(ModelConfig& config)
 }
 
 /// Both versions have the same fields; only the choice of experts differs.
-ImportedFields deepseek_v2(ModelConfig& config) { return deepseek(config); }
+ImportedFields deepseek_v2(ModelConfig& config) { return deepseek(config, ExpertGroups::devices); }
 
-ImportedFields deepseek_v3(ModelConfig& config) { return deepseek(config); }
+ImportedFields deepseek_v3(ModelConfig& config) { return deepseek(config, ExpertGroups::nodes); }
 
 /// Projections, experts and router have biases. Every second layer has a window, beginning with the first.
 ImportedFields gpt_oss(ModelConfig& config)
@@ -157,7 +184,7 @@ ImportedFields glm4_moe(ModelConfig& config)
     AttentionBlock attention = attention_fields(config, 128);
     attention.bias = config.flag("attention_bias", false) ? Biases::qkv : Biases::none;
     attention.query_key_norm = config.flag("use_qk_norm", false) ? QueryKeyNorm::head : QueryKeyNorm::none;
-    add_deepseek_layers(config, attention, workload);
+    add_deepseek_layers(config, attention, ExpertGroups::nodes, workload);
     return {workload};
 }
 

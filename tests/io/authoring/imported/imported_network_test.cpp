@@ -174,6 +174,18 @@ TEST(ImportedNetwork, HasTheModulesThatPredictMoreTokens)
     EXPECT_EQ(imported("nemotron-3-super-120b-a12b").workload.prediction.size(), 2U);
 }
 
+/// Groups of experts, of which a token chooses some, limit its nodes where each lies on one; else the file says so in a comment.
+TEST(ImportedNetwork, GroupsOfExpertsLimitNodes)
+{
+    const auto limit = [](const std::string& name) { return imported(name).workload.find<ExpertsBlock>()->node_limit; };
+    EXPECT_EQ(limit("deepseek-v3"), 4);
+    EXPECT_EQ(limit("kimi-k2"), 0) << "one group";
+    EXPECT_EQ(limit("deepseek-v2"), 0) << "groups on devices";
+    EXPECT_THAT(workload_text(imported("deepseek-v3")),
+                AllOf(HasSubstr("node_limit = 4"), HasSubstr("# assumed: node_limit = topk_group = 4")));
+    EXPECT_THAT(workload_text(imported("deepseek-v2")), HasSubstr("n_group = 8 and topk_group = 3"));
+}
+
 /// Null and absent fields differ where the class has a default: queries without compression, against the usual one.
 TEST(ImportedNetwork, TellsNullFromAbsent)
 {
