@@ -46,6 +46,21 @@ MeasuredRun measured(const PublishedRun& published)
     return run;
 }
 
+/// A figure without which no step has a time; empty if the machine has all of them.
+std::string missing_figure(const MeasuredRun& run)
+{
+    const Accelerator& gpu = run.cluster.accelerator;
+    if (!(gpu.peak(run.workload.precision).si > 0.0)) {
+        return fmt::format("{} has no peak of {} products", gpu.name, name(run.workload.precision));
+    }
+    if (!(gpu.memory_bandwidth.si > 0.0)) {
+        return gpu.name + " has no memory_bandwidth";
+    }
+    const auto tier = std::find_if(run.cluster.tiers.begin(), run.cluster.tiers.end(),
+                                   [](const NetworkTier& t) { return !(t.bandwidth.si > 0.0 && t.efficiency > 0.0); });
+    return tier == run.cluster.tiers.end() ? "" : fmt::format("tier {} has no bandwidth", tier->name);
+}
+
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
     const Setting setting{run.workload, run.phase, run.cluster, noise, -1e3};  // no memory limit
@@ -73,6 +88,27 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     checked.exposed_communication = noise_free.shares.exposed_communication;
     checked.interval = model_interval(setting, run.plan, fit);
     return checked;
+}
+
+/// The run, or why it cannot be judged. What is wrong with one row does not end the check of the others.
+std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
+{
+    if (const std::string missing = missing_figure(run); !missing.empty()) {
+        return missing + "; the catalog leaves out what no public source states";
+    }
+    try {
+        auto checked = check(run, noise, fit);
+        if (const auto* refusal = std::get_if<Infeasible>(&checked)) {
+            return refusal->text();
+        }
+        auto& result = std::get<CheckedRun>(checked);
+        if (!(std::isfinite(result.predicted_s) && result.predicted_s > 0.0)) {
+            return fmt::format("predicted step time of {} s", result.predicted_s);
+        }
+        return std::move(result);
+    } catch (const std::exception& error) {
+        return fmt::format("cannot be predicted ({})", error.what());
+    }
 }
 
 }  // namespace
@@ -143,9 +179,9 @@ CheckedModel check_model(const MeasuredRuns& runs)
     CheckedModel result;
     result.skipped = runs.skipped;
     for (const MeasuredRun& run : runs.runs) {
-        auto checked = check(run, noise.at(run.variability), fit);
-        if (auto* refusal = std::get_if<Infeasible>(&checked)) {
-            result.skipped.push_back({run.source, run.row, refusal->text()});
+        auto checked = judge(run, noise.at(run.variability), fit);
+        if (auto* reason = std::get_if<std::string>(&checked)) {
+            result.skipped.push_back({run.source, run.row, std::move(*reason)});
         } else {
             result.runs.push_back(std::move(std::get<CheckedRun>(checked)));
         }

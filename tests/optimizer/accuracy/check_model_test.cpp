@@ -55,5 +55,19 @@ TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
     EXPECT_GT(checked.runs.front().predicted_s, 0.0);
 }
 
+/// A machine without a figure, and one without a link, are reasons of their rows; the others are judged.
+TEST(CheckModel, RowsThatCannotBeJudgedAreCountedWithTheirReason)
+{
+    MeasuredRuns runs;
+    runs.runs.assign(3, shipped_runs().runs.front());
+    runs.runs[0].cluster.accelerator.memory_bandwidth = BytesPerSecond{0.0};
+    runs.runs[1].cluster.tiers.front().bandwidth = BytesPerSecond{0.0};
+    const CheckedModel checked = check_model(runs);
+    EXPECT_EQ(checked.runs.size(), 1U);
+    ASSERT_EQ(checked.skipped.size(), 2U);
+    EXPECT_NE(checked.skipped[0].reason.find("memory_bandwidth"), std::string::npos) << checked.skipped[0].reason;
+    EXPECT_NE(checked.skipped[1].reason.find("tier"), std::string::npos) << checked.skipped[1].reason;
+}
+
 }  // namespace
 }  // namespace prismopt
