@@ -18,10 +18,12 @@ namespace prismopt {
 
 namespace {
 
-/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says.
+/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says. Values are equal to the rounding of their units:
+/// "20300 ns" is "20.3 us".
 double unlikeness(double now, double before)
 {
-    if (now == before) {
+    constexpr double rounding = 1e-9;
+    if (std::abs(now - before) <= rounding * std::max(std::abs(now), std::abs(before))) {
         return 0.0;
     }
     return now > 0.0 && before > 0.0 ? std::min(1.0, std::abs(std::log2(now / before))) : 1.0;

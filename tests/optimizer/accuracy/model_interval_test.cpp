@@ -119,6 +119,25 @@ ModelInterval interval_of_scenario(const Scenario& scenario)
 
 const std::string h100 = "accelerator = \"h100-sxm\"\nstack = \"megatron-bridge\"\n";
 
+/// 20,300 nanoseconds are 20.3 microseconds, though their doubles differ in the last bit.
+TEST(ModelInterval, NumbersOfTheCatalogInOtherUnitsAreItsNumbers)
+{
+    const NetworkTier link = catalog_link("nvlink4");
+    const auto latency = [&](double factor, const char* unit) {
+        return fmt::format("link = \"nvlink4\"\nlatency = \"{:.17g} {}\"", link.latency.si * factor, unit);
+    };
+    const ModelInterval same = interval_of_scenario(scenario_with(h100));
+    for (const std::string& node : {latency(1e6, "us"), latency(1e9, "ns")}) {
+        const ModelInterval interval = interval_of_scenario(scenario_with(h100, node));
+        EXPECT_TRUE(interval.fitted) << node;
+        EXPECT_NEAR(interval.high, same.high, 1e-9) << node;
+    }
+    EXPECT_FALSE(interval_of_scenario(scenario_with(h100, latency(1.01e6, "us"))).fitted);
+    Cluster cluster = scenario_with(h100).cluster;
+    cluster.tiers.front().latency.si *= 1.0 + 1e-15;
+    EXPECT_EQ(unlike_catalog(cluster), 0.0);
+}
+
 /// Every key that accelerator_override has, with units where it needs them and what the catalog has.
 std::map<std::string, std::pair<std::string, double>> overridable()
 {
