@@ -1,5 +1,6 @@
 #include "io/measured/measured_collectives.hpp"
 
+#include "io/measured/machine_names.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
@@ -16,28 +17,28 @@ namespace {
 
 constexpr const char* source = "Collectives";
 
-/// Links by parts of what the `gpu` and `inter_node` columns say.
+/// Links by the accelerator of the `gpu` column, and by a part of what the `inter_node` column says.
 struct System {
-    const char* gpu;
+    const char* accelerator;
     const char* network;
     const char* inside;
     const char* between;
     int node;
 };
-constexpr auto systems = std::to_array<System>({{"A100", "EFA 400", "nvlink3", "efa-400g", 8},
-                                                {"A100", "", "nvlink3", "ib-hdr", 8},
-                                                {"H100", "EFA 3200", "nvlink4", "efa-3200g", 8},
-                                                {"H100", "", "nvlink4", "ib-ndr", 8},
-                                                {"H200", "", "nvlink4", "ib-ndr", 8},
-                                                {"GB200", "", "nvlink5", "ib-ndr", 72},
-                                                {"B200 HGX", "", "nvlink5", "ib-ndr", 8},
-                                                {"MI300X", "", "xgmi4", "roce-400g", 8}});
+constexpr auto systems = std::to_array<System>({{"a100-sxm-80gb", "EFA 400", "nvlink3", "efa-400g", 8},
+                                                {"a100-sxm-80gb", "", "nvlink3", "ib-hdr", 8},
+                                                {"h100-sxm", "EFA 3200", "nvlink4", "efa-3200g", 8},
+                                                {"h100-sxm", "", "nvlink4", "ib-ndr", 8},
+                                                {"h200-sxm", "", "nvlink4", "ib-ndr", 8},
+                                                {"gb200", "", "nvlink5", "ib-ndr", 72},
+                                                {"b200-sxm", "", "nvlink5", "ib-ndr", 8},
+                                                {"mi300x", "", "xgmi4", "roce-400g", 8}});
 
 /// Racks whose times are longer by milliseconds at all sizes than those of two racks of the same source.
 constexpr struct {
-    const char* gpu;
+    const char* accelerator;
     int gpus;
-} slow{"GB200", 1440};
+} slow{"gb200", 1440};
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -99,8 +100,9 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
     for (const CsvRow& row : read_csv(path)) {
         ++number;
         const std::string label = fmt::format("collectives_bandwidth line {}", number + 1);
-        const auto* system = std::find_if(systems.begin(), systems.end(), [&row](const System& s) {
-            return contains(row.text("gpu"), s.gpu) && contains(row.text("inter_node"), s.network);
+        const std::string accelerator = accelerator_named(row.text("gpu"));
+        const auto* system = std::find_if(systems.begin(), systems.end(), [&](const System& s) {
+            return accelerator == s.accelerator && contains(row.text("inter_node"), s.network);
         });
         const auto kind = collective_of_nccl(row.text("collective"));
         const std::string reason = refusal(row, system == systems.end() ? nullptr : system, kind);
@@ -119,7 +121,7 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
         read.kind = *kind;
         read.message = Bytes{row.number("size_bytes")};
         read.measured_s = seconds_of(row, *kind);
-        read.apart = contains(row.text("notes"), "misconfigured") || (contains(row.text("gpu"), slow.gpu) && gpus == slow.gpus);
+        read.apart = contains(row.text("notes"), "misconfigured") || (accelerator == slow.accelerator && gpus == slow.gpus);
     }
     return result;
 }

@@ -1,6 +1,7 @@
 #include "io/measured/measured_row.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/measured/machine_names.hpp"
 #include "io/scenario/catalog.hpp"
 #include "model/plan/plan_axes.hpp"
 
@@ -249,12 +250,19 @@ private:
     std::optional<Refusal> read_cluster(MeasuredRun& run)
     {
         const std::string gpu = row_.text("gpu");
+        const std::string accelerator = accelerator_named(gpu);
         const auto machine = std::find_if(table_.machines.begin(), table_.machines.end(), [&](const TableMachine& m) {
-            return has(gpu, m.gpu) && (m.software.empty() || has(row_.text("framework") + row_.text("zero_fsdp"), m.software));
+            return m.accelerator == accelerator &&
+                   (m.software.empty() || has(row_.text("framework") + row_.text("zero_fsdp"), m.software));
         });
         const int gpus = row_.count("n_gpus");
         if (machine == table_.machines.end()) {
-            return "no description of " + gpu;
+            return accelerator.empty()
+                       ? fmt::format(
+                             "\"{}\" names no machine of the catalog; add the text to model/catalog/machine_names.toml, or "
+                             "give the run with its scenario (docs/accuracy.md)",
+                             gpu)
+                       : fmt::format("no description of {} in the machines of {}", gpu, table_.name);
         }
         if (gpus == 0) {
             return "no number of GPUs";

@@ -34,7 +34,6 @@ std::string text_of(Table& table, const char* key) { return table.at(key, std::s
 TableMachine read_machine(Table table)
 {
     TableMachine machine;
-    machine.gpu = text_of(table, "gpu");
     if (const auto software = table.find("software")) {
         machine.software = software->text("26.06");
     }
@@ -98,7 +97,7 @@ MeasuredTable read_table(const std::string& name, Table table)
     read_flag(table, "sweep", result.sweep);
     read_flag(table, "fitted", result.fitted);
     for (const Value& machine : table.at("machine", "[[table.machine]]").list("[[table.machine]]")) {
-        result.machines.push_back(read_machine(machine.table("{gpu = \"A100\", ...}")));
+        result.machines.push_back(read_machine(machine.table("{accelerator = \"a100-sxm-80gb\", ...}")));
     }
     if (const auto fills = table.find("fill")) {
         for (const Value& element : fills->list("[[table.fill]]")) {

@@ -11,10 +11,9 @@
 
 namespace prismopt {
 
-/// A machine, matched by a substring of the `gpu` column and, if given, of the `framework` and `zero_fsdp` columns.
+/// A machine: that of the `gpu` column (machine_names.hpp) and, if given, of software in the `framework` and `zero_fsdp` columns.
 struct TableMachine {
-    std::string gpu;
-    std::string software;
+    std::string software;     // part of them
     std::string accelerator;  // of the catalog
     std::string stack;
     std::vector<std::string> links;          // of the catalog: inside a node, and between nodes

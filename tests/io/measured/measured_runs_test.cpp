@@ -1,7 +1,9 @@
 #include "io/measured/measured_runs.hpp"
 
+#include "io/measured/machine_names.hpp"
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_tables.hpp"
+#include "io/scenario/catalog.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -47,6 +49,31 @@ TEST_F(MeasuredRunsOf, RowsBecomePlansOnAMachine)
     EXPECT_EQ(run.cluster.tiers.back().group_gpus, 64);
     EXPECT_DOUBLE_EQ(run.measured_s, 3.5);
     EXPECT_THAT(run.assumed, HasSubstr("plain attention"));
+}
+
+/// Texts are compared as a whole: a PCIe card is no SXM module, and a superchip no board of its GPU.
+TEST_F(MeasuredRunsOf, MachinesAreNamedByTheWholeText)
+{
+    EXPECT_EQ(accelerator_named("NVIDIA H100-SXM5-80GB"), "h100-sxm");
+    EXPECT_EQ(accelerator_named("nvidia blackwell gpu (GB200)"), "gb200");
+    EXPECT_EQ(accelerator_named("NVIDIA H100 PCIe"), "");
+    EXPECT_EQ(accelerator_named("NVIDIA H100 NVL"), "");
+    EXPECT_EQ(accelerator_named(""), "");
+    for (const MeasuredTable& table : measured_tables()) {
+        for (const TableMachine& machine : table.machines) {
+            EXPECT_NO_THROW(catalog_accelerator(machine.accelerator)) << table.name;
+        }
+    }
+    const auto row = [](const std::string& number, const std::string& gpu) {
+        return number + ",GPT 3.6B,30,3072,32,12288,50257,2048," + gpu + ",64,2,4,1,1,8,512,full,fp16,1F1B,,3." + number +
+               ",measured,,\n";
+    };
+    write("vtrain_a100_multinode.csv", header + row("1", "A100") + row("2", "A100-PCIE-80GB") + row("3", "GB200"));
+    const MeasuredRuns runs = read();
+    EXPECT_EQ(runs.runs.size(), 1U);
+    ASSERT_EQ(runs.skipped.size(), 2U);
+    EXPECT_THAT(runs.skipped[0].reason, HasSubstr("\"A100-PCIE-80GB\" names no machine"));
+    EXPECT_THAT(runs.skipped[1].reason, HasSubstr("no description of GB200"));
 }
 
 /// Tables of step series have a median in place of a step time, and layers of plain PyTorch are another stack.
@@ -268,7 +295,10 @@ TEST_F(MeasuredRunsOf, RowsThatCannotBePredictedSayWhy)
                 testing::ElementsAre(
                     table + "2: duplicate of another row", table + "3: no step time", table + "4: no microbatch",
                     table + "5: tp*pp*cp = 20 does not divide 64 GPUs",
-                    table + "6: dp*microbatch = 56 does not divide the global batch 512", table + "7: no description of T4",
+                    table + "6: dp*microbatch = 56 does not divide the global batch 512",
+                    table + "7: \"T4\" names no machine of the catalog; add the text to model/catalog/machine_names.toml, or "
+                            "give the run with its "
+                            "scenario (docs/accuracy.md)",
                     table + "8: no layers (no model card in the catalog)", table + "9: a step time of 1e+300 s is not plausible",
                     "of_somebody: no description of this table (1 rows); give its runs with scenarios (docs/accuracy.md)"));
 }
