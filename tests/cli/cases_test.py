@@ -117,7 +117,8 @@ class Hostile(Cases):
 
     def test_generated_inputs_are_refused_within_limits(self):
         for script in ("dotted-key.py", "gzip-bombs.py"):
-            subprocess.run([sys.executable, CASES / "hostile" / script], cwd=self.folder, check=True)
+            shorter = (CASES / "hostile" / script).read_text().replace("range(3000)", "range(100)")  # MiB, beyond the limits all the same
+            subprocess.run([sys.executable, "-c", shorter], cwd=self.folder, check=True)
         self.refusal("validate", "dotted.toml", timeout=10)
         for bomb in ("one.csv.gz", "blank.json.gz", "lines.csv.gz"):
             with self.subTest(bomb):

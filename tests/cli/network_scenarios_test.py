@@ -7,12 +7,12 @@ import unittest
 import support
 from support import CliTest
 
-# A plan of each, and bounds of its model FLOP/s utilisation (of the peak in 16 bits): above what such runs are known to reach, or below what
+# A plan of each, and bounds of its model FLOP/s utilisation (of the peak of its products): above what such runs are known to reach, or below what
 # is left of a plan that is no good, something is wrong.
 PLANS = {
     "nemotron-h-8b-512": ("gpus=512 tp=2 pp=1 microbatch=1 recompute=full sharding=zero1", (0.2, 0.6)),
     "gpt-oss-120b": ("gpus=256 tp=1 pp=4 ep=8 microbatch=1 recompute=none sharding=zero1", (0.08, 0.45)),
-    "deepseek-v3-prediction": ("gpus=2048 tp=1 pp=16 ep=64 microbatch=1 recompute=full split=slots sharding=zero1", (0.1, 0.6)),
+    "deepseek-v3-prediction": ("gpus=2048 tp=1 pp=16 ep=64 microbatch=1 recompute=full split=slots sharding=zero1", (0.05, 0.3)),  # in 8 bits
     "dit-xl-2": ("gpus=256 microbatch=8 recompute=none sharding=zero1", (0.15, 0.6)),
     "sdxl-unet": ("gpus=256 microbatch=2 recompute=none sharding=zero1", (0.15, 0.7)),
     "wan-2.1-14b": ("gpus=512 cp=4 microbatch=1 recompute=full sharding=zero3", (0.2, 0.75)),

@@ -30,10 +30,9 @@ function tableColumns() {
             text: (point) => (point.estimates[name][0] === null ? "–" : textIn(unit)(point.estimates[name][0])) }];
     };
     /// Plans with a deadline: with the error of the model, and without.
-    const risks = () => [
-        ...(points.some((point) => point.risk) ? [{ title: "misses deadline (with model error)", key: (point) => point.risk?.mean, text: (point) => point.risk?.shown ?? "–" }] : []),
-        { title: "misses deadline (model exact)", key: (point) => point.estimates.miss_probability[0], text: (point) => drawnProbabilityText(point.estimates.miss_probability) },
-    ];
+    const risks = () => [{
+        title: "misses deadline", key: (point) => point.risk?.mean ?? point.estimates.miss_probability[0], text: (point) => point.risk?.shown ?? "–",
+        below: (point) => `model exact: ${drawnProbabilityText(point.estimates.miss_probability)}` }];
     const share = (name, title) => ({ title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => (100 * point.numbers[name]).toFixed(1) });
     const money = unitFor("USD", largestOf(points.map((point) => point.estimates.cost[0])));
     const columns = [
@@ -65,6 +64,7 @@ function tableColumns() {
 function cell(column, point) {
     if (column.text) {
         const made = element("td", { class: column.wide ? (column.title === "plan" ? "text plan" : "text") : null, "data-label": column.title }, column.text(point));
+        if (column.below) made.append(element("br"), element("span", { class: "limits" }, column.below(point)));
         if (column.title === "plan") for (const tag of point.tags) made.append(element("span", { class: "tag" }, tag));
         return made;
     }
