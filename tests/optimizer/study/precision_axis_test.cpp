@@ -92,11 +92,22 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
     EXPECT_EQ(limited(0.99 * ratio).hardware.size(), 1U);
 }
 
+/// Sequences for which the scores of plain attention cost more than the blocks of fused attention.
+std::string with_long_sequences(std::string text)
+{
+    for (const auto& [old, longer] : {std::pair{"sequence_length = 512", "sequence_length = 4096"},
+                                      std::pair{"sequence_length = 1024", "sequence_length = 8192"}}) {
+        text.replace(text.find(old), std::string(old).size(), longer);
+    }
+    return text;
+}
+
 /// Each kernel has the plans, the bounds and the draws of a study whose workload has it.
 TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
 {
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
-    const Scenario several = precisions_scenario(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n"));
+    const Scenario several =
+        precisions_scenario(with_long_sequences(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n")));
     ASSERT_EQ(several.hardware.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
@@ -104,7 +115,7 @@ TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
     for (const std::size_t v : {0, 1}) {
         const std::string kernel = v == 0 ? "plain" : "flash";
         EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "attention_kernel=" + kernel);
-        std::string text = precision_text(eight_gpus, "");
+        std::string text = with_long_sequences(precision_text(eight_gpus, ""));
         const std::string old = "attention = \"flash\"";
         const Scenario only = precisions_scenario(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
