@@ -94,7 +94,7 @@ std::string table_of(const StudiedPlan& studied, int seeds)
 {
     const Scenario scenario = read_scenario("jobs/scenarios/" + studied.scenario + ".toml");
     const ParallelPlan plan = parse_design(studied.design, scenario);
-    const StudyModel model(scenario, tables_of(scenario, plan));
+    const StudyModel model(scenario, tables_of(scenario, {plan}));
     Predictor predictor(model.problem);
     std::vector<Coverage> coverage(quantities.size());
     for (int run = 0; run < true_runs; ++run) {
