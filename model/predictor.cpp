@@ -63,7 +63,7 @@ Estimate widened(const Estimate& e, double deviation, const Confidence& confiden
 /// that of `order_statistics`. Simultaneous limits enclose it.
 Estimate with_reported_limits(Estimate e, double half_width, const Estimate& order_statistics)
 {
-    constexpr double most_asymmetric = 4.0;
+    constexpr double most_asymmetric = 4.0;  // an assumption: order statistics in a tail scatter
     const double below = order_statistics.value - order_statistics.low;
     const double above = order_statistics.high - order_statistics.value;
     const double ratio = below > 0.0 ? std::clamp(above / below, 1.0 / most_asymmetric, most_asymmetric) : 1.0;

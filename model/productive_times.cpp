@@ -200,7 +200,7 @@ double ProductiveTimes::shape_deviation_at(double probability) const
         return 0.0;
     }
     const std::size_t rank = rank_of(probability, scores.size());
-    const double shape = (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangle
+    const double shape = (measured[rank] - scores[rank]) / std::sqrt(24.0);  // of a triangular distribution as wide
     return deviation * shape_weight * std::hypot(shape, skewness_bias * skewness_effect(probability));
 }
 

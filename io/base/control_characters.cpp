@@ -28,6 +28,17 @@ Control control_at(std::string_view text, std::size_t position)
     return {};
 }
 
+const char* usual_name(unsigned code)
+{
+    switch (code) {
+        case '\t': return " (tab)";
+        case '\n': return " (line break)";
+        case '\r': return " (carriage return)";
+        case 0x1b: return " (escape)";
+        default: return "";
+    }
+}
+
 /// The text with `shown(code)` for each control character that is not allowed.
 template <class Shown>
 std::string with_controls(std::string_view text, std::string_view allowed, const Shown& shown)
@@ -61,12 +72,7 @@ std::size_t find_control(std::string_view text, std::string_view allowed)
 std::string control_name(std::string_view text, std::size_t position)
 {
     const unsigned code = control_at(text, position).code;
-    const char* known = code == '\n'   ? " (line break)"
-                        : code == '\r' ? " (carriage return)"
-                        : code == '\t' ? " (tab)"
-                        : code == 0x1b ? " (escape)"
-                                       : "";
-    return fmt::format("U+{:04X}{}", code, known);
+    return fmt::format("U+{:04X}{}", code, usual_name(code));
 }
 
 std::string escape_controls(std::string_view text, std::string_view allowed)

@@ -10,6 +10,7 @@
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
 #include "io/toml/toml.hpp"
+#include "model/base/words.hpp"
 #include "model/network/network.hpp"
 #include "search/archive.hpp"
 
@@ -171,11 +172,10 @@ std::vector<std::string> settings(const StudyInfo& study)
     lines.push_back(fmt::format("order = \"{}\" where none is given", name(study.default_order)));
     std::istringstream stream(study.scenario_text);
     for (std::string line; std::getline(stream, line);) {
-        line = line.substr(0, line.find('#'));
-        const std::size_t first = line.find_first_not_of(" \t");
-        const bool overlay = first != std::string::npos && !study.learned.empty() && line.substr(first).starts_with("learned =");
-        if (first != std::string::npos && !overlay) {
-            lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+        const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
+        const bool overlay = !study.learned.empty() && setting.starts_with("learned =");
+        if (!setting.empty() && !overlay) {
+            lines.emplace_back(setting);
         }
     }
     return lines;

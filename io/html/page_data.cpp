@@ -113,7 +113,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["numbers"][std::string(column.name)] = number(column.in(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
-    const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    const auto risk = deadline_risk(point, notes.deadline);
     json["risk"] =
         risk ? Json{{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}} : Json();
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},

@@ -4,11 +4,11 @@
 #include "io/base/launcher_label.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -27,17 +27,6 @@ constexpr std::size_t longest_line = 1U << 20U;
 
 bool blank(char c) { return c == ' ' || c == '\t'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && blank(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && blank(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
 
 /// Removes the control sequences of terminals: ECMA-48, 5.4 (ESC [ ... a final byte from @ to ~).
 std::string without_colours(std::string_view text)
@@ -158,14 +147,6 @@ constexpr TimeColumn time_columns[] = {
     {"train_step_time", 1.0}};
 constexpr std::string_view step_columns[] = {"step", "_step", "iteration", "global_step", "number"};
 
-std::string lower(std::string_view text)
-{
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-    return result;
-}
-
 std::vector<std::string> fields_of(std::string_view line)
 {
     const char separator = line.find('\t') != std::string_view::npos  ? '\t'
@@ -207,7 +188,7 @@ bool is_header(std::string_view line)
 {
     const std::vector<std::string> fields = fields_of(line);
     return std::any_of(fields.begin(), fields.end(),
-                       [](const std::string& field) { return time_column(lower(field)) != nullptr; });
+                       [](const std::string& field) { return time_column(lower_case(field)) != nullptr; });
 }
 
 bool is_number(std::string_view line) { return !std::isnan(number_in(trimmed(line))); }
@@ -451,7 +432,7 @@ void LogReader::read_table_line(const Line& line)
     const std::vector<std::string> fields = fields_of(line.text);
     if (time_column_ < 0) {
         for (std::size_t i = 0; i < fields.size(); ++i) {
-            const std::string name = lower(fields[i]);
+            const std::string name = lower_case(fields[i]);
             if (const TimeColumn* time = time_column(name); time != nullptr && time_column_ < 0) {
                 time_column_ = static_cast<int>(i);
                 time_unit_ = time->unit;

@@ -19,7 +19,7 @@ struct LoggedStep {
     std::int64_t steps = 1;   // averaged
     bool restarted = false;   // the numbers went back: the job has restarted before this step
     std::int64_t line = 0;
-    std::int64_t first = 0;  // number on the first of these lines, where they are several; 0: `number`
+    std::int64_t first = 0;  // number on the first of several lines; 0: `number`
     std::int64_t lines = 1;  // of the log that it comes from
     double sequences = 0.0;  // in its global batch; 0: the log does not state it
     double samples = 0.0;    // sequences since the start of the training; 0: the log does not state them

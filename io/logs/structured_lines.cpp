@@ -1,6 +1,7 @@
 #include "io/logs/structured_lines.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "model/base/words.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -19,15 +20,9 @@ using nlohmann::json;
 constexpr double day_s = 86400.0;
 constexpr double most_steps = 1e9;
 
-std::string_view without_blanks(std::string_view text)
-{
-    const std::size_t first = text.find_first_not_of(" \t");
-    return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::optional<double> whole_number(std::string_view text)
 {
-    const double value = number_in(without_blanks(text));
+    const double value = number_in(trimmed(text));
     return value >= 0.0 && value <= most_steps && value == std::floor(value) ? std::optional(value) : std::nullopt;
 }
 
@@ -41,7 +36,7 @@ std::optional<double> clock_seconds(std::string_view text)
             return std::nullopt;
         }
         days = *number;
-        text = without_blanks(text.substr(comma + 1));
+        text = trimmed(text.substr(comma + 1));
     }
     double seconds = 0.0;
     int fields = 0;
@@ -142,7 +137,7 @@ std::optional<StatedStep> parse_verl_line(std::string_view line)
         for (std::size_t at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
             if (at == 0 || line[at - 1] == ' ') {
                 const std::string_view rest = line.substr(at + key.size());
-                const double value = number_in(without_blanks(rest.substr(0, rest.find(" - "))));
+                const double value = number_in(trimmed(rest.substr(0, rest.find(" - "))));
                 return std::isfinite(value) ? std::optional(value) : std::nullopt;
             }
         }

@@ -2,22 +2,16 @@
 
 #include "io/scenario/catalog.hpp"
 #include "io/toml/toml.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace prismopt {
 
 namespace {
-
-std::string in_lower_case(std::string text)
-{
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
 
 /// Accelerator by text.
 std::map<std::string, std::string> read_machine_names()
@@ -27,7 +21,7 @@ std::map<std::string, std::string> read_machine_names()
     Table all(file.root, file);
     for (const std::string& accelerator : all.keys()) {
         for (const Value& text : all.find(accelerator)->list("[\"H100\"]")) {
-            if (!accelerators.emplace(in_lower_case(text.text("H100")), accelerator).second) {
+            if (!accelerators.emplace(lower_case(text.text("H100")), accelerator).second) {
                 text.fail({"is listed twice", "a text names one machine", "remove one of the two"});
             }
         }
@@ -40,7 +34,7 @@ std::map<std::string, std::string> read_machine_names()
 std::string accelerator_named(const std::string& text)
 {
     static const std::map<std::string, std::string> accelerators = read_machine_names();
-    const auto found = accelerators.find(in_lower_case(text));
+    const auto found = accelerators.find(lower_case(text));
     return found == accelerators.end() ? "" : found->second;
 }
 

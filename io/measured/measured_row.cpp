@@ -3,12 +3,12 @@
 #include "io/base/csv_stream.hpp"
 #include "io/measured/machine_names.hpp"
 #include "io/scenario/catalog.hpp"
+#include "model/base/words.hpp"
 #include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -26,13 +26,10 @@ constexpr double longest_step_s = 7.0 * 86'400.0;
 
 using Refusal = std::string;
 
-std::string lower(std::string text)
+bool has(const std::string& text, const std::string& part)
 {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
+    return lower_case(text).find(lower_case(part)) != std::string::npos;
 }
-
-bool has(const std::string& text, const std::string& part) { return lower(text).find(lower(part)) != std::string::npos; }
 
 /// Layers that make the printed rate: BigScience's TFLOP/s are 4 times 2 FLOPs a token and parameter, parameters 12 h^2 a layer.
 int layers_of_rate(const CsvRow& row)
@@ -134,7 +131,7 @@ public:
         run.variability = table_.variability;
         run.fitted = table_.fitted;
         run.of_formula = has(row_.text("step_time_basis"), "F/(");
-        run.line = table_.sweep ? lower(row_.text("model")) : line_of(run.workload.name);
+        run.line = table_.sweep ? lower_case(row_.text("model")) : line_of(run.workload.name);
         run.row = fmt::format("{} on {} {}", row_.text("model"), row_.text("n_gpus"), run.cluster.accelerator.name);
         run.assumed = table_.assumed + assumed_;
         return run;
@@ -454,7 +451,7 @@ private:
 std::string line_of(const std::string& model)
 {
     static const std::regex size("^[ae]?[0-9]+([.][0-9]+)?[kmbt](?![a-z0-9])");
-    const std::string text = lower(model.substr(0, model.find(" (")));
+    const std::string text = lower_case(model.substr(0, model.find(" (")));
     std::string line;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find_first_of(" _-", at), text.size());

@@ -55,6 +55,11 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     return DeadlineRisk{risk(model_low), risk(model_high), reported_probabilities.front() + sum / points};
 }
 
+std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline)
+{
+    return deadline_risk(point.prediction.training, deadline, point.model_low, point.model_high);
+}
+
 std::string share_text(double probability)
 {
     constexpr double two_digits_end = 0.995;
@@ -80,7 +85,11 @@ Estimate stated(std::string_view name, const Estimate& estimate)
         return estimate;
     }
     Estimate shown = estimate;
-    shown.value = estimate.value <= 0.0 ? estimate.high : estimate.value >= 1.0 ? estimate.low : estimate.value;
+    if (estimate.value <= 0.0) {
+        shown.value = estimate.high;
+    } else if (estimate.value >= 1.0) {
+        shown.value = estimate.low;
+    }
     return shown;
 }
 

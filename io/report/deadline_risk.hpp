@@ -3,6 +3,7 @@
 /// The probability of missing a deadline, as draws and as the model error leave it. What is below the resolution of the draws, or
 /// beyond the tabulated distribution, is stated as a limit, never as 0 or 1.
 
+#include "io/results/results.hpp"
 #include "model/base/estimate.hpp"
 #include "model/base/units.hpp"
 #include "model/prediction.hpp"
@@ -24,6 +25,7 @@ struct DeadlineRisk {
 /// without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
+std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline);
 
 /// "0.39 %": two digits, three where two would be written as 1e+02.
 std::string share_text(double probability);

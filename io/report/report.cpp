@@ -114,7 +114,7 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     }
     if (has_deadline) {
         columns.push_back({"miss probability", "with model error", [&notes](const FrontPoint& p) {
-                               const auto risk = deadline_risk(p.prediction.training, notes.deadline, p.model_low, p.model_high);
+                               const auto risk = deadline_risk(p, notes.deadline);
                                return risk ? risk_with_error_text(*risk) : "-";
                            }});
         columns.push_back({"", "model exact", [](const FrontPoint& p) {
@@ -225,7 +225,7 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
     if (notes.deadline.si <= 0.0 || !std::isfinite(risk.value)) {
         return "";
     }
-    const auto with_error = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    const auto with_error = deadline_risk(point, notes.deadline);
     return fmt::format("  deadline        missed after {} with probability {} assuming the model is exact{}\n",
                        time_text(notes.deadline.si), probability_text(risk),
                        with_error ? "; " + deadline_risk_text(*with_error) : "");

@@ -160,7 +160,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (const auto& column : front_estimates()) {
         json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
     }
-    if (const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high)) {
+    if (const auto risk = deadline_risk(point, notes.deadline)) {
         json["estimates"]["miss_probability"]["with_model_error"] = risk->mean;
         json["estimates"]["miss_probability"]["model_low"] = risk->low;
         json["estimates"]["miss_probability"]["model_high"] = risk->high;

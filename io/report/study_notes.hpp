@@ -18,8 +18,8 @@ struct StudyNotes {
     int phases = 0;        // of the training run; 0: unknown, because this program cannot read the scenario
     std::string mixtures;  // note on the model interval of a mixture of experts; empty: none
     std::string price;     // per GPU-hour, with its source; empty: unknown
-    FigureOrigin price_origin = FigureOrigin::given;
-    FigureOrigin power_origin = FigureOrigin::given;
+    FigureOrigin price_origin = FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
+    FigureOrigin power_origin = FigureOrigin::unknown;
     std::string software;  // note on training software that is not named; empty: it is, or unknown
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
@@ -30,7 +30,7 @@ struct StudyNotes {
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
-    std::string energy;                          // note on power that energy and carbon leave out; empty: none
+    std::string energy;                          // note on power that energy and carbon exclude; empty: none
     // Where the space chooses the global batch, or a ramp changes it:
     std::vector<BatchRow> batches;
     // What choices that change learning cost, with the best plan of each; empty: none.

@@ -18,8 +18,8 @@
 namespace prismopt {
 
 /// Bytes of values that are read of a file of this size. HDF5 stores runs of equal values in next to nothing (deflate packs
-/// them 1000-fold, fill values need no space at all), so that a small file may announce any amount. Columns of studies shrink to
-/// a tenth or less seldom, of which this is far.
+/// them 1000-fold, fill values need no space at all), so that a small file may announce any amount. Columns of studies seldom
+/// shrink to less than a tenth.
 constexpr std::uint64_t hdf5_content_limit(std::uint64_t file_bytes) { return (std::uint64_t{256} << 20U) + 100 * file_bytes; }
 
 /// An open file, group or dataset; closed with its owner.

@@ -45,6 +45,7 @@ FigureOrigin origin_of(const TomlNode* value)
 std::string_view name(FigureOrigin origin)
 {
     switch (origin) {
+        case FigureOrigin::unknown: return "unknown";
         case FigureOrigin::given: return "given";
         case FigureOrigin::catalog: return "catalog";
         case FigureOrigin::placeholder: return "placeholder";

@@ -11,8 +11,8 @@
 
 namespace prismopt {
 
-enum class FigureOrigin { given, catalog, placeholder };
-/// "given", "catalog", "placeholder".
+enum class FigureOrigin { unknown, given, catalog, placeholder };
+/// "unknown", "given", "catalog", "placeholder".
 std::string_view name(FigureOrigin origin);
 
 FigureOrigin price_origin(const Scenario& scenario);

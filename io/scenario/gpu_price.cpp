@@ -28,6 +28,7 @@ std::string origin(const Scenario& scenario)
     switch (price_origin(scenario)) {
         case FigureOrigin::given: return "given";
         case FigureOrigin::placeholder: return "placeholder: replace gpu_price in [cluster] with your own";
+        case FigureOrigin::unknown:
         case FigureOrigin::catalog: break;
     }
     const TomlFile file = parse_toml(scenario.text, scenario.path);

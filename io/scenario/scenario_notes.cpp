@@ -46,18 +46,21 @@ std::string software_text(const Scenario& scenario)
 {
     return scenario.cluster.stack.name != SoftwareStack{}.name
                ? ""
-               : "stack in [cluster] is not given: times are those of no particular training software, and other software may "
-                 "lie "
-                 "outside their interval; name yours (docs/scenario.md lists them)";
+               : "stack in [cluster] is not given: times are those of no particular training software, "
+                 "and other software may lie outside their interval; name yours (docs/scenario.md lists them)";
 }
 
 std::string placeholders_text(const Scenario& scenario)
 {
     const std::vector<std::string> keys = placeholders(scenario);
-    return keys.empty() ? ""
-                        : fmt::format("{} {} placeholder{}: what follows from {} means nothing until you give your own",
-                                      fmt::join(keys, " and "), keys.size() > 1 ? "are" : "is a", keys.size() > 1 ? "s" : "",
-                                      keys.size() > 1 ? "them" : "it");
+    if (keys.empty()) {
+        return "";
+    }
+    if (keys.size() == 1) {
+        return fmt::format("{} is a placeholder: what follows from it means nothing until you give your own", keys.front());
+    }
+    return fmt::format("{} are placeholders: what follows from them means nothing until you give your own",
+                       fmt::join(keys, " and "));
 }
 
 std::vector<std::string> scenario_notes(const Scenario& scenario)

@@ -2,6 +2,7 @@
 
 #include "io/toml/fields.hpp"
 #include "io/toml/nearest.hpp"
+#include "model/base/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -67,15 +68,6 @@ constexpr std::array units{
     Unit{"kg/kWh", Dimension::carbon, 1.0 / 3.6e6},
 };
 
-std::string_view trimmed(std::string_view text)
-{
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 struct Suffix {
     std::string_view name;
     double factor;
@@ -96,6 +88,16 @@ std::string units_of(Dimension dimension)
         }
     }
     return listed(names);
+}
+
+/// The value alone: "1 USD/h" of "1 USD/h (placeholder)".
+std::string_view without_placeholder(std::string_view text)
+{
+    text = trimmed(text);
+    if (text.ends_with(placeholder_mark)) {
+        text.remove_suffix(placeholder_mark.size());
+    }
+    return trimmed(text);
 }
 
 /// `number` with the unit of the example.
@@ -125,7 +127,7 @@ std::string_view name(Dimension dimension)
 
 std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimension, std::string_view example)
 {
-    const std::string_view all = trimmed(is_placeholder(text) ? text.substr(0, text.rfind(placeholder_mark)) : text);
+    const std::string_view all = without_placeholder(text);
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     if (error == std::errc::invalid_argument) {
@@ -159,7 +161,7 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
 
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example)
 {
-    const std::string_view all = trimmed(is_placeholder(text) ? text.substr(0, text.rfind(placeholder_mark)) : text);
+    const std::string_view all = without_placeholder(text);
     double number = 0.0;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     const std::string remedy = "write for example " + std::string(example);

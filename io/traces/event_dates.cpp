@@ -72,10 +72,8 @@ double seconds_of_date(std::string_view text)
     const double month = part(5, 2);
     const double day = part(8, 2);
     const double time = part(11, 2) * 3600.0 + part(14, 2) * 60.0 + part(17, 2);
-    constexpr double latest = 9999.0;
-    if (!dashes || !clock || !(year >= 1970.0 && year <= latest && month >= 1.0 && month <= 12.0 && time >= 0.0) ||
-        !(day >= 1.0 && day <= days_in(static_cast<int>(year), static_cast<int>(month)))) {
-        return std::numeric_limits<double>::quiet_NaN();
+    if (!dashes || !clock || !is_day(year, month, day) || !(time >= 0.0)) {
+        return no_date;
     }
     return days_of(static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)) * (1_day).si + time;
 }

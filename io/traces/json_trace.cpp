@@ -1,9 +1,9 @@
 #include "io/traces/json_trace.hpp"
 
-#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
 #include "io/traces/json_events.hpp"
+#include "io/traces/kernel_kinds.hpp"
 #include "io/traces/known_forms.hpp"
 #include "io/traces/process_group.hpp"
 #include "io/traces/step_marks.hpp"
@@ -239,21 +239,14 @@ private:
 
     std::uint16_t kind(const JsonEvent& event)
     {
-        constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
-        std::string name =
-            event.collective.empty() ? valid_utf8(std::string_view(event.name).substr(0, most_name)) : "nccl " + event.collective;
+        std::string name = event.collective.empty() ? kernel_text(event.name) : "nccl " + event.collective;
         const std::string group = process_group_words(event.group);
         name += group.empty() ? "" : " " + group;
         name += event.elements.empty() ? "" : ", " + event.elements + " elements";
         name += event.group_size.empty() ? "" : ", group of " + event.group_size;
         name += event.grid.empty() ? "" : ", grid " + event.grid;
         name += event.stream.empty() ? "" : ", stream " + event.stream;
-        constexpr std::size_t most_kinds = 60'000;
-        if (trace_.kinds.size() >= most_kinds) {
-            throw InputError(
-                fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path_, most_kinds));
-        }
-        return trace_.kind_index(name, names_);
+        return kernel_kind(name, names_, trace_, path_);
     }
 
     [[noreturn]] void refuse_without_kernels() const
@@ -261,9 +254,8 @@ private:
         if (nodes_ > 0 && timed_nodes_ == 0) {
             throw InputError(
                 fmt::format("{}: is an execution trace of the host: its {} nodes are operators without durations, which such "
-                            "traces never hold; give "
-                            "the Kineto trace of the same run (torch.profiler), or the output of Chakra's chakra_trace_link, "
-                            "which joins both",
+                            "traces never hold; give the Kineto trace of the same run (torch.profiler), or the output of "
+                            "Chakra's chakra_trace_link, which joins both",
                             path_, nodes_));
         }
         if (nodes_ > 0) {

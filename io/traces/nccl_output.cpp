@@ -4,6 +4,7 @@
 #include "io/base/launcher_label.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/traces/text_lines.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,22 +14,11 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
-
-std::vector<std::string> words_of(const std::string& line)
-{
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) {
-        words.push_back(word);
-    }
-    return words;
-}
 
 /// "all_reduce_perf" of a text that names it, as the launcher's echo or newer versions do.
 std::string program_in(const std::string& line)

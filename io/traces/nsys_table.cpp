@@ -1,8 +1,8 @@
 #include "io/traces/nsys_table.hpp"
 
 #include "io/base/csv_stream.hpp"
-#include "io/base/utf8.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/traces/kernel_kinds.hpp"
 
 #include <fmt/format.h>
 
@@ -95,20 +95,14 @@ private:
 
     std::uint16_t kind(const TableLine& line, std::string_view name)
     {
-        constexpr std::size_t most_name = 100;  // of templates; the rest is parameters of the tile
-        std::string text = valid_utf8(name.substr(0, most_name));
+        std::string text = kernel_text(name);
         if (!field(line, grid_[0]).empty()) {
             text += fmt::format(", grid {}x{}x{}", field(line, grid_[0]), field(line, grid_[1]), field(line, grid_[2]));
         }
         if (!field(line, stream_).empty()) {
             text += fmt::format(", stream {}", field(line, stream_));
         }
-        constexpr std::size_t most_kinds = 60'000;
-        if (trace_.kinds.size() >= most_kinds) {
-            throw InputError(
-                fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path_, most_kinds));
-        }
-        return trace_.kind_index(text, names_);
+        return kernel_kind(text, names_, trace_, path_);
     }
 
     const std::string& path_;

@@ -5,12 +5,12 @@
 #include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
 #include "io/traces/text_lines.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
-#include <sstream>
 
 namespace prismopt {
 
@@ -28,22 +28,12 @@ constexpr std::array osu_programs{
     OsuProgram{"Reduce_scatter", "reduce_scatter", false}, OsuProgram{"Alltoall", "alltoall", true},
     OsuProgram{"Broadcast", "broadcast", false},           OsuProgram{"Reduce", "reduce", false}};
 
-std::vector<std::string> words_in(const std::string& line)
-{
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) {
-        words.push_back(word);
-    }
-    return words;
-}
-
 /// "# OSU MPI-CUDA Allreduce Latency Test v7.5"
 CollectiveTable table_of(const std::string& title)
 {
     CollectiveTable table;
     table.benchmark = "OSU";
-    const std::vector<std::string> words = words_in(title);
+    const std::vector<std::string> words = words_of(title);
     for (const OsuProgram& known : osu_programs) {
         if (std::find(words.begin(), words.end(), known.title) != words.end()) {
             table.program = known.program;
@@ -83,7 +73,7 @@ std::vector<CollectiveTable> read_osu_tables(TraceStream& stream, const std::str
     OsuColumns columns;
     for_each_line(stream, path, "output of the OSU benchmarks", [&](const std::string& text, std::uint32_t number) {
         const std::string line = text.substr(launcher_label(text).size());
-        const std::vector<std::string> words = words_in(line);
+        const std::vector<std::string> words = words_of(line);
         if (line.find(title_mark) != std::string::npos) {
             tables.push_back(table_of(line));
             columns = {};

@@ -5,6 +5,7 @@
 #include "io/scenario/scenario.hpp"
 #include "io/traces/event_dates.hpp"
 #include "io/traces/text_lines.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 
@@ -57,12 +58,6 @@ std::string_view last_word(std::string_view text)
 {
     const std::size_t blank = text.find_last_of(' ');
     return blank == std::string_view::npos ? text : text.substr(blank + 1);
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    return text.substr(0, text.find_last_not_of(" \r") + 1);
 }
 
 /// The message of a line; without a host if the line has none.

@@ -1,8 +1,9 @@
 #include "io/traces/planned_event.hpp"
 
+#include "model/base/words.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <vector>
 
@@ -18,20 +19,6 @@ constexpr std::array planned_words{"maintenance", "maint",   "scheduled", "plann
 constexpr std::array failure_words{"unscheduled", "unplanned", "emergency", "fail",  "fails", "failed",    "failure",
                                    "failing",     "error",     "errors",    "fault", "lost",  "responding"};
 
-/// In lower case, parted by everything that is no letter.
-std::vector<std::string> words_of_event(std::string_view text)
-{
-    std::vector<std::string> words(1);
-    for (const char c : text) {
-        if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-            words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        } else if (!words.back().empty()) {
-            words.emplace_back();
-        }
-    }
-    return words;
-}
-
 template <class Words>
 bool any_of(const std::vector<std::string>& words, const Words& named)
 {
@@ -43,8 +30,8 @@ bool any_of(const std::vector<std::string>& words, const Words& named)
 
 bool is_planned_event(std::string_view reason, std::string_view state)
 {
-    const std::vector<std::string> of_reason = words_of_event(reason);
-    const std::vector<std::string> of_state = words_of_event(state);
+    const std::vector<std::string> of_reason = letter_words(reason);
+    const std::vector<std::string> of_state = letter_words(state);
     return any_of(of_state, planned_words) || (any_of(of_reason, planned_words) && !any_of(of_reason, failure_words));
 }
 

@@ -1,8 +1,9 @@
 #include "io/traces/process_group.hpp"
 
+#include "model/base/words.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
 
 namespace prismopt {
@@ -23,14 +24,7 @@ std::string process_group_words(const std::string& description)
                                   Meaning{"tp", tensor},     Meaning{"context", context}, Meaning{"cp", context},
                                   Meaning{"expert", expert}, Meaning{"ep", expert},       Meaning{"sequence", context},
                                   Meaning{"sp", context}};
-    std::vector<std::string> words(1);
-    for (const char c : description) {
-        if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-            words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        } else if (!words.back().empty()) {
-            words.emplace_back();
-        }
-    }
+    const std::vector<std::string> words = letter_words(description);
     for (const Meaning& meaning : meanings) {
         if (std::find(words.begin(), words.end(), meaning.word) != words.end()) {
             return meaning.role;

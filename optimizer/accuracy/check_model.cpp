@@ -94,7 +94,7 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
 std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
     if (const std::string missing = missing_figure(run); !missing.empty()) {
-        return missing + "; the catalog leaves out what no public source states";
+        return missing + "; the catalog lacks what no public source states";
     }
     try {
         auto checked = check(run, noise, fit);

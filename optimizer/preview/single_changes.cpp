@@ -1,5 +1,6 @@
 #include "optimizer/preview/single_changes.hpp"
 
+#include "model/base/words.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <variant>
 
@@ -43,17 +43,13 @@ std::optional<ParallelPlan> on(int gpus, ParallelPlan plan)
     return plan;
 }
 
-/// The words of a plan that name this axis: "recompute=full".
-std::string words_of(std::string_view axis, const ParallelPlan& plan, const SpaceSettings& space)
+/// The word of a plan that names this axis: "recompute=full".
+std::string word_of(std::string_view axis, const ParallelPlan& plan, const SpaceSettings& space)
 {
-    std::istringstream words(design_text(plan, space));
+    const std::vector<std::string> words = words_of(design_text(plan, space));
     const std::string begin = fmt::format("{}=", axis);
-    for (std::string word; words >> word;) {
-        if (word.starts_with(begin)) {
-            return word;
-        }
-    }
-    return "";
+    const auto found = std::find_if(words.begin(), words.end(), [&](const std::string& word) { return word.starts_with(begin); });
+    return found == words.end() ? "" : *found;
 }
 
 struct Candidate {
@@ -91,13 +87,14 @@ std::vector<SingleChange> feasible_ones(const std::vector<Candidate>& candidates
         plans.push_back(candidate.plan);
     }
     problem.noise = tables_of(scenario, plans);
+    problem.orders = nullptr;  // of the plan that is changed, and of no other
     Predictor predictor(problem);
     std::vector<SingleChange> found;
     for (const Candidate& candidate : candidates) {
         const auto bound = predictor.bound(candidate.plan);
         if (const auto* feasible = std::get_if<NoiseFree>(&bound)) {
             found.push_back(
-                {words_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s, feasible->memory_bytes});
+                {word_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s, feasible->memory_bytes});
         }
     }
     std::stable_sort(found.begin(), found.end(),

@@ -19,8 +19,8 @@ struct SingleChange {
     double memory_bytes = 0.0;  // of the fullest GPU
 };
 
-/// Changes on the same number of GPUs, and other numbers of GPUs of the space, each judged by its noise-free step; the shortest step
-/// first. Values of the space only; where none of these helps, usual values of the axes that change memory.
+/// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound of the mean step, the
+/// shortest first. Only values that the space lists are tried; if none of them helps, usual values of the axes that change memory.
 std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem);
 
 }  // namespace prismopt

@@ -6,6 +6,7 @@
 #include "search/space.hpp"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace prismopt {
@@ -20,6 +21,12 @@ public:
     std::size_t hardware(std::span<const int> point) const
     {
         return hardware_parameters_ ? static_cast<std::size_t>(point.front()) : 0;
+    }
+
+    /// The words of that variant; empty if there are no [[knob]]s.
+    std::string hardware_words(std::span<const int> point) const
+    {
+        return hardware_parameters_ ? space_.axes().front().labels[hardware(point)] : "";
     }
 
     /// Axes in front of those of plans.

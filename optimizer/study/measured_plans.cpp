@@ -36,11 +36,7 @@ int position_of(const std::string& name, std::vector<std::string>& names)
 /// What may be written of a measured step.
 LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known)
 {
-    const std::size_t variant = model.designs.hardware(point);
-    LearnedStep step;
-    step.network = gradients.bench().problem(variant).workload.name;
-    step.plan = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
-    step.design = design_text(step.plan);
+    LearnedStep step = unmeasured_step(model.designs, point, gradients.bench().problem(model.designs.hardware(point)));
     for (std::size_t k = 0; k < known.gradient.size(); ++k) {
         if (known.gradient[k] != 0.0) {
             step.gradient.emplace_back(name_of(gradients.fitted().constants[k]), known.gradient[k]);
@@ -187,6 +183,19 @@ double variation_of(const std::vector<double>& steps)
     const double squares = std::accumulate(steps.begin(), steps.end(), 0.0,
                                            [mean](double sum, double step) { return sum + (step - mean) * (step - mean); });
     return steps.size() > 1 ? std::sqrt(squares / (n - 1.0)) / mean : 0.0;
+}
+
+LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const Problem& problem)
+{
+    const Phase& first = problem.phases.front();
+    LearnedStep step;
+    step.network = problem.workload.name;
+    step.plan = plan_in_phase(designs.plan(point), first);
+    step.design = design_text(step.plan);
+    step.hardware = designs.hardware_words(point);
+    step.sequence = first.sequence;
+    step.global_batch = first.global_batch;
+    return step;
 }
 
 PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)

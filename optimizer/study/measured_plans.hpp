@@ -49,6 +49,9 @@ struct MeasuredAndPredicted {
 PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients,
                          std::vector<std::string>& jobs);
 
+/// The job of a point in its first phase, without what was measured. `problem`: of its hardware.
+LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const Problem& problem);
+
 /// Measurements of earlier studies and of this one.
 struct Measurements {
     std::vector<LearnedStep> steps;

@@ -3,8 +3,8 @@
 #include "io/results/front_columns.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
-#include "optimizer/space/design_text.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/measured_plans.hpp"
 #include "search/archive.hpp"
 
 #include <algorithm>
@@ -36,6 +36,17 @@ void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front
     }
 }
 
+namespace {
+
+/// Whether a step was measured of this very job: the plan, the hardware, and the tokens of its step.
+bool is_of(const LearnedStep& step, const LearnedStep& job)
+{
+    return step.network == job.network && step.design == job.design && step.hardware == job.hardware &&
+           step.sequence == job.sequence && step.global_batch == job.global_batch;
+}
+
+}  // namespace
+
 void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
 {
     const std::vector<LearnedStep>& steps = model.scenario.learned.steps;
@@ -44,12 +55,12 @@ void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
     }
     HardwareBench bench(model.scenario, model.problem);
     for (FrontPoint& point : front) {
-        const Problem& problem = bench.problem(model.designs.hardware(point.point));
-        const std::string design = design_text(plan_in_phase(model.designs.plan(point.point), problem.phases.front()));
+        const std::size_t variant = model.designs.hardware(point.point);
+        const LearnedStep job = unmeasured_step(model.designs, point.point, bench.problem(variant));
         double sum = 0.0;
         int count = 0;
         for (const LearnedStep& step : steps) {
-            if (step.network == problem.workload.name && step.design == design) {
+            if (is_of(step, job)) {
                 sum += step.measured_s;
                 ++count;
             }

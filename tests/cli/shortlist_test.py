@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import re
 
 import h5py
 
@@ -98,7 +99,7 @@ class Shortlist(CliTest):
         self.assertLess(accepted["constants"]["all_plans"][0]["factor"], 0.8)
 
     def test_what_was_measured_stands_beside_the_prediction(self):
-        plan = next(point for point in json.loads(self.output("report", "small.h5", "--json"))["front"])
+        plan = json.loads(self.output("report", "small.h5", "--json"))["front"][1]
         predicted = plan["estimates"]["step_time_mean"]["value"]
         self.assertIsNone(plan["numbers"]["measured_step_time"])
         self.learned([f"{plan['point']},{1.06 * predicted}"], "--out", "learned.toml")
@@ -109,7 +110,13 @@ class Shortlist(CliTest):
         measured = [point["numbers"]["measured_step_time"] for point in later if point["point"] == plan["point"]]
         self.assertEqual(len(measured), 1)
         self.assertAlmostEqual(measured[0] / (1.06 * predicted), 1, 5)
-        self.assertRegex(self.output("report", "later.h5"), "measured +step ")
+        self.assertRegex(self.output("report", "later.h5"), rf"\n +{plan['point']} .* {1060 * predicted:.4g}\n")
+        other = re.sub(r"global_batch = \d+", "global_batch = 256", (self.folder / "later.toml").read_text())
+        self.write(other, "other.toml")
+        self.output("search", "other.toml", "--out", "other.h5", "--seed", "7")
+        front = json.loads(self.output("report", "other.h5", "--json"))["front"]
+        self.assertIn(plan["point"], [point["point"] for point in front])
+        self.assertTrue(all(point["numbers"]["measured_step_time"] is None for point in front))
 
     @staticmethod
     def alike(plan):

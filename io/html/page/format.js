@@ -43,7 +43,11 @@ function quantityText(value, units, count = 3) {
 /// A probability as a share: small ones keep two digits.
 const probabilityText = (p) => (p === null || p === undefined ? "–" : `${digits(100 * p, p < 0.1 ? 2 : 3)} %`);
 /// Where no draw misses, or each does, the value is a limit.
-const drawnProbabilityText = ([p, low, high]) => (low === 0 && high > 0 && p === high ? "less than " : high === 1 && p === low && low < 1 ? "more than " : "") + probabilityText(p);
+function drawnProbabilityText([p, low, high]) {
+    if (low === 0 && high > 0 && p === high) return `less than ${probabilityText(p)}`;
+    if (high === 1 && low < 1 && p === low) return `more than ${probabilityText(p)}`;
+    return probabilityText(p);
+}
 
 const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)} %`);
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");

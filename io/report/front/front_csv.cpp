@@ -75,9 +75,8 @@ std::string header(const Results& results)
         }
     }
     return line +
-           ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high,price_given,power_given,"
-           "training_time_p90_s,done_"
-           "p50,done_p90,done_p99,ties_with\n";
+           ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
+           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
 }
 
 std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
@@ -101,7 +100,7 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         line += fields(stated(results.objectives.at(k).name, point.objectives[k]));
     }
-    const auto risk = deadline_risk(point.prediction.training, notes.deadline, point.model_low, point.model_high);
+    const auto risk = deadline_risk(point, notes.deadline);
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     line += fmt::format(",{},{}", name(notes.price_origin), name(notes.power_origin));
     const auto done = completions(point.prediction.training, notes.start);

@@ -31,6 +31,8 @@ constexpr Range seconds_range{"seconds", 0.0, 1e9, "6.46", Range::Ends::open_low
 constexpr Range plans_range{"measured plans", 1, 1'000'000, "3"};
 constexpr Range gpus_range{"GPUs", 1, 10'000'000, "8"};
 constexpr Range degree_range{"a degree of a plan", 1, 10'000'000, "8"};
+constexpr Range sequence_range{"tokens per sequence", 1, 100'000'000, "8192"};
+constexpr Range batch_range{"sequences per optimizer step", 1, 100'000'000, "2048"};
 constexpr const char* again = "write the file again with prismopt learn --out";
 
 struct Degree {
@@ -90,6 +92,15 @@ LearnedStep read_step(Table row)
     step.plan.schedule = choice_of<Schedule>(row, "schedule");
     step.plan.recompute = choice_of<Recompute>(row, "recompute");
     step.plan.sharding = choice_of<Sharding>(row, "sharding");
+    if (const auto hardware = row.find("hardware")) {
+        step.hardware = hardware->text("...");
+    }
+    if (const auto sequence = row.find("sequence_length")) {
+        step.sequence = sequence->count(sequence_range);
+    }
+    if (const auto batch = row.find("global_batch")) {
+        step.global_batch = batch->count(batch_range);
+    }
     step.measured_s = number_of(row, "measured_s", seconds_range);
     step.log_ratio = number_of(row, "log_ratio", log_range);
     step.deviation = number_of(row, "deviation", spread_range);
@@ -160,6 +171,12 @@ std::string step_text(const LearnedStep& step)
     }
     text += fmt::format("schedule = \"{}\"\nrecompute = \"{}\"\nsharding = \"{}\"\n", name(step.plan.schedule),
                         name(step.plan.recompute), name(step.plan.sharding));
+    if (!step.hardware.empty()) {
+        text += fmt::format("hardware = {}\n", quoted(step.hardware));
+    }
+    if (step.global_batch > 0) {
+        text += fmt::format("sequence_length = {}\nglobal_batch = {}\n", step.sequence, step.global_batch);
+    }
     text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s, step.log_ratio,
                         step.deviation, step.apart ? "apart = true\n" : "");
     for (std::size_t k = 0; k < step.gradient.size(); ++k) {

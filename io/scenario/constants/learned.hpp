@@ -28,6 +28,9 @@ struct LearnedStep {
     std::string network;
     std::string design;                                    // of the plan in the first phase, in words
     ParallelPlan plan;                                     // what PlanTraits are made from
+    std::string hardware;                                  // of the study's variant, as hardware_text(); empty: it had none
+    int sequence = 0;                                      // tokens, of the first phase; 0: an earlier version did not write it
+    int global_batch = 0;                                  // sequences; 0: as above
     double measured_s = 0.0;                               // mean
     double log_ratio = 0.0;                                // of measured over predicted time, by the catalog's constants
     double deviation = 0.0;                                // of its noise

@@ -2,6 +2,7 @@
 
 #include "io/base/csv.hpp"
 #include "io/scenario/scenario.hpp"
+#include "model/base/words.hpp"
 
 #include <fmt/format.h>
 
@@ -39,12 +40,6 @@ std::optional<int> take_number(std::string_view& text)
     }
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return value;
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    const auto first = text.find_first_not_of(" \t");
-    return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 /// What a cell says: one task, the two of an overlap, or none.

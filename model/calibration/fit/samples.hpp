@@ -4,7 +4,7 @@
 
 #include "model/calibration/calibration.hpp"
 #include "model/calibration/faults.hpp"
-#include "model/calibration/trace/kernel_names.hpp"
+#include "model/calibration/kernel_names.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 #include "model/calibration/trace/trace.hpp"
 
 #include "model/base/median.hpp"
+#include "model/base/words.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
 #include <algorithm>

@@ -185,18 +185,29 @@ CompiledPlan compiled_plan(const Problem& problem, const ParallelPlan& plan, Com
     return std::get<CompiledPlan>(compiler.compile(plan_in_phase(plan, problem.phases.front()), purpose));
 }
 
-void write_step(const po::variables_map& values, const Problem& problem, const ExecutionGraph& graph, std::optional<int> draw,
-                const Rung& rung, const SamplerOptions& sampler)
+/// How the plan is sampled.
+struct DrawSettings {
+    Rung rung;
+    SamplerOptions options;
+    std::optional<int> shown;  // the draw that --timeline shows; nothing: mean times
+};
+
+void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan, const DrawSettings& sampling)
 {
+    const auto purpose = sampling.shown ? CompileFor::sampling : CompileFor::noise_free_step;
+    const CompiledPlan compiled = compiled_plan(problem, plan, purpose);
     if (values.count("timeline") > 0) {
+        const int steps = sampling.rung.steps;
+        const auto events = sampling.shown ? draw_timeline(compiled.graph, problem.noise, sampling.options,
+                                                           *sampling.shown / steps, *sampling.shown % steps)
+                                           : mean_timeline(compiled.graph);
         for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
-            const auto events = draw ? draw_timeline(graph, problem.noise, sampler, *draw / rung.steps, *draw % rung.steps)
-                                     : mean_timeline(graph);
             write_output("timeline", path, timeline_text(path, events), {});
         }
     }
     if (values.count("write-orders") > 0) {
-        write_output("write-orders", values["write-orders"].as<std::string>(), orders_csv(part_orders(*graph.program)), {});
+        write_output("write-orders", values["write-orders"].as<std::string>(), orders_csv(part_orders(*compiled.graph.program)),
+                     {});
     }
 }
 
@@ -206,13 +217,75 @@ std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
     const std::vector<Phase> phases = phases_of_plan(problem, chosen.plan);
     const std::string all = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
     const std::string of_learning = learning_text(chosen.scenario, phases);
-    std::string text = of_learning.empty() ? all : phases.size() > 1 ? fmt::format("{}: {}", all, of_learning) : of_learning;
+    std::string text = phases.size() > 1 ? fmt::format("{}: {}", all, of_learning) : of_learning;
+    if (of_learning.empty()) {
+        text = all;
+    }
     const auto add = [&text](double longer, const char* why) {
         text += longer > 1.0 ? fmt::format("; {:.3g} % more {}", 100.0 * (longer - 1.0), why) : "";
     };
     add(chosen.longer, "for the precision");
     add(tokens_of(phases) / tokens_of(problem.phases), "because buildings train apart");
     return text;
+}
+
+/// What is known of the plan before it is predicted.
+PlanPrediction described(const ChosenPlan& chosen)
+{
+    const Scenario& scenario = chosen.scenario;
+    const std::vector<double>& factors = scenario.cluster.node_factors;
+    const Phase& first = scenario.phases.front();
+    PlanPrediction of{chosen.plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
+    of.space = scenario.space;
+    of.network = network_size(scenario.workload, first.sequence);
+    of.task = scenario.workload.task;
+    of.hardware = chosen.hardware;
+    of.price = chosen.price;
+    of.price_origin = price_origin(scenario);
+    of.power_origin = power_origin(scenario);
+    of.cluster_nodes = scenario.cluster.nodes();
+    of.listed_nodes =
+        static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
+    of.energy_note = energy_note(scenario.hardware_parameters);
+    of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
+    return of;
+}
+
+/// Why the plan is infeasible, with the task orders that the options ask for.
+std::optional<Infeasible> refusal_of(const po::variables_map& values, const ChosenPlan& chosen, Problem& problem)
+{
+    const Scenario& scenario = chosen.scenario;
+    if (auto why = structural_problem(chosen.plan, scenario.phases, scenario.workload, scenario.cluster)) {
+        return why;
+    }
+    if (auto why = take_orders(values, chosen.plan, problem)) {
+        return why;
+    }
+    const auto bound = Predictor(problem).bound(chosen.plan);
+    const auto* why = std::get_if<Infeasible>(&bound);
+    return why == nullptr ? std::nullopt : std::optional(*why);
+}
+
+/// Predicts the plan of `of`. Returns the draws.
+PhaseDraws evaluate(PlanPrediction& of, const ChosenPlan& chosen, const Problem& problem, const DrawSettings& sampling)
+{
+    const Scenario& scenario = chosen.scenario;
+    const Rung& rung = sampling.rung;
+    Predictor predictor(problem);
+    PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampling.options);
+    of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampling.options, Confidence{});
+    if (scenario.phases.size() > 1) {
+        of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
+    }
+    of.tokens = tokens_text(chosen, problem);
+    const FittedModel fitted = fitted_model();
+    of.model = model_interval(problem, of.plan, fitted);
+    of.memory_interval = memory_interval(of.prediction.memory, problem.cluster);
+    of.mixtures = mixtures_text(fitted, {&problem.workload}, problem.cluster);
+    const CompiledPlan compiled = compiled_plan(problem, of.plan, CompileFor::noise_free_step);
+    of.stages = stages_of(compiled);
+    of.layout = layout_text(compiled.chunks, problem.workload.predictions);
+    return draws;
 }
 
 }  // namespace
@@ -285,70 +358,33 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
     StudyModel model(scenario, tables_of(scenario, {plan}));
-    PlanPrediction of{plan, {}, {}, {}, scenario.cluster.nodes_known(), {}};
-    of.space = scenario.space;
-    of.network = network_size(scenario.workload, scenario.phases.front().sequence);
-    of.task = scenario.workload.task;
-    of.hardware = chosen.hardware;
-    of.price = chosen.price;
-    of.price_origin = price_origin(scenario);
-    of.power_origin = power_origin(scenario);
-    const std::vector<double>& factors = scenario.cluster.node_factors;
-    of.cluster_nodes = scenario.cluster.nodes();
-    of.listed_nodes =
-        static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
-    of.energy_note = energy_note(scenario.hardware_parameters);
-    of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(plan, scenario.cluster) - std::max(0, plan.spares));
-    std::optional<Infeasible>& infeasible = of.prediction.infeasible;
-    infeasible = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
-    if (!infeasible) {
-        infeasible = take_orders(*values, plan, model.problem);
-    }
-    if (!infeasible) {
-        const auto bound = Predictor(model.problem).bound(plan);
-        if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
-            infeasible = *refusal;
-        }
-    }
-    const std::optional<Infeasible> refusal = infeasible;
-    if (refusal) {
+    PlanPrediction of = described(chosen);
+    const std::optional<Infeasible> infeasible = refusal_of(*values, chosen, model.problem);
+    const bool too_large = infeasible && infeasible->reason == Reason::out_of_memory;
+    if (infeasible) {
         of.changes = single_changes(plan, scenario, model.problem);
     }
-    if (refusal && refusal->reason == Reason::out_of_memory) {
+    if (too_large) {
         of.usable_bytes = Predictor(model.problem).capacity_bytes();
         model.problem.memory_headroom = no_memory_limit;  // what it would take
     }
-    if (!refusal || refusal->reason == Reason::out_of_memory) {
+    if (!infeasible || too_large) {
         const Phase& first = scenario.phases.front();
         of.placement =
             placement_text({plan_in_phase(plan, first), scenario.workload, first, scenario.cluster}, order_origin(scenario));
-        if (!refusal) {
+        if (!infeasible) {
             of.positions = take_assignment(*values, of, rung, model);
         }
-        Predictor predictor(model.problem);
-        const SamplerOptions sampler = model.sampler({Purpose::confirm});
-        const PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampler);
-        if (!refusal && values->count("write-draws") > 0) {
+        const DrawSettings sampling{rung, model.sampler({Purpose::confirm}), draw};
+        const PhaseDraws draws = evaluate(of, chosen, model.problem, sampling);
+        if (!infeasible && values->count("write-draws") > 0) {
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
         }
-        of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampler, Confidence{});
-        of.tokens = tokens_text(chosen, model.problem);
-        if (scenario.phases.size() > 1) {
-            of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
+        if (!infeasible) {
+            write_step(*values, model.problem, of.plan, sampling);
         }
-        const FittedModel fitted = fitted_model();
-        of.model = model_interval(model.problem, of.plan, fitted);
-        of.memory_interval = memory_interval(of.prediction.memory, model.problem.cluster);
-        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
-        const CompiledPlan compiled =
-            compiled_plan(model.problem, of.plan, draw ? CompileFor::sampling : CompileFor::noise_free_step);
-        of.stages = stages_of(compiled);
-        of.layout = layout_text(compiled.chunks, model.problem.workload.predictions);
-        if (!refusal) {
-            write_step(*values, model.problem, compiled.graph, draw, rung, sampler);
-        }
-        infeasible = refusal;
     }
+    of.prediction.infeasible = infeasible;
     log_notes(scenario);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", to_json(of).dump(2));

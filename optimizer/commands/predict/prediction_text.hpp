@@ -51,14 +51,14 @@ struct PlanPrediction {
     std::string tokens = {};    // of the run, and its steps
     std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
     std::string price = {};     // of a GPU-hour, with its source
-    FigureOrigin price_origin = FigureOrigin::given;
-    FigureOrigin power_origin = FigureOrigin::given;
+    FigureOrigin price_origin = FigureOrigin::unknown;
+    FigureOrigin power_origin = FigureOrigin::unknown;
     SpaceSettings space = {};   // for which designs are written
     std::string hardware = {};  // values of the [[knob]]s; empty: none
     int listed_nodes = 0;       // nodes of the cluster with known factors
     int cluster_nodes = 0;
     int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
-    std::string energy_note = {};  // on power that energy leaves out; empty: none
+    std::string energy_note = {};  // on power that energy excludes; empty: none
     std::string placement = {};    // note on where process groups lie; empty: none
     std::vector<StageUse> stages = {};
     NetworkSize network = {};

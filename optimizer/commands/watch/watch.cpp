@@ -120,7 +120,7 @@ public:
     }
 
 private:
-    /// Phase of the last of these steps.
+    /// Phase of the last step.
     std::size_t phase_of(double done) const { return phase_of_step(phases_, std::max(0.0, std::ceil(done) - 1.0)); }
 
     /// Predicted noise-free time of a step with another batch, relative; by the sequences where the plan cannot have that batch.

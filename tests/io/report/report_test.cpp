@@ -258,7 +258,7 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
                     ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
                     "model_low,miss_probability_model_high,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
                     "p99,ties_with"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,given,given,4968000,,,,"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));

@@ -2,6 +2,7 @@
 
 #include "io/scenario/scenario.hpp"
 #include "io/traces/trace_files.hpp"
+#include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <fmt/format.h>
@@ -38,12 +39,7 @@ protected:
     }
     std::string refusal(const std::string& text) const
     {
-        try {
-            read(text);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "taken";
+        return refusal_of([&] { read(text); });
     }
     TemporaryFolder folder_;
 };

@@ -1,6 +1,7 @@
 #include "io/traces/kernel_name_table.hpp"
 
 #include "io/scenario/scenario.hpp"
+#include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -92,12 +93,7 @@ protected:
     }
     std::string refusal(const std::string& text) const
     {
-        try {
-            read(text);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "taken";
+        return refusal_of([&] { read(text); });
     }
     TemporaryFolder folder_;
 };

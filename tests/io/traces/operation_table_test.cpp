@@ -1,6 +1,7 @@
 #include "io/traces/trace_files.hpp"
 
 #include "io/scenario/scenario.hpp"
+#include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -28,12 +29,7 @@ protected:
     }
     std::string refusal(const std::string& text) const
     {
-        try {
-            read_trace_files({write(text)});
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "taken";
+        return refusal_of([&] { read_trace_files({write(text)}); });
     }
     std::string packed(const std::string& text) const
     {

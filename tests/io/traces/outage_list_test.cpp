@@ -4,6 +4,7 @@
 #include "io/traces/event_dates.hpp"
 #include "io/traces/planned_event.hpp"
 #include "io/traces/trace_files.hpp"
+#include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -26,12 +27,7 @@ protected:
     }
     std::string refusal(const std::string& text) const
     {
-        try {
-            read(text);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "taken";
+        return refusal_of([&] { read(text); });
     }
     TemporaryFolder folder_;
 };

@@ -31,8 +31,16 @@ Learned learned_of(const Cluster& cluster)
     learned.fit = fit_digest();
     learned.times = {{network, 1.25, 0.18, 0.03}};
     learned.constants = {{"a100-sxm-80gb.gemm", 0.5, 0.1, 0.05}};
-    LearnedStep step{network, "tp=8", {},    6.5,
-                     0.125,   0.03,   false, {{"a100-sxm-80gb.gemm", -0.5}, {"a100-sxm-80gb.memory", -0.25}}};
+    LearnedStep step;
+    step.network = network;
+    step.design = "tp=8";
+    step.hardware = "node.bandwidth=900GB/s";
+    step.sequence = 8192;
+    step.global_batch = 2048;
+    step.measured_s = 6.5;
+    step.log_ratio = 0.125;
+    step.deviation = 0.03;
+    step.gradient = {{"a100-sxm-80gb.gemm", -0.5}, {"a100-sxm-80gb.memory", -0.25}};
     step.plan.tp = 8;
     step.plan.chunks = 2;
     step.plan.schedule = Schedule::interleaved;

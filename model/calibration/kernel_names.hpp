@@ -46,6 +46,4 @@ KernelName kernel_name(const std::string& pattern, KernelClass kernel, std::opti
 /// tensor-parallel group".
 OpKind op_kind(const std::string& name, const KernelNames& names);
 
-std::string lower_case(std::string text);
-
 }  // namespace prismopt

@@ -1,8 +1,9 @@
-#include "model/calibration/trace/kernel_names.hpp"
+#include "model/calibration/kernel_names.hpp"
+
+#include "model/base/words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 namespace prismopt {
@@ -118,12 +119,6 @@ OpKind op_kind(const std::string& name, const KernelNames& names)
             .role = row->role,
             .kernel = one_way ? row->kernel : narrowed(row->kernel, lower),
             .transfer = one_way ? transfer_in(lower, row->role) : ""};
-}
-
-std::string lower_case(std::string text)
-{
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
 }
 
 }  // namespace prismopt
