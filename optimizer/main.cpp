@@ -1,9 +1,9 @@
 /// prismopt: searches parallel training plans of large models by the distribution of their training time.
 
 #include "io/base/control_characters.hpp"
+#include "io/base/input_error.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/posix_file.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/parallel/communicator.hpp"

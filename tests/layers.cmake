@@ -4,10 +4,12 @@
 # 1. model <- search <- io <- optimizer: a file includes from its own folder and those before it; search sees two headers of
 #    model only. Quoted includes are written from the root, so that the folder shows in each.
 #    Inside a folder the sub-folders have an order of their own (model_order, ...): a file includes from its own and those before it.
-#    `top` is the place of files directly in the folder.
+#    `top` is the place of files directly in the folder. At every depth, folders include each other in one direction only: no circles.
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 # 4. No two headers define a type of the same name: the linker would take one of its functions for both.
+
+cmake_minimum_required(VERSION 3.22)
 
 set(folders model search io optimizer)
 set(model_may_include "^model/")
@@ -25,7 +27,6 @@ set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
 set(openmp_door model/base/parallel.cpp)
-set(generated optimizer/version.hpp)   # by the build; includes nothing
 
 set(model_order base numerics hardware plan network schedule distribution step run calibration top)
 set(search_order top components strategies)
@@ -46,8 +47,52 @@ function(place_in folder file result)
   set(${result} ${place} PARENT_SCOPE)
 endfunction()
 
+# Remembers which folders a folder includes, with the first file that does.
+function(note_arrow file header)
+  get_filename_component(from ${file} DIRECTORY)
+  get_filename_component(to ${header} DIRECTORY)
+  get_property(known GLOBAL PROPERTY example_${from}_${to} SET)
+  if(NOT from STREQUAL to AND NOT known)
+    set_property(GLOBAL APPEND PROPERTY included_by_${from} ${to})
+    set_property(GLOBAL PROPERTY example_${from}_${to} "${file} includes ${header}")
+    set_property(GLOBAL APPEND PROPERTY including_folders ${from})
+  endif()
+endfunction()
+
+# Takes away folders that include none of the remaining ones, until none is left, or all that are left lie on circles or before them.
+function(check_circles)
+  get_property(remaining GLOBAL PROPERTY including_folders)
+  list(REMOVE_DUPLICATES remaining)
+  set(found TRUE)
+  while(remaining AND found)
+    set(found FALSE)
+    foreach(folder IN LISTS remaining)
+      get_property(included GLOBAL PROPERTY included_by_${folder})
+      set(arrows)
+      foreach(other IN LISTS included)
+        if(other IN_LIST remaining)
+          list(APPEND arrows ${other})
+        endif()
+      endforeach()
+      if(NOT arrows)
+        list(REMOVE_ITEM remaining ${folder})
+        set(found TRUE)
+      endif()
+    endforeach()
+  endwhile()
+  foreach(folder IN LISTS remaining)
+    get_property(included GLOBAL PROPERTY included_by_${folder})
+    foreach(other IN LISTS included)
+      if(other IN_LIST remaining)
+        get_property(example GLOBAL PROPERTY example_${folder}_${other})
+        message(SEND_ERROR "${example}: the folders include each other in a circle")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 function(check_include file folder quoted header)
-  if(header MATCHES "^${folder}/" AND NOT header STREQUAL generated)
+  if(header MATCHES "^${folder}/")
     place_in(${folder} ${file} own)
     place_in(${folder} ${header} other)
     if(other GREATER own)
@@ -55,6 +100,7 @@ function(check_include file folder quoted header)
     endif()
   endif()
   if(header MATCHES "^(model|search|io|optimizer)/")
+    note_arrow(${file} ${header})
     if(NOT header MATCHES "${${folder}_may_include}")
       message(SEND_ERROR "${file} includes ${header}: ${folder} may not know it")
     endif()
@@ -100,6 +146,7 @@ foreach(folder IN LISTS folders)
     endif()
   endforeach()
 endforeach()
+check_circles()
 if(checked EQUAL 0)
   message(SEND_ERROR "no source files under ${ROOT}: give the source directory, -DROOT=...")
 endif()

@@ -1,7 +1,8 @@
 # Shows that layers.cmake finds each kind of offence in a small tree, and none in a clean one.
 # Usage: cmake -DCHECK=<layers.cmake> -DSCRATCH=<directory> -P layers_test.cmake
 
-# Writes `line` into `file` of an otherwise clean tree; the check must say `expected`, or pass when that is empty.
+# Writes `line` into `file` of an otherwise clean tree, and further lines into further files (pairs at the end); the check must say
+# `expected`, or pass when that is empty.
 function(expect name file line expected)
   set(tree ${SCRATCH}/${name})
   file(REMOVE_RECURSE ${tree})
@@ -9,7 +10,11 @@ function(expect name file line expected)
   file(WRITE ${tree}/search/space.cpp "#include \"search/space.hpp\"\n\n#include \"model/base/estimate.hpp\"\n")
   file(WRITE ${tree}/io/toml/toml.cpp "#include \"model/plan/plan.hpp\"\n#include <toml++/toml.h>\n")
   file(WRITE ${tree}/optimizer/parallel/communicator.cpp "#include <mpi.h>\n")
-  file(APPEND ${tree}/${file} "${line}\n")
+  set(lines ${file} "${line}" ${ARGN})
+  while(lines)
+    list(POP_FRONT lines more content)
+    file(APPEND ${tree}/${more} "${content}\n")
+  endwhile()
   execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${tree} -P ${CHECK} RESULT_VARIABLE status ERROR_VARIABLE said OUTPUT_QUIET)
   string(REGEX REPLACE "[ \n]+" " " said "${said}")
   string(FIND "${said}" "${expected}" found)
@@ -47,14 +52,20 @@ expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.
 expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")
 expect(inside_optimizer_upwards optimizer/study/evaluator.hpp "#include \"optimizer/commands/output.hpp\""
   "optimizer/study/evaluator.hpp includes optimizer/commands/output.hpp: the sub-folder of optimizer comes later")
-expect(inside_optimizer_generated optimizer/program/release.cpp "#include \"optimizer/version.hpp\"" "")
+expect(inside_optimizer_generated optimizer/program/release.cpp "#include \"optimizer/program/version.hpp\"" "")
+expect(circle_of_two model/step/graph/step.hpp "#include \"model/step/sample/draw.hpp\"" "in a circle"
+  model/step/sample/draw.hpp "#include \"model/step/graph/step.hpp\"")
+expect(circle_of_three io/scenario/files/nodes.cpp "#include \"io/scenario/scenario.hpp\"" "in a circle"
+  io/scenario/scenario.cpp "#include \"io/scenario/sections/sections.hpp\"" io/scenario/sections/tables.cpp "#include \"io/scenario/files/nodes.hpp\"")
+expect(no_circle io/scenario/sections/sections.hpp "#include \"io/scenario/scenario.hpp\"" ""
+  io/scenario/reading/read.cpp "#include \"io/scenario/sections/sections.hpp\"" io/scenario/reading/more.cpp "#include \"io/scenario/scenario.hpp\"")
 expect(relative model/plan/plan.hpp "#include \"../search/space.hpp\"" "write the path from the root")
 expect(same_folder model/plan/plan.hpp "#include \"units.hpp\"" "write the path from the root")
 expect(second_mpi optimizer/main.cpp "#include <mpi.h>"
   "optimizer/main.cpp includes mpi.h: only optimizer/parallel/communicator.cpp may")
 expect(second_hdf5 io/report/report.cpp "#include <hdf5_hl.h>" "only io/results/hdf5_file.cpp may")
 expect(second_nlopt search/space.cpp "#include <nlopt.hpp>" "only search/strategies/nlopt_search.cpp may")
-expect(second_toml io/scenario/scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
+expect(second_toml io/scenario/reading/read_scenario.cpp "#include <toml++/toml.h>" "only io/toml/toml.cpp may")
 expect(openmp search/space.cpp "  #pragma omp simd" "search/space.cpp uses OpenMP: only model/base/parallel.cpp may")
 expect(in_subfolder model/network/ring.cpp "#include <mpi.h>" "model/network/ring.cpp includes mpi.h")
 expect(other_type search/space.hpp "struct Plane {" "")

@@ -1,5 +1,6 @@
 #include "io/authoring/scenario_reference.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/sections.hpp"
 
 #include <fmt/format.h>

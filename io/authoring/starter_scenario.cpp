@@ -1,10 +1,11 @@
 #include "io/authoring/starter_scenario.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/base/shell_word.hpp"
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/toml/fields.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"

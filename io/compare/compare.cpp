@@ -1,6 +1,7 @@
 #include "io/compare/compare.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/base/input_error.hpp"
 #include "io/compare/compare_fronts.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"

@@ -3,7 +3,7 @@
 /// Packs columns of numbers as base64 for the report page; io/html/page/data.js and timeline.js unpack them.
 
 #include "io/results/results.hpp"
-#include "model/step/graph/timeline.hpp"
+#include "model/step/timeline.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -5,7 +5,7 @@
 #include "io/compare/compare.hpp"
 #include "io/html/run_effects.hpp"
 #include "io/results/results.hpp"
-#include "model/step/graph/timeline.hpp"
+#include "model/step/timeline.hpp"
 
 #include <string>
 #include <vector>

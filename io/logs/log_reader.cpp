@@ -1,8 +1,8 @@
 #include "io/logs/log_reader.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
 #include "io/base/launcher_label.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "model/base/words.hpp"
 

@@ -1,6 +1,6 @@
 #include "io/logs/log_source.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include "io/measured/catalog_discrepancy.hpp"
 
-#include "io/scenario/catalog.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "io/measured/machine_names.hpp"
 
-#include "io/scenario/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 #include "model/base/words.hpp"
 

@@ -1,7 +1,7 @@
 #include "io/measured/measured_collectives.hpp"
 
 #include "io/measured/machine_names.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include <fmt/format.h>
 

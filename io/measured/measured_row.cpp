@@ -2,7 +2,8 @@
 
 #include "io/base/csv_stream.hpp"
 #include "io/measured/machine_names.hpp"
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/base/words.hpp"
 #include "model/plan/plan_axes.hpp"
 

@@ -1,5 +1,6 @@
 #include "io/measured/measured_runs.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_row.hpp"
 #include "io/measured/measured_tables.hpp"

@@ -4,7 +4,6 @@
 
 #include "io/base/csv.hpp"
 #include "io/measured/published_runs.hpp"
-#include "io/scenario/scenario.hpp"
 #include "model/plan/phase.hpp"
 
 #include <string>

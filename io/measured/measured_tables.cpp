@@ -1,6 +1,7 @@
 #include "io/measured/measured_tables.hpp"
 
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
 namespace prismopt {

@@ -2,7 +2,6 @@
 
 /// Descriptions of tables of measured runs: their machines, and values that the source does not give.
 
-#include "io/scenario/scenario.hpp"
 #include "model/network/transformer.hpp"
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "io/measured/own_runs.hpp"
 
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "io/plots/timeline_file.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/plots/svg.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

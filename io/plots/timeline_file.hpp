@@ -2,7 +2,7 @@
 
 /// Timelines as files: Chrome's trace event format (Perfetto, chrome://tracing), and a picture.
 
-#include "model/step/graph/timeline.hpp"
+#include "model/step/timeline.hpp"
 
 #include <string>
 #include <vector>

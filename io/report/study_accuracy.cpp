@@ -1,5 +1,6 @@
 #include "io/report/study_accuracy.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/stored_scenario.hpp"
 
 #include <fmt/format.h>

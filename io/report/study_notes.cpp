@@ -1,5 +1,6 @@
 #include "io/report/study_notes.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"

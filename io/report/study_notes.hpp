@@ -2,7 +2,7 @@
 
 /// Notes on a study for readers of its results, derived from the scenario in the results file.
 
-#include "io/report/batch_rows.hpp"
+#include "io/report/front/batch_rows.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "model/base/units.hpp"

@@ -1,7 +1,7 @@
 #include "io/results/journal.hpp"
 
 #include "io/base/checksum.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "io/results/merge_results.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 #include "io/base/checksum.hpp"
+#include "io/base/input_error.hpp"
 #include "io/results/checked_rows.hpp"
 #include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"

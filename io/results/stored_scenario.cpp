@@ -1,5 +1,7 @@
 #include "io/results/stored_scenario.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
+
 namespace prismopt {
 
 Scenario scenario_of(const StudyInfo& study)

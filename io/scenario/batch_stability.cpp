@@ -1,6 +1,6 @@
 #include "io/scenario/batch_stability.hpp"
 
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/network/network.hpp"
 

@@ -1,6 +1,6 @@
 #include "io/scenario/gpu_price.hpp"
 
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/toml/toml.hpp"
 

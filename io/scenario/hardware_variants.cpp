@@ -1,5 +1,7 @@
 #include "io/scenario/hardware_variants.hpp"
 
+#include "io/base/input_error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "io/scenario/numerics.hpp"
 
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"
 

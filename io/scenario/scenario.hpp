@@ -2,7 +2,6 @@
 
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
-#include "io/base/input_error.hpp"
 #include "io/scenario/constants/learned.hpp"
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
@@ -79,31 +78,5 @@ struct Scenario {
 
 /// All networks that plans may train.
 std::vector<const Workload*> networks(const Scenario& scenario);
-
-/// Reads and validates a scenario file. Throws InputError.
-Scenario read_scenario(const std::string& path);
-/// The same from text already in memory (`path` is for messages).
-Scenario parse_scenario(const std::string& text, const std::string& path);
-
-/// Names of the built-in catalog entries, for messages and `--help`.
-std::vector<std::string> catalog_accelerators();
-std::vector<std::string> catalog_links();
-std::vector<std::string> catalog_libraries();
-std::vector<std::string> catalog_workloads();
-std::vector<std::string> catalog_variabilities();
-std::vector<std::string> catalog_stacks();
-std::vector<std::string> catalog_powers();
-/// A catalog entry; throws InputError with the nearest names.
-Accelerator catalog_accelerator(const std::string& name);
-Workload catalog_workload(const std::string& name);
-NetworkTier catalog_link(const std::string& name);  // group_gpus and oversubscription are set by the scenario
-Variability catalog_variability(const std::string& name);
-SoftwareStack catalog_stack(const std::string& name);
-/// The library of collectives of clusters that name none: the newest release.
-inline constexpr const char* usual_library = "nccl";
-/// The library of the stack's containers.
-CollectiveLibrary library_of(const SoftwareStack& stack);
-CollectiveLibrary catalog_library(const std::string& name);
-Power catalog_power(const std::string& name);
 
 }  // namespace prismopt

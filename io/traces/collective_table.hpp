@@ -3,7 +3,7 @@
 /// Times of collectives by size, as benchmarks print them.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "io/traces/json_events.hpp"
 
 #include "io/base/csv_stream.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

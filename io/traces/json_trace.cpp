@@ -1,6 +1,6 @@
 #include "io/traces/json_trace.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 #include "io/traces/json_events.hpp"
 #include "io/traces/kernel_kinds.hpp"

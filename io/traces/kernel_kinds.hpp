@@ -2,7 +2,7 @@
 
 /// Kinds of kernels of profilers' traces, in which templates have names of thousands of characters.
 
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <cstdint>

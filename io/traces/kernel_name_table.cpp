@@ -1,7 +1,7 @@
 #include "io/traces/kernel_name_table.hpp"
 
 #include "io/base/csv.hpp"
-#include "io/scenario/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
 namespace prismopt {

@@ -2,7 +2,7 @@
 
 /// The table of kernel names: rows of users' files, then those of the catalog.
 
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "io/traces/nccl_output.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
 #include "io/base/launcher_label.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/traces/text_lines.hpp"
 #include "model/base/words.hpp"
 

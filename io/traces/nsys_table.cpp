@@ -1,7 +1,7 @@
 #include "io/traces/nsys_table.hpp"
 
 #include "io/base/csv_stream.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/traces/kernel_kinds.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "io/traces/operation_table.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
 #include "io/base/utf8.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

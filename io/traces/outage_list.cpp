@@ -1,8 +1,8 @@
 #include "io/traces/outage_list.hpp"
 
 #include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
 #include "io/base/utf8.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/traces/event_dates.hpp"
 #include "io/traces/planned_event.hpp"
 #include "io/traces/text_lines.hpp"

@@ -3,8 +3,8 @@
 /// Lists of node outages.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibration/faults.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
+#include "model/calibration/records/faults.hpp"
 
 #include <string>
 #include <string_view>

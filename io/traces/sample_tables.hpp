@@ -3,7 +3,7 @@
 /// Tables of repeated measurements: benchmarks per GPU, times of collectives.
 
 #include "io/traces/trace_stream.hpp"
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "io/traces/trace_files.hpp"
 
 #include "io/base/csv.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/traces/json_trace.hpp"
 #include "io/traces/known_forms.hpp"
 #include "io/traces/nsys_table.hpp"

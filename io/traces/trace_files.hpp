@@ -6,7 +6,7 @@
 #include "io/traces/kernel_name_table.hpp"
 #include "io/traces/trace_stream.hpp"
 #include "model/calibration/fit/failure_fit.hpp"
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <string>

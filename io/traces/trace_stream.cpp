@@ -1,6 +1,6 @@
 #include "io/traces/trace_stream.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -67,6 +67,8 @@ struct alignas(64) Lanes {
     T at[lanes];
 };
 using Words = Lanes<std::uint32_t>;
+using Ints = Lanes<std::int32_t>;
+using Floats = Lanes<float>;
 
 /// Stratifies a word over a block of 64 fleets (Latin hypercube; McKay, Beckman, Conover, Technometrics 21 (1979) 239-245):
 /// replaces its top six bits, so that the 64 lanes of a block fall into 64 strata of equal probability. `key`, equal for all

@@ -4,7 +4,7 @@
 
 #include "model/calibration/fit/drift_fit.hpp"
 #include "model/calibration/fit/fit_distribution.hpp"
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 

@@ -2,9 +2,9 @@
 
 /// Products whose sums are kept in few bits.
 
+#include "model/base/matrix.hpp"
 #include "model/numerics/deviation.hpp"
 #include "model/numerics/formats/number_format.hpp"
-#include "model/numerics/matrix.hpp"
 
 #include <array>
 #include <cstdint>

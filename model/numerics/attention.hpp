@@ -2,9 +2,9 @@
 
 /// Attention of one head, forward and backward, as two kernels compute it. docs/methods/numerics.md.
 
+#include "model/base/matrix.hpp"
 #include "model/base/names.hpp"
 #include "model/numerics/formats/arithmetic.hpp"
-#include "model/numerics/matrix.hpp"
 #include "model/numerics/random_tensor.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 
 /// Deviation of a result from the exact one.
 
-#include "model/numerics/matrix.hpp"
+#include "model/base/matrix.hpp"
 
 #include <cstdint>
 #include <span>

@@ -2,8 +2,8 @@
 
 /// A linear layer, forward and backward: Y = X W^T, dX = dY W, dW = dY^T X.
 
+#include "model/base/matrix.hpp"
 #include "model/numerics/formats/arithmetic.hpp"
-#include "model/numerics/matrix.hpp"
 #include "model/numerics/random_tensor.hpp"
 
 namespace prismopt {

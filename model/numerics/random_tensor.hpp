@@ -2,8 +2,8 @@
 
 /// Random inputs of the experiments.
 
+#include "model/base/matrix.hpp"
 #include "model/base/names.hpp"
-#include "model/numerics/matrix.hpp"
 
 #include <array>
 #include <cstdint>

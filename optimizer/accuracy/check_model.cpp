@@ -1,6 +1,8 @@
 #include "optimizer/accuracy/check_model.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/measured/published_runs.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"

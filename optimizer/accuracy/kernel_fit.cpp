@@ -1,5 +1,6 @@
 #include "optimizer/accuracy/kernel_fit.hpp"
 
+#include "io/scenario/sections/catalog.hpp"
 #include "model/base/median.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "optimizer/accuracy/robust.hpp"

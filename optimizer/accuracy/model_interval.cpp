@@ -1,11 +1,11 @@
 #include "optimizer/accuracy/model_interval.hpp"
 
+#include "io/scenario/sections/catalog.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 
 #include "model/plan/phase.hpp"
 
-#include "io/scenario/constants/scaled_cluster.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "model/step/graph/mean_step.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/accuracy/step_gradients.hpp"
 
-#include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "io/base/csv_stream.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/traces/calibration_json.hpp"
 #include "io/traces/calibration_toml.hpp"

@@ -1,9 +1,11 @@
 #include "optimizer/commands/chosen_plan.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/hdf5_file.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/space/design_text.hpp"
 

@@ -1,5 +1,6 @@
 #include "optimizer/commands/command.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
 #include "optimizer/program/log.hpp"

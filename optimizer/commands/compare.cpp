@@ -1,10 +1,11 @@
+#include "io/base/input_error.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
 #include "io/compare/compare.hpp"
 #include "io/html/report_page.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/commands/report_details.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/stored_study.hpp"
 

@@ -1,7 +1,8 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include "io/export/launch.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "search/strategies/strategy_choice.hpp"
 

@@ -1,10 +1,11 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
 #include "optimizer/program/log.hpp"
 
 #include "io/export/launch.hpp"
-#include "io/scenario/catalog.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"

@@ -1,3 +1,6 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 

@@ -1,3 +1,4 @@
+#include "io/base/input_error.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"

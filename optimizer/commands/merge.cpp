@@ -1,3 +1,4 @@
+#include "io/base/input_error.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
@@ -5,7 +6,6 @@
 #include "io/results/merge_results.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/stored_scenario.hpp"
-#include "io/scenario/scenario.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/stored_study.hpp"
 #include "optimizer/study/study_plan.hpp"

@@ -1,6 +1,7 @@
 #include "optimizer/commands/plan_shortlist.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/base/input_error.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/accuracy/model_interval.hpp"

@@ -1,3 +1,6 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/loop/study.hpp"
 #include "optimizer/loop/study_journal.hpp"
@@ -5,11 +8,10 @@
 #include "optimizer/preview/dry_run.hpp"
 #include "optimizer/program/log.hpp"
 
-#include "io/scenario/scenario.hpp"
-#include "io/scenario/sections/scenario_trainer.hpp"
+#include "io/scenario/reading/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
-#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/commands/report_details.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"

@@ -1,10 +1,11 @@
 #include "io/base/aligned.hpp"
-#include "io/report/batch_rows.hpp"
+#include "io/report/front/batch_rows.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include "io/report/network_size.hpp"
 #include "io/report/space_counts.hpp"
-#include "io/scenario/scenario.hpp"
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/evaluator.hpp"

@@ -1,7 +1,7 @@
 #include "optimizer/fit/catalog_writer.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/posix_file.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <fmt/format.h>
 

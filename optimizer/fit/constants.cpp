@@ -1,5 +1,6 @@
 #include "optimizer/fit/constants.hpp"
 
+#include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/machine_constants.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "optimizer/fit/network_constants.hpp"
 
+#include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "optimizer/accuracy/collective_fit.hpp"
 

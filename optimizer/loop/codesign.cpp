@@ -1,5 +1,6 @@
 #include "optimizer/loop/codesign.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "model/base/parallel.hpp"
 #include "optimizer/parallel/bytes.hpp"

@@ -1,6 +1,5 @@
 #include "optimizer/loop/draw_store.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/program/log.hpp"
 

@@ -1,6 +1,7 @@
 #include "optimizer/loop/study.hpp"
 
 #include "io/base/control_characters.hpp"
+#include "io/base/input_error.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
 #include "model/base/parallel.hpp"

@@ -1,7 +1,9 @@
 #include "optimizer/loop/study_journal.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
 #include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "optimizer/loop/draw_store.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/program/release.hpp"
 
-#include "optimizer/version.hpp"
+#include "optimizer/program/version.hpp"
 
 namespace prismopt {
 

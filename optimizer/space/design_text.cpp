@@ -1,5 +1,6 @@
 #include "optimizer/space/design_text.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/quantity.hpp"
 #include "model/plan/plan_axes.hpp"

@@ -1,5 +1,6 @@
 #include "optimizer/study/measured_plans.hpp"
 
+#include "io/base/input_error.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>

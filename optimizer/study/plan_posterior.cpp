@@ -1,7 +1,7 @@
 #include "optimizer/study/plan_posterior.hpp"
 
 #include "io/measured/catalog_discrepancy.hpp"
-#include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/space/design_text.hpp"

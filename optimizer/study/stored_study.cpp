@@ -1,5 +1,6 @@
 #include "optimizer/study/stored_study.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/hardware_variants.hpp"

@@ -1,5 +1,6 @@
 #include "optimizer/study/study_plan.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "model/plan_rules.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/study/variant_gradients.hpp"
 
-#include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
 
 namespace prismopt {
 

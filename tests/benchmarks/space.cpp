@@ -1,5 +1,6 @@
 /// Speed of an enumeration: tuples that break a rule of the space.
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/design_map.hpp"
 

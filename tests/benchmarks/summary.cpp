@@ -1,12 +1,14 @@
 #include "tests/benchmarks/summary.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "tests/benchmarks/clock.hpp"
 #include "tests/benchmarks/failure_runs.hpp"
 #include "tests/benchmarks/jobs.hpp"
 #include "tests/benchmarks/roofs.hpp"
 #include "tests/benchmarks/wide_space.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "model/step/sample/op_window.hpp"
 #include "model/step/sample/plan_step.hpp"

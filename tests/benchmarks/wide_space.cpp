@@ -1,5 +1,6 @@
 #include "tests/benchmarks/wide_space.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "search/strategies/explorer.hpp"
 #include "tests/benchmarks/clock.hpp"
 

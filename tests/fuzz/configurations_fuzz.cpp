@@ -2,8 +2,8 @@
 /// libFuzzer's entry; see tests/fuzz/README.md.
 
 #include "io/authoring/imported/imported_network.hpp"
+#include "io/base/input_error.hpp"
 #include "io/scenario/files/captured_network.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 /// Any bytes as learned constants: read or refused with the line, never a crash, and what is read is written the same way.
 /// libFuzzer's entry; see tests/fuzz/README.md.
 
+#include "io/base/input_error.hpp"
 #include "io/scenario/constants/learned.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <cstdint>
 #include <cstdlib>

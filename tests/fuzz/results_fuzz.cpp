@@ -4,8 +4,8 @@
 /// fits them.
 
 #include "io/base/checksum.hpp"
+#include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
-#include "io/scenario/scenario.hpp"
 #include "tests/fuzz/input_file.hpp"
 
 #include <span>

@@ -1,6 +1,8 @@
 /// Any bytes as a scenario: read or refused with its line, and what is read can be searched. libFuzzer's entry; see
 /// tests/fuzz/README.md.
 
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/study/evaluator.hpp"
 

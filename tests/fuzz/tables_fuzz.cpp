@@ -1,11 +1,11 @@
 /// Any bytes as a table of measured runs, collectives or kernels: read or refused, never a crash. libFuzzer's entry; see
 /// tests/fuzz/README.md.
 
+#include "io/base/input_error.hpp"
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_kernels.hpp"
 #include "io/measured/measured_runs.hpp"
 #include "io/measured/own_runs.hpp"
-#include "io/scenario/scenario.hpp"
 #include "tests/fuzz/input_file.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 /// Any bytes as a measurement: read or refused, never a crash. libFuzzer's main; see tests/fuzz/README.md.
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/traces/calibration_toml.hpp"
 #include "io/traces/kernel_name_table.hpp"
 #include "io/traces/trace_files.hpp"

@@ -1,6 +1,7 @@
 /// What predictions do when a scenario changes in a way whose effect is known: random scenarios, the same ones each time. With
 /// PRISMOPT_RANDOM_SCENARIOS=N there are N of them (ctest --preset long has 300).
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 #include "optimizer/study/study_model.hpp"

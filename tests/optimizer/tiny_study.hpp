@@ -2,6 +2,7 @@
 
 /// A scenario of a few GPUs whose plans are judged in milliseconds, with `[space]` and `[search]` for each test to give.
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 
 #include <string>

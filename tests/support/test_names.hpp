@@ -2,7 +2,7 @@
 
 /// A small table of names, in place of the catalog's.
 
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 
 namespace prismopt {
 

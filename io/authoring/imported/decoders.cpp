@@ -1,5 +1,5 @@
 #include "io/authoring/imported/architectures.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "io/authoring/imported/imported_network.hpp"
 
 #include "io/authoring/imported/architectures.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
 

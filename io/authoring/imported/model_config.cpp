@@ -1,6 +1,6 @@
 #include "io/authoring/imported/model_config.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

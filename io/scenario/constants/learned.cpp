@@ -2,9 +2,8 @@
 
 #include "io/base/checksum.hpp"
 #include "io/base/csv.hpp"
-#include "io/scenario/catalog.hpp"
 #include "io/scenario/files/written_out.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "io/toml/fields.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "io/scenario/files/captured_network.hpp"
 
 #include "io/base/csv.hpp"
+#include "io/base/input_error.hpp"
 #include "io/scenario/files/written_out.hpp"
-#include "io/scenario/scenario.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "io/scenario/files/node_file.hpp"
 
 #include "io/base/csv.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "io/scenario/files/orders_file.hpp"
 
 #include "io/base/csv.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 #include "model/base/words.hpp"
 
 #include <fmt/format.h>

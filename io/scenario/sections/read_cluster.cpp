@@ -1,4 +1,5 @@
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,8 @@
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 
-#include "io/scenario/catalog.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"

@@ -1,4 +1,5 @@
 #include "io/scenario/files/captured_network.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/network_reading.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/nearest.hpp"

@@ -38,8 +38,6 @@ void read_numerics(Table table, Scenario& scenario);  // after [space]
 const SectionTable& learning_table();
 const SectionTable& objectives_table();
 const SectionTable& hardware_parameter_table();
-/// The whole file.
-const SectionTable& scenario_table();
 
 /// A distribution: a table whose keys depend on its family.
 inline constexpr std::string_view distribution_example = "{ family = \"lognormal\", cv = 0.02 }";

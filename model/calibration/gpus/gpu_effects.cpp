@@ -1,8 +1,8 @@
 #include "model/calibration/gpus/gpu_effects.hpp"
 
 #include "model/base/median.hpp"
+#include "model/calibration/fit/effect_spread.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/gpus/effect_spread.hpp"
 
 #include <algorithm>
 #include <cmath>

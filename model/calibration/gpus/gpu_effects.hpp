@@ -2,7 +2,7 @@
 
 /// Effects of GPUs: how much faster or slower each runs the same kernels, from traces without microbatches.
 
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <vector>

@@ -4,7 +4,7 @@
 /// a microbatch. docs/methods/calibration.md.
 
 #include "model/calibration/fit/fit_distribution.hpp"
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 /// Distribution of a job's step time from its traces: measured durations are resampled and run through the step's graph.
 /// docs/methods/calibration.md.
 
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/step_graph.hpp"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "model/calibration/trace/step_effects.hpp"
 
 #include "model/base/statistics.hpp"
+#include "model/calibration/fit/effect_spread.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/gpus/effect_spread.hpp"
 
 #include <algorithm>
 #include <cmath>

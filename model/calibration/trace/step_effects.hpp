@@ -2,7 +2,7 @@
 
 /// Effects shared by the compute kernels of one step, from traces without microbatches.
 
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/trace/trace.hpp"
 
 #include <vector>

@@ -2,8 +2,8 @@
 
 /// Traces: measured operations of a training job, independent of the file format.
 
-#include "model/calibration/faults.hpp"
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/faults.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 #include "model/distribution/variability.hpp"
 
 #include <cstdint>

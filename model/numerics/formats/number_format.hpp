@@ -7,9 +7,9 @@
 /// 3.3.2 (blocks of 1 x 128); Micikevicius et al., arXiv 2209.05433 (one factor for the tensor); Mishra et al., arXiv 2506.08027
 /// (MX scales rounded up).
 
+#include "model/base/matrix.hpp"
 #include "model/numerics/formats/element_format.hpp"
 #include "model/numerics/formats/rounding.hpp"
-#include "model/numerics/matrix.hpp"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 /// Rows of the schedules, by family: each file of this folder has a table.
 
-#include "model/schedule/schedule.hpp"
+#include "model/schedule/orders/tasks.hpp"
 
 #include <optional>
 #include <span>

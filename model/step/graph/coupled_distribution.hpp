@@ -12,9 +12,9 @@
 /// 0.13 % and 0.31 % at 10 % (tests/model/step/graph/coupled_distribution_test.cpp). Derivation, choice of k and limits:
 /// docs/methods/coupling.md.
 
+#include "model/base/random.hpp"
 #include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/polynomial_pieces.hpp"
-#include "model/step/sample/lane_kernels.hpp"
 
 #include <cstddef>
 #include <span>

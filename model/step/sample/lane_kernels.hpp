@@ -11,9 +11,6 @@
 
 namespace prismopt {
 
-using Floats = Lanes<float>;
-using Ints = Lanes<std::int32_t>;
-
 /// out = table(bits).
 void look_up(const QuantileTable& table, const Words& bits, Floats& out);
 /// out *= table(bits).

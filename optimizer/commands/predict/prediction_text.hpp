@@ -4,7 +4,6 @@
 
 #include "io/report/network_size.hpp"
 #include "io/scenario/figure_origin.hpp"
-#include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 #include "model/step/compile/plan_compiler.hpp"
 #include "optimizer/accuracy/model_interval.hpp"

@@ -1,3 +1,4 @@
+#include "io/base/input_error.hpp"
 #include "io/logs/log_reader.hpp"
 #include "io/logs/log_source.hpp"
 #include "model/plan/phase.hpp"

@@ -2,6 +2,7 @@
 /// results/intervals.md.
 ///   interval_study SEEDS FILE [ROW]
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"

@@ -1,6 +1,7 @@
 /// scaling_study: measures the scheduler and the items of a study, and simulates teams that this machine does not have.
 ///   mpirun -n 2 scaling_study SCENARIO [FILE]
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/scaling/simulated_scheduler.hpp"
 
 #include "optimizer/study/evaluator.hpp"

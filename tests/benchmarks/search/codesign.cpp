@@ -1,5 +1,6 @@
 #include "tests/benchmarks/search/codesign.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/hardware_variants.hpp"

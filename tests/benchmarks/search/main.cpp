@@ -1,5 +1,6 @@
 /// Writes results/search-quality.md (jobs/search_quality_study). One argument: the file to write; `--quick`: three seeds.
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/search/codesign.hpp"
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
 #include "tests/benchmarks/search/racing.hpp"

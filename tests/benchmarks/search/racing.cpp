@@ -1,5 +1,6 @@
 #include "tests/benchmarks/search/racing.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "search/components/race.hpp"

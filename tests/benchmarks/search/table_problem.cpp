@@ -1,5 +1,7 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "tests/benchmarks/watch/synthetic_job.hpp"
 
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"

@@ -1,7 +1,9 @@
 #include "io/authoring/starter_scenario.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include "io/base/shell_word.hpp"
-#include "io/scenario/scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,7 @@
 #include "io/export/launch.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/layout_text.hpp"
-
-#include "io/scenario/catalog.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,10 @@
 #include "io/measured/measured_runs.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include "io/measured/machine_names.hpp"
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_tables.hpp"
-#include "io/scenario/catalog.hpp"
 #include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #include "io/measured/own_runs.hpp"
+#include "io/base/input_error.hpp"
 
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/temporary_folder.hpp"

@@ -1,6 +1,5 @@
 #include "io/report/network_size.hpp"
-
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

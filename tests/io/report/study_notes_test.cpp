@@ -1,8 +1,9 @@
 #include "io/report/study_notes.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include "io/report/report.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
-#include "io/scenario/scenario.hpp"
 #include "tests/io/sample_results.hpp"
 
 #include <gmock/gmock.h>

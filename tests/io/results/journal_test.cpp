@@ -1,6 +1,6 @@
 #include "io/results/journal.hpp"
+#include "io/base/input_error.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "tests/io/full_disk.hpp"
 #include "tests/io/temporary_folder.hpp"
 

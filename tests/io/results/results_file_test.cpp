@@ -1,9 +1,9 @@
 #include "io/results/results_file.hpp"
+#include "io/base/input_error.hpp"
 
 #include "io/base/checksum.hpp"
 #include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
-#include "io/scenario/scenario.hpp"
 #include "tests/io/full_disk.hpp"
 #include "tests/io/sample_results.hpp"
 #include "tests/io/temporary_folder.hpp"

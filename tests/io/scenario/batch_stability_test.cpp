@@ -1,6 +1,7 @@
 #include "io/scenario/batch_stability.hpp"
-
-#include "io/scenario/catalog.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

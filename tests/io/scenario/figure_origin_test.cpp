@@ -1,4 +1,5 @@
 #include "io/scenario/figure_origin.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 
 #include "io/authoring/starter_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"

@@ -1,9 +1,11 @@
 #include "io/scenario/gpu_price.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include "io/authoring/starter_scenario.hpp"
 #include "io/html/page_data.hpp"
 #include "io/report/report.hpp"
-#include "io/scenario/catalog.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/sample_results.hpp"
 

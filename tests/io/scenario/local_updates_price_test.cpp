@@ -1,6 +1,8 @@
 #include "io/scenario/local_updates_price.hpp"
-
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+
 #include "model/network/network.hpp"
 #include "model/run/loss_gap.hpp"
 

@@ -1,7 +1,7 @@
 /// A recommendation network on 8 and 128 A100, part by part and as an iteration, beside MAD-Max (Hsia et al., arXiv 2310.02784;
 /// figures from the notebook of facebookresearch/ScaleExplorer, madmax): its constants, and where its counts are not ours, why.
 
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/collective.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/network/network.hpp"

@@ -1,6 +1,9 @@
 /// Networks by layers and blocks in scenarios: what they mean, and what is refused.
 
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
 #include "model/network/transformer.hpp"
 #include "tests/io/good_scenario.hpp"

@@ -2,7 +2,9 @@
 /// change of the model's structure must keep. `PRISMOPT_WRITE_PREDICTIONS=FILE` writes the table anew; say why in the commit.
 
 #include "io/base/csv.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/plan_rules.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "tests/support/example_problem.hpp"

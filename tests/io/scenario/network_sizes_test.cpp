@@ -1,5 +1,4 @@
-#include "io/scenario/catalog.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
 
 #include <gtest/gtest.h>

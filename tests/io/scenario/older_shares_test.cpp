@@ -1,3 +1,5 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "tests/io/good_scenario.hpp"
 

@@ -1,6 +1,9 @@
-#include "io/scenario/scenario.hpp"
 
+#include "io/scenario/scenario.hpp"
 #include "io/authoring/scenario_schema.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/toml/date.hpp"
 #include "tests/io/good_scenario.hpp"
 

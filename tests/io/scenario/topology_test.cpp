@@ -1,4 +1,5 @@
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "tests/io/good_scenario.hpp"
 
 #include <gmock/gmock.h>

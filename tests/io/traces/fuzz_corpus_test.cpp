@@ -1,6 +1,5 @@
+#include "io/base/input_error.hpp"
 #include "io/traces/trace_files.hpp"
-
-#include "io/scenario/scenario.hpp"
 
 #include <gtest/gtest.h>
 

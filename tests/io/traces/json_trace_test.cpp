@@ -1,6 +1,5 @@
 #include "io/traces/json_trace.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "io/traces/trace_files.hpp"
 #include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"

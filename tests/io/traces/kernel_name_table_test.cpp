@@ -1,6 +1,5 @@
 #include "io/traces/kernel_name_table.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
+#include "io/base/input_error.hpp"
 #include "io/traces/trace_files.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
 

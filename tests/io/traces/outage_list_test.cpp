@@ -1,6 +1,5 @@
 #include "io/traces/outage_list.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "io/traces/event_dates.hpp"
 #include "io/traces/planned_event.hpp"
 #include "io/traces/trace_files.hpp"

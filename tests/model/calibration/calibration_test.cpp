@@ -3,9 +3,9 @@
 
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/fit/goodness.hpp"
-#include "model/calibration/fit/samples.hpp"
 #include "model/calibration/gpus/gpu_effects.hpp"
 #include "model/calibration/gpus/slow_gpus.hpp"
+#include "model/calibration/samples.hpp"
 #include "model/calibration/trace/waiting.hpp"
 #include "tests/support/synthetic_job.hpp"
 #include "tests/support/test_names.hpp"

@@ -1,6 +1,6 @@
 #include "optimizer/accuracy/collective_fit.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
-#include "io/scenario/scenario.hpp"
 #include "optimizer/accuracy/collective_accuracy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "optimizer/accuracy/kernel_fit.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,9 @@
 #include "optimizer/accuracy/model_interval.hpp"
-
-#include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
+
+#include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"

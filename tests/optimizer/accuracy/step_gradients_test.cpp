@@ -1,7 +1,7 @@
 #include "optimizer/accuracy/step_gradients.hpp"
-
-#include "io/scenario/constants/scaled_cluster.hpp"
 #include "io/scenario/scenario.hpp"
+
+#include "io/scenario/reading/scaled_cluster.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "tests/optimizer/tiny_study.hpp"

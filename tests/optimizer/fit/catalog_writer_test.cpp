@@ -1,6 +1,5 @@
 #include "optimizer/fit/catalog_writer.hpp"
-
-#include "io/scenario/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 #include "optimizer/fit/least_squares.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
 
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/fit/catalog_writer.hpp"

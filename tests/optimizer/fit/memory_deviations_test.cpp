@@ -1,5 +1,5 @@
 #include "io/measured/catalog_discrepancy.hpp"
-#include "io/scenario/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "optimizer/fit/plan_groups.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #include "optimizer/loop/codesign.hpp"
+#include "io/base/input_error.hpp"
 
 #include "io/scenario/hardware_variants.hpp"
 #include "optimizer/space/design_map.hpp"

@@ -1,4 +1,4 @@
-#include "io/scenario/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 #include "optimizer/numerics/numerics_text.hpp"
 #include "optimizer/numerics/training_cases.hpp"
 

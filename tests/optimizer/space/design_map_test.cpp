@@ -1,4 +1,6 @@
 #include "optimizer/space/design_map.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
 

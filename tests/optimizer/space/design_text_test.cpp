@@ -1,4 +1,5 @@
 #include "optimizer/space/design_text.hpp"
+#include "io/base/input_error.hpp"
 
 #include "io/report/front/plan_words.hpp"
 #include "io/results/results.hpp"

@@ -1,5 +1,7 @@
 #include "io/authoring/starter_scenario.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"

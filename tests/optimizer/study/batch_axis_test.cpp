@@ -1,5 +1,6 @@
 /// The global batch as an axis of the space.
 
+#include "io/base/input_error.hpp"
 #include "io/scenario/hardware_variants.hpp"
 
 #include "model/network/network.hpp"

@@ -1,5 +1,6 @@
 /// The precision as an axis of the space.
 
+#include "io/base/input_error.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"

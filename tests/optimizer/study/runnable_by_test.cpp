@@ -1,6 +1,7 @@
+#include "io/base/input_error.hpp"
 #include "optimizer/space/design_map.hpp"
 
-#include "io/scenario/sections/scenario_trainer.hpp"
+#include "io/scenario/reading/scenario_trainer.hpp"
 #include "io/trainers/trainer.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"

@@ -1,7 +1,8 @@
 #include "io/authoring/imported/imported_network.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 
 #include "io/authoring/starter_scenario.hpp"
-#include "io/scenario/scenario.hpp"
 #include "model/network/network.hpp"
 #include "tests/io/good_scenario.hpp"
 

@@ -1,7 +1,6 @@
 #include "io/scenario/constants/fitted_model.hpp"
-
-#include "io/scenario/catalog.hpp"
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/catalog_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 #include "io/scenario/constants/learned.hpp"
-
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+
 #include "model/calibration/posterior/discrepancy.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/temporary_folder.hpp"

@@ -1,7 +1,9 @@
 #include "io/scenario/files/captured_network.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/scenario.hpp"
 
 #include "io/base/csv.hpp"
-#include "io/scenario/scenario.hpp"
 #include "model/network/passes.hpp"
 #include "model/network/transformer.hpp"
 

@@ -1,6 +1,5 @@
 #include "io/scenario/files/orders_file.hpp"
-
-#include "io/scenario/scenario.hpp"
+#include "io/base/input_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/likelihoods.hpp"
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 #include "tests/support/synthetic_job.hpp"
 #include "tests/support/test_names.hpp"
 

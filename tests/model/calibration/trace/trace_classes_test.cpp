@@ -1,4 +1,4 @@
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 #include "tests/support/test_names.hpp"

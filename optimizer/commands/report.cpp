@@ -1,3 +1,5 @@
+#include "io/base/input_error.hpp"
+#include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
@@ -5,8 +7,7 @@
 #include "io/report/report.hpp"
 #include "io/report/report_json.hpp"
 #include "io/results/journal.hpp"
-#include "io/scenario/scenario.hpp"
-#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/commands/report_details.hpp"
 #include "optimizer/loop/study.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/program/release.hpp"

@@ -1,4 +1,4 @@
-#include "io/report/batch_rows.hpp"
+#include "io/report/front/batch_rows.hpp"
 
 #include "io/report/front/plan_words.hpp"
 #include "io/scenario/batch_stability.hpp"

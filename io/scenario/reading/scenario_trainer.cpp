@@ -1,5 +1,7 @@
-#include "io/scenario/sections/scenario_trainer.hpp"
+#include "io/scenario/reading/scenario_trainer.hpp"
 
+#include "io/base/input_error.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
 

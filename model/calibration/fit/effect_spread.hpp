@@ -2,7 +2,7 @@
 
 /// Variance of measured effects, separated from the noise of measuring them.
 
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 #include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/outliers.hpp"
-#include "model/calibration/fit/samples.hpp"
 #include "model/calibration/gpus/slow_gpus.hpp"
+#include "model/calibration/samples.hpp"
 
 #include <algorithm>
 #include <cmath>

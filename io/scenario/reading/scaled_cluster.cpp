@@ -1,6 +1,6 @@
-#include "io/scenario/constants/scaled_cluster.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
 
-#include "io/scenario/scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/machine_constants.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 /// Distributions from repeated measurements outside a job: a benchmark on every GPU of a cluster, repeated collectives.
 
 #include "model/calibration/calibration.hpp"
-#include "model/calibration/faults.hpp"
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/faults.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "model/step/graph/timeline.hpp"
+#include "model/step/timeline.hpp"
 
 #include "model/step/graph/mean_step.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/report/plans_by_choice.hpp"
+#include "io/report/front/plans_by_choice.hpp"
 
 #include "io/base/aligned.hpp"
 #include "io/report/front/plan_words.hpp"

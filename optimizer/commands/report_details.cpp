@@ -1,5 +1,6 @@
-#include "optimizer/commands/report/report_details.hpp"
+#include "optimizer/commands/report_details.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/report.hpp"

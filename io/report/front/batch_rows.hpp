@@ -2,7 +2,7 @@
 
 /// Global batches of a study beside each other: what each costs in tokens, steps, time and money.
 
-#include "io/report/plans_by_choice.hpp"
+#include "io/report/front/plans_by_choice.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/calibration/faults.hpp"
+#include "model/calibration/records/faults.hpp"
 
 #include "model/base/median.hpp"
 #include "model/base/units.hpp"

@@ -1,4 +1,4 @@
-#include "model/numerics/matrix.hpp"
+#include "model/base/matrix.hpp"
 
 #include "model/base/parallel.hpp"
 #include "model/base/registers.hpp"

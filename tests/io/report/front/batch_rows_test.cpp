@@ -1,4 +1,5 @@
-#include "io/report/batch_rows.hpp"
+#include "io/report/front/batch_rows.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/calibration/gpus/effect_spread.hpp"
+#include "model/calibration/fit/effect_spread.hpp"
 
 #include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"

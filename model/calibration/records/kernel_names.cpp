@@ -1,4 +1,4 @@
-#include "model/calibration/kernel_names.hpp"
+#include "model/calibration/records/kernel_names.hpp"
 
 #include "model/base/words.hpp"
 

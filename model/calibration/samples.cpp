@@ -1,4 +1,4 @@
-#include "model/calibration/fit/samples.hpp"
+#include "model/calibration/samples.hpp"
 
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"

@@ -1,4 +1,4 @@
-#include "model/calibration/gpus/variance_components.hpp"
+#include "model/calibration/fit/variance_components.hpp"
 
 #include "model/base/statistics.hpp"
 #include "model/calibration/fit/goodness.hpp"

@@ -1,4 +1,4 @@
-#include "model/numerics/matrix.hpp"
+#include "model/base/matrix.hpp"
 #include "model/numerics/deviation.hpp"
 #include "model/numerics/formats/exponential.hpp"
 #include "model/numerics/random_tensor.hpp"

@@ -1,23 +1,14 @@
 #pragma once
 
-/// The built-in catalog: accelerators, network links, workloads and variability profiles, with the source of each number.
+/// Facts of the built-in catalog beside its accelerators, links, networks and stacks, with the source of each number.
 
-#include "io/base/embedded_file.hpp"
-#include "model/hardware/hardware.hpp"
+#include "model/base/units.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace prismopt {
-
-struct TomlFile;
-
-/// The TOML files of model/catalog.
-std::vector<EmbeddedFile> catalog_files();
-
-/// Returns a file of the catalog, which is parsed once. Throws InputError if the program does not contain it.
-const TomlFile& catalog_file(const std::string& name);
 
 /// List price per GPU with its share of the node, with its source.
 struct ListPrice {

@@ -1,0 +1,552 @@
+#include "io/scenario/reading/read_scenario.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/files/captured_network.hpp"
+#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/reading/scaled_cluster.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/sections.hpp"
+#include "io/toml/toml.hpp"
+#include "model/network/network.hpp"
+#include "model/objective.hpp"
+#include "model/plan_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
+constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
+constexpr Range headroom_range{"share of the GPU memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
+
+void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
+
+const Fields<double>& memory_fields()
+{
+    static const auto fields = Fields<double>("[memory]", "memory that plans must leave free")
+                                   .number(
+                                       "headroom", [](double& headroom) -> double& { return headroom; }, headroom_range)
+                                   .required();
+    return fields;
+}
+
+/// Nothing without the key.
+Learned read_learned(Table cluster_table, const Cluster& cluster)
+{
+    const auto value = cluster_table.find("learned");
+    if (!value) {
+        return {};
+    }
+    const std::string text = value->document("learned.toml");
+    if (!is_learned_text(text)) {
+        value->fail({"is the name of a file", "only the scenario's own file may name others", "read the scenario from its file"});
+    }
+    Learned learned = parse_learned(text, "[cluster] learned");
+    if (const std::string why = not_of(learned, cluster); !why.empty()) {
+        throw InputError(
+            fmt::format("[cluster] learned is of another cluster: {}; give what was learned on this cluster, or remove the "
+                        "key",
+                        why));
+    }
+    return learned;
+}
+
+/// Times are those of a network: with several networks, only constants are known of each.
+void apply_learned(Scenario& scenario)
+{
+    if (scenario.learned.empty()) {
+        return;
+    }
+    const FittedModel fitted = fitted_model();
+    std::vector<LearnedConstant> constants;
+    for (const LearnedFactor& of : scenario.learned.constants) {
+        const auto found = std::find_if(fitted.constants.begin(), fitted.constants.end(),
+                                        [&of](const FittedConstant& constant) { return name_of(constant) == of.name; });
+        constants.push_back({found->key, found->entries, of.factor});
+    }
+    const double time = scenario.workloads.empty() ? scenario.learned.time_of(scenario.workload.name) : 1.0;
+    scenario.cluster = with_learned(std::move(scenario.cluster), constants, time);
+}
+
+/// The network is that of [workload], or those that [space] chooses from.
+void refuse_unclear_network(Table& top)
+{
+    const auto space = top.find("space");
+    const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
+    const auto one = top.find("workload");
+    const auto several = top.find("networks");
+    if (chosen && one) {
+        chosen->fail({fmt::format("cannot be combined with [workload] in line {}", one->line()), "a study uses one of the two",
+                      "move the keys of [workload] to [networks.NAME] and list NAME, or remove one of the two"});
+    }
+    if (several && !chosen) {
+        const std::vector<std::string> names = several->table("[networks.NAME]").keys();
+        several->fail({"are not used", "[space] does not choose among them",
+                       fmt::format("write workload = [\"{}\"] in [space]", fmt::join(names, "\", \""))});
+    }
+    if (!chosen) {
+        top.at("workload", R"([workload] with model = "llama3-8b")");
+    }
+}
+
+/// The key from which a network has its precision: `precision`, else the entry of the catalog.
+Value precision_key(Table& top, const Workload& network)
+{
+    const auto one = top.find("workload");
+    const auto several = top.find("networks");
+    auto described = one;
+    if (!one && several) {
+        described = several->table("").find(network.name);
+    }
+    if (!described) {
+        return *top.find("space")->table("").find("workload");  // of the catalog
+    }
+    Table table = described->table("");
+    for (const char* key : {"precision", "model"}) {
+        if (const auto value = table.find(key)) {
+            return *value;
+        }
+    }
+    return *described;
+}
+
+void refuse_missing_precision(const Scenario& scenario, Table& top)
+{
+    for (const Workload* network : networks(scenario)) {
+        if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
+            precision_key(top, *network)
+                .fail({"needs a precision that the accelerator does not support",
+                       fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name, name(network->precision),
+                                   scenario.cluster.accelerator.name),
+                       "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
+        }
+    }
+}
+
+/// What varies is the load beyond the mean.
+void refuse_idle_imbalance(const Scenario& scenario, Table& top)
+{
+    const auto distribution = top.find("variability")->table("").find("expert_imbalance");
+    bool uneven = false;
+    for (const Workload* network : networks(scenario)) {
+        network->for_blocks([&uneven](const BlockDescription& block) {
+            const auto* experts = std::get_if<ExpertsBlock>(&block);
+            uneven = uneven || (experts != nullptr && experts->routing().kept() > 1.0);
+        });
+    }
+    if (const auto correlation = top.find("variability")->table("").find("expert_imbalance_correlation");
+        correlation && !distribution) {
+        correlation->fail({"has no effect", "expert_imbalance is not given", "add expert_imbalance, or remove it"});
+    }
+    if (distribution && !uneven) {
+        distribution->fail({"has no effect",
+                            "it varies the load of experts beyond the mean, and no experts block has an imbalance above 1",
+                            "give an experts block an imbalance, as in imbalance = 1.2"});
+    }
+}
+
+/// The longest that anybody would train: at a hundredth of the peak, on the fewest GPUs of the space.
+double slowest_run_s(const Scenario& scenario)
+{
+    constexpr double share_of_peak = 0.01;
+    const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    double longest = 0.0;
+    for (const Workload* trained : networks(scenario)) {
+        const double peak = share_of_peak * scenario.cluster.accelerator.peak(trained->precision).si;
+        const Network network = network_of(*trained);
+        double seconds = 0.0;
+        for (const Phase& phase : scenario.phases) {
+            const double sequences = phase.tokens / phase.sequence;
+            const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
+            seconds += sequences * model_flops_per_sequence(network, phase.sequence) / (peak * gpus);
+        }
+        longest = std::max(longest, seconds);
+    }
+    return longest;
+}
+
+/// A batch without a price would be a free choice.
+void refuse_free_batches(const Scenario& scenario, Table& top)
+{
+    if (!scenario.space.global_batch.empty() && !scenario.learning) {
+        top.find("space")
+            ->table("")
+            .find("global_batch")
+            ->fail({"needs [learning]",
+                    "a larger batch needs more tokens to the same loss, which a search would otherwise ignore",
+                    "add [learning] with reference_batch and a critical batch (docs/learning.md)"});
+    }
+}
+
+/// The same of replicas that train apart.
+void refuse_free_local_updates(const Scenario& scenario, Table& top)
+{
+    const SpaceSettings& space = scenario.space;
+    if (std::all_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local == 1; })) {
+        return;
+    }
+    const Value axis = *top.find("space")->table("").find("local_steps");
+    if (std::find(space.crossing.begin(), space.crossing.end(), Crossing::dp) == space.crossing.end() ||
+        most_buildings(scenario) == 1) {
+        axis.fail({"has no effect",
+                   most_buildings(scenario) == 1 ? "all jobs of the space fit into one building" : "no replicas cross buildings",
+                   "add crossing = [\"dp\"] and numbers of GPUs that need several buildings, or remove it"});
+    }
+    if (!top.find("local_updates")) {
+        axis.fail({"needs [local_updates]",
+                   "replicas that exchange less often learn less from a token, which a search would otherwise ignore",
+                   "add [local_updates] with loss_gap or more_tokens (docs/learning.md)"});
+    }
+}
+
+/// Choices that change how many tokens reach the loss need an objective that counts them.
+void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
+{
+    const SpaceSettings& space = scenario.space;
+    const bool apart = std::any_of(space.local_steps.begin(), space.local_steps.end(), [](int local) { return local > 1; });
+    const char* chosen = !space.global_batch.empty()           ? "global_batch"
+                         : !scenario.numerics.loss_gap.empty() ? "precision"
+                         : apart                               ? "local_steps"
+                                                               : nullptr;
+    const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(), [](const std::string& objective) {
+        return follows_tokens(objective, find_objective(objective)->units);
+    });
+    if (chosen != nullptr && !counted) {
+        top.find("objectives")
+            ->fail({"do not count tokens",
+                    fmt::format("{} in [space] changes how many reach the loss, which a search would ignore", chosen),
+                    "add an objective of the whole run, such as training_time_p99 or cost"});
+    }
+}
+
+/// A cluster that is part of a node has the node's tiers, but not its other GPUs.
+void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
+{
+    const int given = top.find("cluster")->table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"});
+    const int most = *std::max_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
+    if (most > given) {
+        top.find("space")
+            ->table("")
+            .at("gpus", "")
+            .fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs of a node of {}", given, scenario.cluster.gpus),
+                   fmt::format("write {} or less", given)});
+    }
+}
+
+/// Faster products or memory would cost no energy.
+void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
+{
+    const auto& parameters = scenario.hardware_parameters;
+    const auto unknown = std::find_if(parameters.begin(), parameters.end(),
+                                      [](const HardwareParameter& parameter) { return changes_unknown_power(parameter.target); });
+    if (unknown == parameters.end()) {
+        return;
+    }
+    const std::vector<Value> minimised = top.find("objectives")->table("").at("minimise", "").list("");
+    for (std::size_t i = 0; i < minimised.size(); ++i) {
+        const std::string& objective = scenario.objectives[i];
+        if (find_objective(objective)->of_power) {
+            minimised[i].fail({fmt::format("{} does not follow [[knob]] {}", objective, unknown->name),
+                               "no power is known for other values, so a faster accelerator would draw no more",
+                               "remove the objective or the knob; a knob with of = \"power\" changes power and clock together"});
+        }
+    }
+}
+
+std::string_view name(const PrecisionChoice& choice) { return choice.name; }
+
+/// A choice by name is a hardware parameter without a price.
+template <class T>
+HardwareParameter parameter_of(HardwareTarget target, std::string key, const std::vector<T>& choices)
+{
+    HardwareParameter parameter{.target = target, .name = std::move(key)};
+    for (const T& choice : choices) {
+        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
+        parameter.choices.emplace_back(name(choice));
+    }
+    return parameter;
+}
+
+/// A precision without an effect on learning would be a free choice, too.
+void take_precisions(Scenario& scenario, Table& top)
+{
+    const std::vector<PrecisionChoice>& choices = scenario.space.precision;
+    if (choices.empty()) {
+        return;
+    }
+    const Value list = *top.find("space")->table("").find("precision");
+    if (!scenario.numerics.judged()) {
+        list.fail({"needs [numerics]", "fewer bits are faster, and a search would otherwise ignore what they do to learning",
+                   "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
+    }
+    for (const PrecisionChoice& choice : choices) {
+        if (scenario.cluster.accelerator.peak(choice.precision).si <= 0.0) {
+            list.fail({fmt::format("has {}, which the accelerator does not support", name(choice.precision)),
+                       fmt::format("{} has no peak rate for it", scenario.cluster.accelerator.name),
+                       "remove it, or give the peak rate in accelerator_override in [cluster]"});
+        }
+    }
+    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::precision, "precision", choices));
+}
+
+/// The same for attention kernels, of which no loss gap is published.
+void take_attention_kernels(Scenario& scenario, Table& top)
+{
+    const std::vector<AttentionKernel>& choices = scenario.space.attention_kernel;
+    if (choices.empty()) {
+        return;
+    }
+    const Value list = *top.find("space")->table("").find("attention_kernel");
+    for (const Workload* network : networks(scenario)) {
+        if (network->captured || !network->has_attention()) {
+            list.fail({"has no effect",
+                       network->captured ? fmt::format("the operators of {} are as captured", network->name)
+                                         : fmt::format("{} has no attention", network->name),
+                       "remove it"});
+        }
+    }
+    if (!scenario.numerics.judges_kernels()) {
+        list.fail({"needs [numerics] with max_deviation or accept_numerics",
+                   "kernels round differently, and a search would otherwise ignore what that does to learning",
+                   "add one of the two (docs/learning.md)"});
+    }
+    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::attention_kernel, "attention_kernel", choices));
+}
+
+/// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
+void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
+{
+    const double longest = slowest_run_s(scenario);
+    const auto check = [longest](const Value& interval, Seconds given) {
+        if (given.si > longest) {
+            interval.fail({"is longer than any run",
+                           fmt::format("at 1 % of the peak on the fewest GPUs the training takes {:.4g} days", longest / 86400.0),
+                           "give a shorter one, or \"0 s\" for Young's formula"});
+        }
+    };
+    if (scenario.reliability.checkpoint_interval.si > 0.0) {
+        check(*top.find("reliability")->table("").find("checkpoint_interval"), scenario.reliability.checkpoint_interval);
+    }
+    if (const auto axis = top.find("space")->table("").find("checkpoint_interval")) {
+        for (const Value& interval : axis->list("")) {
+            check(interval, interval.quantity<Seconds>("10 min"));
+        }
+    }
+}
+
+/// A limit that leaves nothing out, or everything, is a slip.
+void refuse_idle_price_limit(const Scenario& scenario, Table& top)
+{
+    if (scenario.search.gpu_price_limit.si == 0.0) {
+        return;
+    }
+    const Value limit = *top.find("search")->table("").find("gpu_price_limit");
+    if (scenario.hardware_parameters.empty()) {
+        limit.fail({"has no effect", "it excludes hardware variants by price, and there is no [[knob]]",
+                    "add a [[knob]] with a price, or remove the limit"});
+    }
+    const auto priced = [](const HardwareParameter& parameter) { return parameter.price_per_unit.si != 0.0; };
+    if (std::none_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(), priced)) {
+        limit.fail({"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
+                    R"(give a [[knob]] a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
+    }
+}
+
+/// Why the network cannot train in the phase, if it cannot.
+std::optional<Complaint> phase_problem(const Phase& phase, const Workload& network, const Cluster& cluster)
+{
+    const std::string sequences = fmt::format("has a phase with sequences of {} tokens", phase.sequence);
+    if (network.captured && phase.sequence != network.captured_tokens) {
+        return Complaint{
+            sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
+            fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
+    }
+    if (network.task == WorkloadTask::inference && network.vocabulary > 0 && phase.sequence == 1) {
+        return Complaint{sequences.substr(0, sequences.rfind(" tokens")) + " token",
+                         "that is generation token by token, whose key/value cache is not modelled",
+                         "give whole sequences, such as prompts or documents"};
+    }
+    if (network.positions > 0 && phase.sequence > network.positions) {
+        return Complaint{sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
+                         fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
+    }
+    if (phase.own.tp > 0) {
+        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, network, cluster)) {
+            return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(), wrong->remedy};
+        }
+    }
+    return std::nullopt;
+}
+
+void refuse_phases(const Scenario& scenario, const Value& phases)
+{
+    for (const Phase& phase : scenario.phases) {
+        if (phase.own.gpus > scenario.cluster.gpus) {
+            phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
+                         fmt::format("[cluster] has {} GPUs", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        }
+        const std::vector<const Workload*> all = networks(scenario);
+        const auto problem = [&](const Workload* network) { return phase_problem(phase, *network, scenario.cluster); };
+        if (std::all_of(all.begin(), all.end(), [&](const Workload* network) { return problem(network).has_value(); })) {
+            phases.fail(*problem(all.front()));
+        }
+    }
+}
+
+KeyInfo networks_key()
+{
+    return {"networks",
+            networks_table().help(),
+            R"({ small = { model = "llama3-8b" } })",
+            {{.kind = ValueShape::Kind::section, .section = networks_table, .by_name = true}}};
+}
+
+KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
+{
+    const SectionTable& section = table();
+    ValueShape shape{.kind = ValueShape::Kind::section, .section = table, .list = list};
+    return {std::move(key), section.help(), section.title() + " with " + section.keys().front().line(), {std::move(shape)}, need};
+}
+
+template <class T, const Fields<T>& (*fields)()>
+const SectionTable& table_of()
+{
+    return fields();
+}
+
+/// Sections are read in this order: later ones depend on earlier ones.
+Fields<Scenario> made_scenario_fields()
+{
+    const auto in = [](const Value& value) { return value.table("a section"); };
+    Fields<Scenario> all("The file", "all inputs of a study");
+    all.text("name", &Scenario::name, "my-study", "name of the study").required();
+    all.integer("seed", &Scenario::seed, seed_range);
+    all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
+    all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
+        s.workload = read_workload(in(value));
+        add_warning(older_keys_text(in(value)), s.older_keys);
+    });
+    all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
+    all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
+               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
+    all.custom(section_key("cluster", cluster_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+        s.cluster = read_cluster(in(value));
+        add_warning(older_shares_text(in(value)), s.older_keys);
+        s.learned = read_learned(in(value), s.cluster);
+    });
+    all.nested(
+        "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
+    all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
+    all.custom(section_key("reliability", reliability_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+        s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
+    });
+    all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
+        Table table = in(value);
+        power_fields().read_whole(table, Keys::all, s.power);
+    });
+    all.custom(section_key("space", space_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
+    all.custom(section_key("numerics", numerics_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_numerics(in(value), s); });
+    all.custom(section_key("local_updates", local_updates_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_local_updates(in(value), s); });
+    all.custom(section_key("learning", learning_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
+    all.custom(section_key("objectives", objectives_table, Need::required),
+               [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
+    all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   Table table = in(value);
+                   search_fields().read_whole(table, Keys::all, s.search);
+               });
+    all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
+        const std::vector<HardwareParameter> hardware_parameters = read_hardware_parameters(value, s.cluster);
+        s.hardware_parameters.insert(s.hardware_parameters.end(), hardware_parameters.begin(), hardware_parameters.end());
+    });
+    return all;
+}
+
+const Fields<Scenario>& scenario_fields()
+{
+    static const auto fields = made_scenario_fields();
+    return fields;
+}
+
+}  // namespace
+
+const SectionTable& scenario_table() { return scenario_fields(); }
+
+Scenario parse_scenario(const std::string& text, const std::string& path)
+{
+    const TomlFile file = parse_toml(text, path);
+    Table top(file.root, file);
+    Scenario scenario;
+    scenario.path = path;
+    scenario.text = text;
+    scenario.power = catalog_power(usual_power);
+    refuse_unclear_network(top);
+    scenario_fields().read_whole(top, Keys::all, scenario);
+    apply_learned(scenario);
+    scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
+    refuse_missing_precision(scenario, top);
+    take_precisions(scenario, top);
+    take_attention_kernels(scenario, top);
+    refuse_phases(scenario, *top.find("phase"));
+    if (scenario.space.spares == std::vector{as_configured}) {
+        scenario.space.spares = {scenario.reliability.spares};
+    }
+    refuse_idle_imbalance(scenario, top);
+    refuse_free_batches(scenario, top);
+    refuse_free_local_updates(scenario, top);
+    refuse_objectives_of_steps(scenario, top);
+    refuse_objectives_of_unknown_power(scenario, top);
+    refuse_other_gpus_of_a_node(scenario, top);
+    refuse_rare_checkpoints(scenario, top);
+    refuse_idle_price_limit(scenario, top);
+    if (!scenario.hardware_parameters.empty()) {
+        scenario.hardware = hardware_grid(scenario);
+    }
+    return scenario;
+}
+
+Scenario read_scenario(const std::string& path)
+{
+    const auto refuse = [&](const std::string& why) {
+        throw InputError(fmt::format(
+            "{}: cannot be read ({}); give the path of a scenario file, such as jobs/scenarios/small.toml", path, why));
+    };
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) {
+        refuse(error ? error.message() : "no such file");
+    }
+    if (!std::filesystem::is_regular_file(status)) {
+        refuse(std::filesystem::is_directory(status) ? "it is a directory" : "it is not a regular file");
+    }
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) {
+        refuse(std::strerror(errno));
+    }
+    if (const auto bytes = std::filesystem::file_size(path, error); error || bytes > longest_file) {
+        refuse(error ? error.message() : fmt::format("it has {} bytes; the limit is {}", bytes, longest_file));
+    }
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (stream.bad()) {
+        refuse("read error");
+    }
+    return parse_scenario(with_captured_network(with_learned_file(text, path), path), path);
+}
+
+}  // namespace prismopt
