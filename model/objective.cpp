@@ -35,46 +35,49 @@ Estimate tail_ratio(const TimeDistribution& d)
             ratio(d.p99.simultaneous_high, d.p50.simultaneous_low)};
 }
 
+using enum ScalesWith;
+
 // A median may lie below the mean, so the noise-free step does not bound it.
 constexpr auto rows = std::to_array<Objective>({
-    {"training_time_p99", "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
+    {"training_time_p99", run, "s", "99th percentile of the training time", [](const Prediction& p) { return p.training.p99; },
      [](const NoiseFree& b) { return b.training_p99_s; }, 0.99},
-    {"training_time_p95", "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
+    {"training_time_p95", run, "s", "95th percentile of the training time", [](const Prediction& p) { return p.training.p95; },
      [](const NoiseFree& b) { return b.training_p95_s; }, 0.95},
-    {"training_time_p50", "s", "median training time", [](const Prediction& p) { return p.training.p50; }, nullptr},
-    {"training_time_mean", "s", "mean training time", [](const Prediction& p) { return p.training.mean; },
+    {"training_time_p50", run, "s", "median training time", [](const Prediction& p) { return p.training.p50; }, nullptr},
+    {"training_time_mean", run, "s", "mean training time", [](const Prediction& p) { return p.training.mean; },
      [](const NoiseFree& b) { return b.training_s; }},
-    {"step_time_p99", "s", "99th percentile of the step time", [](const Prediction& p) { return p.step.p99; },
+    {"step_time_p99", step, "s", "99th percentile of the step time", [](const Prediction& p) { return p.step.p99; },
      [](const NoiseFree& b) { return b.step_s; }, 0.99},
-    {"step_time_p95", "s", "95th percentile of the step time", [](const Prediction& p) { return p.step.p95; },
+    {"step_time_p95", step, "s", "95th percentile of the step time", [](const Prediction& p) { return p.step.p95; },
      [](const NoiseFree& b) { return b.step_s; }, 0.95},
-    {"step_time_p50", "s", "median step time", [](const Prediction& p) { return p.step.p50; }, nullptr},
-    {"step_time_mean", "s", "mean step time", [](const Prediction& p) { return p.step.mean; },
+    {"step_time_p50", step, "s", "median step time", [](const Prediction& p) { return p.step.p50; }, nullptr},
+    {"step_time_mean", step, "s", "mean step time", [](const Prediction& p) { return p.step.mean; },
      [](const NoiseFree& b) { return b.step_s; }},
-    {"cost", "USD", "cost at the p99 training time", [](const Prediction& p) { return p.cost_usd; },
+    {"cost", run, "USD", "cost at the p99 training time", [](const Prediction& p) { return p.cost_usd; },
      [](const NoiseFree& b) { return b.cost_p99_usd; }, 0.99},
-    {"expected_cost", "USD", "cost at the mean training time", [](const Prediction& p) { return p.expected_cost_usd; },
+    {"expected_cost", run, "USD", "cost at the mean training time", [](const Prediction& p) { return p.expected_cost_usd; },
      [](const NoiseFree& b) { return b.cost_usd; }},
-    {"gpu_hours", "h", "GPU-hours at the mean training time",
+    {"gpu_hours", run, "h", "GPU-hours at the mean training time",
      [](const Prediction& p) { return p.gpus / (1_h).si * p.training.mean; },
      [](const NoiseFree& b) { return b.gpus * b.training_s / (1_h).si; }},
-    {"memory", "B", "memory of the fullest GPU", [](const Prediction& p) { return Estimate::exact(p.memory.total().si); },
-     [](const NoiseFree& b) { return b.memory_bytes; }},
-    {"deviation", "1", "RMS deviation of operators in the precision, relative to the reference",
+    {"memory", nothing, "B", "memory of the fullest GPU",
+     [](const Prediction& p) { return Estimate::exact(p.memory.total().si); }, [](const NoiseFree& b) { return b.memory_bytes; }},
+    {"deviation", nothing, "1", "RMS deviation of operators in the precision, relative to the reference",
      [](const Prediction& p) { return Estimate::exact(p.deviation); }, [](const NoiseFree& b) { return b.deviation; }},
-    {"gpus", "1", "GPUs that the job uses", [](const Prediction& p) { return Estimate::exact(p.gpus); },
+    {"gpus", nothing, "1", "GPUs that the job uses", [](const Prediction& p) { return Estimate::exact(p.gpus); },
      [](const NoiseFree& b) { return b.gpus; }},
     // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
-    {"energy", "J", "energy at the mean training time", [](const Prediction& p) { return p.run.energy_j; },
+    {"energy", run, "J", "energy at the mean training time", [](const Prediction& p) { return p.run.energy_j; },
      [](const NoiseFree& b) { return b.energy_j; }, 0.0, true},
-    {"carbon", "kg", "carbon dioxide emitted for that energy", [](const Prediction& p) { return p.run.carbon_kg; },
+    {"carbon", run, "kg", "carbon dioxide emitted for that energy", [](const Prediction& p) { return p.run.carbon_kg; },
      [](const NoiseFree& b) { return b.carbon_kg; }, 0.0, true},
-    {"miss_probability", "1", "probability that the training takes longer than the deadline",
-     [](const Prediction& p) { return p.run.miss_probability; }, nullptr},
-    {"lost_share", "1", "unproductive share of the training time (1 - ETTR)", lost_share, nullptr},
-    {"training_time_tail", "1", "p99 over median of the training time",
+    {"miss_probability", nothing, "1", "probability that the training takes longer than the deadline",
+     [](const Prediction& p) { return p.run.miss_probability; }, nullptr, 0.0, false, true},
+    {"lost_share", nothing, "1", "unproductive share of the training time (1 - ETTR)", lost_share, nullptr, 0.0, false, true},
+    {"training_time_tail", nothing, "1", "p99 over median of the training time",
      [](const Prediction& p) { return tail_ratio(p.training); }, nullptr},
-    {"step_time_tail", "1", "p99 over median of the step time", [](const Prediction& p) { return tail_ratio(p.step); }, nullptr},
+    {"step_time_tail", nothing, "1", "p99 over median of the step time", [](const Prediction& p) { return tail_ratio(p.step); },
+     nullptr},
 });
 
 }  // namespace
@@ -87,15 +90,16 @@ const Objective* find_objective(std::string_view name)
     return found == rows.end() ? nullptr : found;
 }
 
-bool follows_step(std::string_view units)
+bool follows_step(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 5> proportional{"s", "h", "USD", "J", "kg"};
-    return std::find(proportional.begin(), proportional.end(), units) != proportional.end();
+    const Objective* objective = find_objective(name);
+    return objective != nullptr && objective->scales != ScalesWith::nothing;
 }
 
-bool follows_tokens(std::string_view name, std::string_view units)
+bool follows_tokens(std::string_view name)
 {
-    return follows_step(units) && !name.starts_with("step_time");
+    const Objective* objective = find_objective(name);
+    return objective != nullptr && objective->scales == ScalesWith::run;
 }
 
 }  // namespace prismopt

@@ -26,8 +26,12 @@ struct NoiseFree {
     bool compiled = false;   // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
 
+/// What an objective is proportional to: nothing of the two, the time of a step, or also the tokens of the run.
+enum class ScalesWith { nothing, step, run };
+
 struct Objective {
     std::string_view name;  // in scenarios and files
+    ScalesWith scales;
     std::string_view units;
     std::string_view long_name;
     Estimate (*value)(const Prediction&);
@@ -36,15 +40,16 @@ struct Objective {
     /// are not below the mean.
     double quantile = 0.0;
     bool of_power = false;  // proportional to the power of the hardware
+    bool share = false;     // between 0 and 1
 };
 
 /// Returns all objectives. The list is in objective.cpp.
 std::span<const Objective> objectives();
 /// Returns the objective of that name, or nullptr.
 const Objective* find_objective(std::string_view name);
-/// Whether an objective in these units is proportional to the time of a step: times, costs, energies and emissions are.
-bool follows_step(std::string_view units);
-/// Whether it is proportional to the tokens of the run too: not that of a step.
-bool follows_tokens(std::string_view name, std::string_view units);
+/// Whether the objective of that name is proportional to the time of a step; one that is unknown here is not.
+bool follows_step(std::string_view name);
+/// Whether it is proportional to the tokens of the run, too.
+bool follows_tokens(std::string_view name);
 
 }  // namespace prismopt

@@ -93,7 +93,7 @@ std::string overlap_problem(const Case& c)
         return "cannot be combined with recompute=full";
     }
     const bool one_stage = plan.pp == 1 && plan.schedule == Schedule::one_f_one_b;
-    return one_stage || plan.schedule == Schedule::interleaved ? "" : "needs schedule=interleaved, or pp=1";
+    return one_stage || facts_of(plan.schedule).groups ? "" : "needs schedule=interleaved, or pp=1";
 }
 
 /// DeepEP joins up to 8 GPUs over NVLink, and nodes over RDMA (deepseek-ai/DeepEP, csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS).

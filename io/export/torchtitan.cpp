@@ -1,6 +1,7 @@
 #include "io/export/launch.hpp"
 #include "io/export/target_names.hpp"
 #include "io/scenario/files/orders_file.hpp"
+#include "io/trainers/torchtitan_schedules.hpp"
 #include "model/plan/layout.hpp"
 
 #include <fmt/format.h>
@@ -18,14 +19,8 @@ namespace {
 /// PyTorch's own schedules; the others run from a table of actions.
 std::string own_schedule(const ParallelPlan& plan)
 {
-    switch (plan.schedule) {
-        case Schedule::gpipe: return "GPipe";
-        case Schedule::one_f_one_b: return "1F1B";
-        case Schedule::interleaved: return plan.group == 0 || plan.group == plan.pp ? "Interleaved1F1B" : "";
-        case Schedule::zb_v: return "ZBVZeroBubble";
-        case Schedule::dualpipe_v: return "DualPipeV";
-        default: return "";
-    }
+    const bool usual_groups = plan.group == 0 || plan.group == plan.pp;
+    return usual_groups ? std::string(torch_schedule(plan.schedule)) : "";
 }
 
 /// A string of TOML; those of JSON are.

@@ -6,6 +6,7 @@
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"
 #include "io/results/stored_scenario.hpp"
+#include "model/objective.hpp"
 
 #include <unistd.h>
 #include <algorithm>
@@ -124,11 +125,10 @@ void read_axes(const Rows<Row>& rows, const std::vector<Axis>& axes)
     }
 }
 
-/// By their names some are probabilities and shares.
 Allowed allowed_of(const ObjectiveInfo& objective)
 {
-    const bool share = objective.name.ends_with("_probability") || objective.name.ends_with("_share");
-    Allowed allowed = share ? allowed_share : allowed_in(objective.units);
+    const Objective* known = find_objective(objective.name);
+    Allowed allowed = known != nullptr && known->share ? allowed_share : allowed_in(objective.units);
     allowed.absent = true;
     return allowed;
 }

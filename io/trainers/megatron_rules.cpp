@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace prismopt {
 
@@ -27,12 +28,15 @@ bool order_matters(const TrainedPlan& of)
            of.plan.gpus() > of.cluster.gpus_per_node();
 }
 
+/// megatron/core/pipeline_parallel/schedules.py
+constexpr std::array schedules{Schedule::one_f_one_b, Schedule::interleaved};
+
 std::string schedule(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;
     const bool one_microbatch = plan.microbatches(of.phase.global_batch) == 1;
-    const bool runs = plan.schedule == Schedule::one_f_one_b || plan.schedule == Schedule::interleaved ||
-                      (plan.schedule == Schedule::gpipe && one_microbatch);  // as 1f1b does
+    const bool own = std::find(schedules.begin(), schedules.end(), plan.schedule) != schedules.end();
+    const bool runs = own || (facts_of(plan.schedule).one_stage && one_microbatch);  // as 1f1b does
     return !pipelined(plan) || runs ? ""
                                     : fmt::format(
                                           "it has no pipeline schedule {}, only 1F1B and interleaved 1F1B; search schedule = "
@@ -46,7 +50,7 @@ std::string group(const TrainedPlan& of)
 {
     const ParallelPlan& plan = of.plan;
     const int in_a_row = interleaved_group(plan, of.phase);
-    return !pipelined(plan) || plan.schedule != Schedule::interleaved || in_a_row >= plan.pp
+    return !pipelined(plan) || !facts_of(plan.schedule).groups || in_a_row >= plan.pp
                ? ""
                : fmt::format(
                      "its interleaved group needs at least as many microbatches as there are stages, {}, but has {}; search a "

@@ -1,4 +1,6 @@
+#include "io/trainers/torchtitan_schedules.hpp"
 #include "io/trainers/trainer.hpp"
+#include "model/schedule/schedule.hpp"
 
 #include <fmt/format.h>
 
@@ -52,13 +54,15 @@ std::string schedule(const TrainedPlan& of)
     if (!pipelined(of.plan)) {
         return "";
     }
-    if (of.plan.schedule == Schedule::v_half || of.plan.schedule == Schedule::v_min) {
-        return fmt::format("a table of actions assigns stages to ranks in loops, but {} needs a V; search other schedules",
-                           name(of.plan.schedule));
+    const Schedule schedule = of.plan.schedule;
+    if (facts_of(schedule).model_copies > 1) {
+        return "its pipelines hold one copy of the network, but DualPipe needs two; search dualpipe_v instead";
     }
-    return of.plan.schedule == Schedule::dualpipe
-               ? "its pipelines hold one copy of the network, but DualPipe needs two; search dualpipe_v instead"
-               : "";
+    if (chunk_map(schedule) == ChunkMap::vee && torch_schedule(schedule).empty()) {
+        return fmt::format("a table of actions assigns stages to ranks in loops, but {} needs a V; search other schedules",
+                           name(schedule));
+    }
+    return "";
 }
 
 // _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.

@@ -19,7 +19,7 @@ void take_schedule(ParallelPlan& plan, Schedule schedule)
 void take_chunks(ParallelPlan& plan, int chunks)
 {
     if (!runs_chunks(plan.schedule, chunks)) {
-        take_schedule(plan, chunks > 1 ? Schedule::interleaved : Schedule::one_f_one_b);
+        take_schedule(plan, chunks > 1 ? usual_schedule_of_chunks : usual_schedule);
     }
     plan.chunks = chunks;
 }
@@ -62,8 +62,8 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
     take(plan.cp, own.cp);
     take(plan.pp, own.pp);
     take(plan.microbatch, own.microbatch);
-    if (own.pp == 1 && plan.schedule != Schedule::gpipe) {
-        take_schedule(plan, Schedule::one_f_one_b);
+    if (own.pp == 1 && !facts_of(plan.schedule).one_stage) {
+        take_schedule(plan, usual_schedule);
     }
     if (own.schedule) {
         take_schedule(plan, *own.schedule);
@@ -73,7 +73,7 @@ ParallelPlan plan_in_phase(ParallelPlan plan, const Phase& phase)
     }
     // What the phase says of pipelines is of plans that have one there.
     if (plan.pp == 1 && (own.schedule || own.chunks > 0) && !facts_of(plan.schedule).one_stage) {
-        take_schedule(plan, Schedule::one_f_one_b);
+        take_schedule(plan, usual_schedule);
     }
     plan.recompute = own.recompute.value_or(plan.recompute);
     const int replica = plan.tp * plan.cp * plan.pp;

@@ -20,21 +20,27 @@ struct ScheduleFacts {
     Schedule schedule;
     std::string_view name;
     int chunks;        // per pipeline rank; 0: two or more
-    bool one_stage;    // whether it is defined on one stage
+    bool one_stage;    // whether it is defined on one stage, where all that are do the same
     int model_copies;  // copies of the network in a pipeline
+    bool groups;       // whether it takes microbatches of a chunk in groups: the axis `group`
+    bool pairs;        // whether a forward pass of one microbatch and a backward pass of another run side by side
 };
 inline constexpr auto schedule_facts = std::to_array<ScheduleFacts>({
-    {Schedule::gpipe, "gpipe", 1, true, 1},
-    {Schedule::one_f_one_b, "1f1b", 1, true, 1},
-    {Schedule::interleaved, "interleaved", 0, false, 1},
-    {Schedule::zb_h1, "zb_h1", 1, false, 1},
-    {Schedule::zb_h2, "zb_h2", 1, false, 1},
-    {Schedule::zb_v, "zb_v", 2, false, 1},
-    {Schedule::v_half, "v_half", 2, false, 1},
-    {Schedule::v_min, "v_min", 2, false, 1},
-    {Schedule::dualpipe, "dualpipe", 2, false, 2},
-    {Schedule::dualpipe_v, "dualpipe_v", 2, false, 1},
+    {Schedule::gpipe, "gpipe", 1, true, 1, false, false},
+    {Schedule::one_f_one_b, "1f1b", 1, true, 1, false, false},
+    {Schedule::interleaved, "interleaved", 0, false, 1, true, false},
+    {Schedule::zb_h1, "zb_h1", 1, false, 1, false, false},
+    {Schedule::zb_h2, "zb_h2", 1, false, 1, false, false},
+    {Schedule::zb_v, "zb_v", 2, false, 1, false, false},
+    {Schedule::v_half, "v_half", 2, false, 1, false, false},
+    {Schedule::v_min, "v_min", 2, false, 1, false, false},
+    {Schedule::dualpipe, "dualpipe", 2, false, 2, false, true},
+    {Schedule::dualpipe_v, "dualpipe_v", 2, false, 1, false, true},
 });
+/// Schedules of plans that name none, with one chunk per pipeline rank and with several.
+inline constexpr Schedule usual_schedule = Schedule::one_f_one_b;
+inline constexpr Schedule usual_schedule_of_chunks = Schedule::interleaved;
+
 template <>
 inline constexpr auto names_of<Schedule> = [] {
     std::array<Named<Schedule>, schedule_facts.size()> names{};

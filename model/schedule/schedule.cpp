@@ -65,7 +65,7 @@ std::optional<Infeasible> undefined(const ScheduleShape& shape)
     if (const auto refusal = rule(shape.schedule).refusal; why.empty() && refusal != nullptr) {
         why = refusal(shape);
     }
-    if (why.empty() && shape.group != 0 && shape.schedule != Schedule::interleaved) {
+    if (why.empty() && shape.group != 0 && !facts_of(shape.schedule).groups) {
         why = std::string(name(shape.schedule)) + " has no group; remove group or use interleaved";
     }
     return why.empty() ? std::nullopt : std::optional<Infeasible>({Reason::schedule_undefined, why, 0.0});
@@ -131,10 +131,6 @@ int most_held(const ScheduleShape& shape, int stage)
     return std::min(rule(shape.schedule).most_held(shape, stage), all);
 }
 
-int least_held(const ScheduleShape& shape, int stage)
-{
-    const bool exact = shape.schedule == Schedule::gpipe || shape.schedule == Schedule::one_f_one_b;
-    return exact ? most_held(shape, stage) : 1;
-}
+int least_held(const ScheduleShape& shape, int stage) { return facts_of(shape.schedule).one_stage ? most_held(shape, stage) : 1; }
 
 }  // namespace prismopt

@@ -26,7 +26,7 @@ std::size_t objective_of(const po::variables_map& values, const Results& results
 {
     std::vector<std::string> names;
     for (const ObjectiveInfo& objective : results.objectives) {
-        if (follows_step(objective.units)) {
+        if (follows_step(objective.name)) {
             names.push_back(objective.name);
         }
     }

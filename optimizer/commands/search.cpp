@@ -74,10 +74,16 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         if (!two || no_parts != std::errc{} || rest != end || search.part < 1 || search.part > search.parts) {
             throw InputError(fmt::format("--part {} is not K/N with K from 1 to N; write for example --part 3/8", text));
         }
-        if (search.strategy != "auto" && search.strategy != "exact" && search.strategy != "racing") {
-            throw InputError(fmt::format(
-                "--part needs a strategy that covers the whole space, and {} does not; use --strategy auto, exact or racing",
-                search.strategy));
+        if (!facts_of_strategy(search.strategy).covers) {
+            std::vector<std::string_view> covering;
+            for (const StrategyFacts& of : strategies()) {
+                if (of.covers) {
+                    covering.push_back(of.name);
+                }
+            }
+            throw InputError(
+                fmt::format("--part needs a strategy that covers the whole space, and {} does not; choose from --strategy {}",
+                            search.strategy, fmt::join(covering, ", ")));
         }
     }
     if (values.count("max-evaluations") > 0) {

@@ -11,6 +11,7 @@
 #include "search/archive.hpp"
 #include "search/ranking.hpp"
 #include "search/strategies/nlopt_search.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -306,13 +307,14 @@ bool tunes_hardware(const Scenario& scenario)
 {
     const bool continuous = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
                                         [](const HardwareParameter& parameter) { return parameter.continuous; });
-    if (scenario.search.strategy == "nlopt" && !continuous) {
+    const Tuning tuning = facts_of_strategy(scenario.search.strategy).tuning;
+    if (tuning == Tuning::always && !continuous) {
         throw InputError(
-            fmt::format("{}: strategy nlopt has no parameter to tune: no [[knob]] has a range; write for example range = "
+            fmt::format("{}: strategy {} has no parameter to tune: no [[knob]] has a range; write for example range = "
                         "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
-                        scenario.path));
+                        scenario.path, scenario.search.strategy));
     }
-    return continuous && (scenario.search.strategy == "nlopt" || scenario.search.strategy == "auto");
+    return continuous && tuning != Tuning::never;
 }
 
 std::uint64_t most_tuning_evaluations(const Scenario& scenario)

@@ -10,6 +10,7 @@
 #include "optimizer/program/log.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/study_front.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -191,7 +192,7 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
     }
     const StudyInfo& there = results->study;
     const std::string& strategy = journaled.search.strategy;
-    const bool named = strategy != "auto" && strategy != "nlopt";  // results hold what these chose
+    const bool named = !facts_of_strategy(strategy).chooses;  // results hold what it chose
     std::string differs;
     if (there.scenario_text != journaled.text) {
         differs = fmt::format("scenario (\"{}\" in the journal, \"{}\" in the results)", journaled.name, there.scenario_name);

@@ -11,6 +11,7 @@
 #include "optimizer/study/study_plan.hpp"
 #include "search/near_bounds.hpp"
 #include "search/strategies/racing.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -41,8 +42,6 @@ std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
     }
     return text;
 }
-
-bool sweeps(const StudyPlan& plan) { return plan.chosen.name == "exact" || plan.chosen.name == "racing"; }
 
 /// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space; `found`: plans that a sweep
 /// returns.
@@ -186,7 +185,7 @@ void whole_text(const StudyModel& model, const Count& count, double start_s, con
     text += strategy_text(model, plan);
     text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
                         1e6 * count.seconds / feasible);
-    text += sweeps(plan) ? sweep_text(hours(count.seconds), feasible) : "";
+    text += facts_of_strategy(plan.chosen.name).covers ? sweep_text(hours(count.seconds), feasible) : "";
     rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
 }
 
@@ -286,7 +285,8 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     for (const SpaceEstimate::Plan& found : estimate.plans) {
         bounds.push_back(found.bound);
     }
-    if (!sweeps(plan)) {
+    const StrategyFacts& strategy = facts_of_strategy(plan.chosen.name);
+    if (!strategy.covers) {
         const double tuple_s = estimate.sweep_s.value / estimate.allowed.value;
         rehearsed_text(model, std::move(plan), bounds, tuple_s, start_s, pause, text);
         return;
@@ -295,7 +295,7 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
         text += fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
                             model.scenario.search.parts);
     }
-    (plan.chosen.name == "exact" ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
+    (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ ParallelPlan partial_plan(const SpaceSettings& s, std::span<const int> point)
         const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.cp * plan.pp;
         plan.dp = gpus % replica == 0 ? static_cast<int>(gpus / replica) : 0;
     }
-    if (plan.schedule != Schedule::interleaved) {
+    if (!facts_of(plan.schedule).groups) {
         plan.group = 0;  // others have none
     }
     if (!can_validate_later(plan)) {
@@ -104,7 +104,7 @@ bool stays_in_one(const ParallelPlan& plan, const Cluster& cluster) { return pla
 /// Microbatches of a chunk in a row, for plans that interleave; nothing where no such order is defined.
 std::optional<int> microbatches_in_a_row(const ParallelPlan& plan, const Phase& phase)
 {
-    if (plan.schedule != Schedule::interleaved) {
+    if (!facts_of(plan.schedule).groups) {
         return 0;
     }
     if (!schedule_defined(plan, phase)) {
@@ -231,7 +231,7 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
                        [judge, i](std::span<const int> point) {
                            ParallelPlan plan = partial_plan(judge->space, point);
                            return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
-                               plan.group = plan.schedule == Schedule::interleaved ? size : 0;
+                               plan.group = facts_of(plan.schedule).groups ? size : 0;
                                return schedule_defined(plan_in_phase(plan, judge->phases[i]), judge->phases[i]);
                            });
                        }});
@@ -307,7 +307,7 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     // With one stage or one microbatch it does not matter which of the plain schedules runs.
     names(place_of(&ParallelPlan::schedule), [s, phases](std::span<const int> point) {
         const auto chosen = s.schedule.begin() + point[place_of(&ParallelPlan::schedule)];
-        const auto plain = [](Schedule other) { return other == Schedule::gpipe || other == Schedule::one_f_one_b; };
+        const auto plain = [](Schedule other) { return facts_of(other).one_stage; };
         const auto no_matter = [plain](const ParallelPlan& plan, const Phase& phase) {
             return phase.own.schedule || !plain(plan.schedule) || plan.pp == 1 || one_microbatch(plan, phase);
         };

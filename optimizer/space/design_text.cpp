@@ -176,7 +176,7 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
 /// Resets choices that have no effect on the plan, unless they are named.
 void drop_idle_choices(ParallelPlan& plan, const std::set<std::string>& named)
 {
-    if (plan.schedule != Schedule::interleaved && !named.contains("group")) {
+    if (!facts_of(plan.schedule).groups && !named.contains("group")) {
         plan.group = 0;
     }
     if (!can_validate_later(plan) && !named.contains("post_validation")) {

@@ -53,7 +53,7 @@ std::vector<Contender> near_the_best(std::vector<Contender> all, const std::vect
 {
     std::set<std::size_t> chosen;
     for (std::size_t k = 0; k < objectives.size(); ++k) {
-        if (!follows_step(objectives[k].units)) {
+        if (!follows_step(objectives[k].name)) {
             continue;
         }
         std::map<int, std::vector<std::size_t>> by_gpus;

@@ -326,8 +326,8 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
                                 StepPosterior::Components components) const
 {
     const std::vector<double>& ratios = components.delta ? log_ratios_ : without_delta_;
-    const bool moves = follows_step(objectives_[objective].units);
-    const bool of_training = follows_tokens(objectives_[objective].name, objectives_[objective].units);
+    const bool moves = follows_step(objectives_[objective].name);
+    const bool of_training = follows_tokens(objectives_[objective].name);
     JointDraws result{members.size(), {}};
     for (std::size_t d = 0; d < posterior_draws; ++d) {
         for (const std::size_t i : members) {
@@ -344,7 +344,7 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
 Central90 PlanPosterior::interval(std::size_t contender, std::size_t objective) const
 {
     JointDraws own = draws(std::span(&contender, 1), objective, {});
-    if (measured_.steps.empty() && follows_step(objectives_[objective].units)) {
+    if (measured_.steps.empty() && follows_step(objectives_[objective].name)) {
         const std::vector<double> shared = steps_.source_draws(plans_[contender].job, posterior_draws, model_.scenario.seed);
         for (std::size_t d = 0; d < posterior_draws; ++d) {
             own.values[d] *= std::exp(-shared[d]);
@@ -446,7 +446,7 @@ void add_posterior(const StudyModel& model, Results& results, const Pause& pause
     constexpr double cover = 0.9;
     results.posterior.linearisation_error = plans.linearisation_error(results);
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        for (const int gpus : follows_step(results.objectives[k].units) ? plans.sizes() : std::vector<int>{}) {
+        for (const int gpus : follows_step(results.objectives[k].name) ? plans.sizes() : std::vector<int>{}) {
             pause();
             const std::vector<std::size_t> members = named(plans.near(gpus, k));
             const JointDraws draws = plans.draws(members, k, {});

@@ -49,7 +49,7 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
         objectives.push_back(found);
         bounded.push_back(found->bound != nullptr &&
                           (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
-        if (!near_objective && bounded.back() && follows_step(found->units)) {
+        if (!near_objective && bounded.back() && found->scales != ScalesWith::nothing) {
             near_objective = objectives.size() - 1;
         }
     }

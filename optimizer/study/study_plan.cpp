@@ -78,9 +78,14 @@ std::string later_phase(const std::vector<Rejected>& rejected)
 
 namespace {
 
-/// The rungs, with others between them that have `factor` times the fleets of the one before.
-std::vector<Rung> with_rungs_between(const std::vector<Rung>& rungs, int factor)
+/// The rungs, with others between them that have `factor` times the fleets of the one before. A strategy without lower bounds halves:
+/// it uses the first and the last one.
+std::vector<Rung> rungs_of(const StrategyFacts& strategy, std::vector<Rung> rungs)
 {
+    const int factor = strategy.rungs_between;
+    if (!strategy.excludes && rungs.size() > 1) {
+        rungs = {rungs.front(), rungs.back()};
+    }
     std::vector<Rung> all{rungs.front()};
     for (std::size_t next = 1; next < rungs.size(); ++next) {
         while (factor * all.back().fleets < rungs[next].fleets) {
@@ -104,16 +109,9 @@ StudyPlan plan_study(const StudyModel& model)
 {
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
-    constexpr int steps_of_exact =
-        4;  // fewer rungs than halving: each has simultaneous limits, which share the error probability
-    std::vector<Rung> rungs = with_rungs_between(search.rungs, steps_of_exact);
-    ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, rungs.size()));
-    if (chosen.name != "exact") {
-        constexpr int steps_of_halving = 2;
-        rungs = search.rungs.size() > 1 ? with_rungs_between({search.rungs.front(), search.rungs.back()}, steps_of_halving)
-                                        : search.rungs;
-        chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
-    }
+    ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, search.rungs.size()));
+    std::vector<Rung> rungs = rungs_of(facts_of_strategy(chosen.name), search.rungs);
+    chosen.strategy = make_strategy(chosen.name, space, goal_of(model, rungs.size())).strategy;
     log_notes(model.scenario);
     for (std::size_t k = 0; k < model.objectives.size(); ++k) {
         if (model.objectives[k]->bound == nullptr) {

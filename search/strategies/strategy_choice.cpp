@@ -69,16 +69,21 @@ std::unique_ptr<Strategy> make(const Space& space, const StudyGoal& goal)
     return std::make_unique<Kind>(space, goal);
 }
 
-struct Row {
-    const char* name;
-    std::unique_ptr<Strategy> (*make)(const Space&, const StudyGoal&);
-};
+constexpr auto facts = std::to_array<StrategyFacts>({
+    {.name = "auto", .chooses = true, .covers = true, .tuning = Tuning::if_continuous},
+    {.name = "nlopt", .chooses = true, .tuning = Tuning::always},
+    // Each rung has simultaneous limits, which share the error probability: fewer rungs than halving.
+    {.name = "exact", .covers = true, .excludes = true, .rungs_between = 4},
+    {.name = "racing", .covers = true},
+    {.name = "nsga2"},
+    {.name = "nsga3"},
+    {.name = "random"},
+});
 
-constexpr std::array<Row, 5> rows{{{"exact", make_exact},
-                                   {"racing", make<Racing>},
-                                   {"nsga2", make<Nsga2>},
-                                   {"nsga3", make<Nsga3>},
-                                   {"random", make<RandomSearch>}}};
+/// Of those that search, in the order of their facts.
+using Make = std::unique_ptr<Strategy> (*)(const Space&, const StudyGoal&);
+constexpr std::array<Make, facts.size()> makers{nullptr,     nullptr,     make_exact,        make<Racing>,
+                                                make<Nsga2>, make<Nsga3>, make<RandomSearch>};
 
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
@@ -105,20 +110,34 @@ ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 
 }  // namespace
 
+std::span<const StrategyFacts> strategies() { return facts; }
+
+const StrategyFacts& facts_of_strategy(std::string_view name)
+{
+    const auto* found = std::find_if(facts.begin(), facts.end(), [name](const StrategyFacts& of) { return of.name == name; });
+    if (found == facts.end()) {
+        throw std::invalid_argument("unknown search strategy \"" + std::string(name) + "\"");
+    }
+    return *found;
+}
+
 std::vector<std::string> strategy_names()
 {
-    std::vector<std::string> names{"auto", "nlopt"};
-    for (const Row& row : rows) names.emplace_back(row.name);
+    std::vector<std::string> names;
+    for (const StrategyFacts& of : facts) {
+        names.emplace_back(of.name);
+    }
     return names;
 }
 
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal)
 {
     ChosenStrategy chosen{name, {}, nullptr};
-    if (name == "auto" || name == "nlopt") chosen = choose(space, goal);
-    const auto* row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return chosen.name == r.name; });
-    if (row == rows.end()) throw std::invalid_argument("unknown search strategy \"" + name + "\"");
-    chosen.strategy = row->make(space, goal);
+    if (facts_of_strategy(name).chooses) {
+        chosen = choose(space, goal);
+    }
+    const auto row = static_cast<std::size_t>(&facts_of_strategy(chosen.name) - facts.data());
+    chosen.strategy = makers[row](space, goal);
     return chosen;
 }
 

@@ -5,10 +5,30 @@
 #include "search/strategy.hpp"
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
+
+/// When a study first tunes continuous hardware parameters.
+enum class Tuning { never, if_continuous, always };
+
+/// Facts about a strategy that studies depend on.
+struct StrategyFacts {
+    std::string_view name;  // in scenarios
+    bool chooses = false;   // picks one of the others for the space
+    bool covers = false;    // checks all combinations of a space, or of a part of it
+    bool excludes = false;  // ... by lower bounds, before it evaluates those that are left
+    int rungs_between = 2;  // factor between the draws of one rung and of the next
+    Tuning tuning = Tuning::never;
+};
+/// Facts of all strategies: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as "auto" does;
+/// and those that search.
+std::span<const StrategyFacts> strategies();
+/// The facts of a name of strategies(). Throws std::invalid_argument for an unknown name.
+const StrategyFacts& facts_of_strategy(std::string_view name);
 
 /// A strategy with its name and, if "auto" chose it, the reason.
 struct ChosenStrategy {
@@ -16,8 +36,7 @@ struct ChosenStrategy {
     std::string why;  // empty: the user chose it
     std::unique_ptr<Strategy> strategy;
 };
-/// Names of strategies in scenarios: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as
-/// "auto" does; and those of the strategies.
+/// Names of all strategies.
 std::vector<std::string> strategy_names();
 /// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must outlive the
 /// strategy. Throws std::invalid_argument for an unknown name.

@@ -79,6 +79,38 @@ TEST(Objectives, BoundsLieBelowValues)
     }
 }
 
+/// A run of twice as many steps, each of the same time; or of steps that take twice as long.
+Prediction longer_run(double factor_of_step)
+{
+    Prediction p = prediction();
+    for (Estimate TimeDistribution::*of :
+         {&TimeDistribution::mean, &TimeDistribution::p50, &TimeDistribution::p95, &TimeDistribution::p99}) {
+        p.training.*of = 2.0 * (p.training.*of);
+        p.step.*of = factor_of_step * (p.step.*of);
+    }
+    for (Estimate* of : {&p.cost_usd, &p.expected_cost_usd, &p.run.energy_j, &p.run.carbon_kg}) {
+        *of = 2.0 * *of;
+    }
+    return p;
+}
+
+TEST(Objectives, ScaleAsTheirRowsSay)
+{
+    const Prediction more_steps = longer_run(1.0);
+    const Prediction longer_steps = longer_run(2.0);
+    for (const Objective& objective : objectives()) {
+        const double before = objective.value(prediction()).value;
+        const bool of_step = objective.scales != ScalesWith::nothing;
+        const bool of_run = objective.scales == ScalesWith::run;
+        EXPECT_DOUBLE_EQ(objective.value(longer_steps).value / before, of_step ? 2.0 : 1.0) << objective.name;
+        EXPECT_DOUBLE_EQ(objective.value(more_steps).value / before, of_run ? 2.0 : 1.0) << objective.name;
+        EXPECT_EQ(follows_step(objective.name), of_step);
+        EXPECT_EQ(follows_tokens(objective.name), of_run);
+    }
+    EXPECT_FALSE(follows_step("speed"));
+    EXPECT_FALSE(follows_tokens("speed"));
+}
+
 /// A median may lie below the mean, so nothing known of the mean bounds it.
 TEST(Objectives, MediansHaveNoBound)
 {

@@ -36,7 +36,7 @@ bool has_effect(const Results& results, const FrontPoint& point, std::string_vie
 {
     const std::optional<Schedule> schedule = parse<Schedule>(axis_label(results, point.point, "schedule").value_or("1f1b"));
     if (axis == "group") {
-        return schedule == Schedule::interleaved;
+        return schedule && facts_of(*schedule).groups;
     }
     if (axis == "post_validation") {
         return degree(results, point, "pp") > 1 && schedule && splits_backward(*schedule);

@@ -108,7 +108,7 @@ void add_best(const BestPlan& best, const Results& results, std::vector<std::str
 {
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
-        const bool interval = tokens.low < tokens.high && follows_tokens(objective.name, objective.units);
+        const bool interval = tokens.low < tokens.high && follows_tokens(objective.name);
         cells.push_back(best.values.empty() ? "-"
                         : interval          ? interval_text(best.values[k], tokens, objective)
                                             : value_text(best.values[k], objective));

@@ -219,9 +219,8 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
                          : !scenario.numerics.loss_gap.empty() ? "precision"
                          : apart                               ? "local_steps"
                                                                : nullptr;
-    const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(), [](const std::string& objective) {
-        return follows_tokens(objective, find_objective(objective)->units);
-    });
+    const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(),
+                                     [](const std::string& objective) { return follows_tokens(objective); });
     if (chosen != nullptr && !counted) {
         top.find("objectives")
             ->fail({"do not count tokens",

@@ -7,8 +7,6 @@ namespace prismopt {
 
 namespace {
 
-bool pairs_passes(Schedule schedule) { return schedule == Schedule::dualpipe || schedule == Schedule::dualpipe_v; }
-
 /// Durations of the passes over one chunk.
 class ChunkSeconds {
 public:
@@ -77,14 +75,14 @@ double busiest_of_pairs(const ScheduleShape& shape, std::span<const double> seco
 
 int passes_of(Schedule schedule)
 {
-    return 1 + static_cast<int>(pairs_passes(schedule)      ? Pass::paired_backward
+    return 1 + static_cast<int>(facts_of(schedule).pairs    ? Pass::paired_backward
                                 : splits_backward(schedule) ? Pass::weight_gradient
                                                             : Pass::backward);
 }
 
 double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds)
 {
-    if (pairs_passes(shape.schedule)) {
+    if (facts_of(shape.schedule).pairs) {
         return busiest_of_pairs(shape, seconds);
     }
     double longest = 0.0;
@@ -105,7 +103,7 @@ std::vector<StagePath> busy_stage_paths(const ScheduleShape& shape, std::span<co
 {
     constexpr int most_paths = 16;  // evenly spread over the stages
     std::vector<StagePath> paths;
-    if (pairs_passes(shape.schedule)) {
+    if (facts_of(shape.schedule).pairs) {
         return paths;
     }
     const int every = (shape.stages + most_paths - 1) / most_paths;

@@ -41,7 +41,7 @@ DurationDistribution with_shape(const ComposedDuration& duration, ExecutionGraph
 /// for half of its transfer; the other half it only comes later by, and a message alone still takes its whole time.
 bool waits_for_chunks(const ParallelPlan& plan, const Cluster& cluster)
 {
-    return plan.schedule == Schedule::interleaved && cluster.stack.waits_for_chunks;
+    return facts_of(plan.schedule).groups && cluster.stack.waits_for_chunks;
 }
 
 DurationDistribution longer(const DurationDistribution& distribution, float seconds)

@@ -128,7 +128,17 @@ private:
     std::vector<double> gradient_end_;  // of inputs
 };
 
-constexpr std::array vees{Schedule::zb_v, Schedule::v_half, Schedule::v_min};
+/// Schedules that split the backward pass and have this number of chunks.
+std::vector<Schedule> splitting_schedules(int chunks)
+{
+    std::vector<Schedule> schedules;
+    for (const ScheduleFacts& of : schedule_facts) {
+        if (of.chunks == chunks && splits_backward(of.schedule)) {
+            schedules.push_back(of.schedule);
+        }
+    }
+    return schedules;
+}
 
 /// A rule's forwards and input gradients.
 TaskOrders without_weights(ScheduleShape shape, Schedule rule)
@@ -185,8 +195,9 @@ TaskOrders orders_that_hold_least(const ScheduleShape& shape)
     if (shape.chunks == 1) {
         return TaskOrders(shape.stages, one_forward_one_gradient(shape.microbatches, 0));
     }
-    TaskOrders least = without_weights(shape, vees.front());
-    for (const Schedule rule : vees) {
+    const std::vector<Schedule> rules = splitting_schedules(shape.chunks);
+    TaskOrders least = without_weights(shape, rules.front());
+    for (const Schedule rule : rules) {
         TaskOrders orders = without_weights(shape, rule);
         if (peak(orders, 0.0) < peak(least, 0.0)) {
             least = std::move(orders);
@@ -264,8 +275,8 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
         }
     };
     ScheduleShape ruled = shape;
-    for (const Schedule rule :
-         shape.chunks == 1 ? std::vector{Schedule::zb_h1, Schedule::zb_h2} : std::vector(vees.begin(), vees.end())) {
+    const std::vector<Schedule> rules = splitting_schedules(shape.chunks);
+    for (const Schedule rule : rules) {
         ruled.schedule = rule;
         const TaskOrders orders = std::get<TaskOrders>(task_orders(ruled));
         if (!exceeds(peak(orders, limit.for_weights), limit)) {
@@ -280,7 +291,7 @@ std::variant<PartOrders, Infeasible> searched_orders(const ExecutionGraph& graph
             }
         }
     } else {
-        for (const Schedule rule : vees) {
+        for (const Schedule rule : rules) {
             if (!exceeds(peak(without_weights(shape, rule), 0.0), limit)) {
                 choices.push_back({1.0, 0, rule});
             }

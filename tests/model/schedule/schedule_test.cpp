@@ -68,6 +68,26 @@ TEST(Schedules, AreAllDefinedSomewhere)
     }
 }
 
+TEST(Schedules, DoWhatTheirFactsSay)
+{
+    for (const ScheduleFacts& facts : schedule_facts) {
+        const int chunks = std::max(facts.chunks, facts.groups ? 2 : 1);
+        const ScheduleShape shape{facts.schedule, 4, 16, chunks, 0};
+        bool pairs = false;
+        for (const auto& order : orders_of(shape)) {
+            pairs =
+                pairs || std::any_of(order.begin(), order.end(), [](const Task& t) { return t.pass == Pass::paired_forward; });
+        }
+        EXPECT_EQ(facts.pairs, pairs) << facts.name;
+        EXPECT_EQ(facts.groups, !undefined({facts.schedule, 4, 16, chunks, 8})) << facts.name;
+        EXPECT_EQ(facts.one_stage, !undefined({facts.schedule, 1, 16, chunks, 0})) << facts.name;
+        EXPECT_EQ(facts.model_copies > 1, chunk_map(facts.schedule) == ChunkMap::both_ways) << facts.name;
+        if (facts.one_stage) {  // where all that are do the same, on one stage but for the order of the passes
+            EXPECT_EQ(orders_of({facts.schedule, 1, 1, 1, 0}), orders_of({usual_schedule, 1, 1, 1, 0})) << facts.name;
+        }
+    }
+}
+
 /// Forward, gradient of the input, gradient of the weights: each once for each microbatch of each chunk, in this order.
 TEST(Schedules, DoEachTaskOnceAndInOrder)
 {

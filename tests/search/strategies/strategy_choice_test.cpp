@@ -94,8 +94,7 @@ struct Noisy {
 };
 
 class EachStrategy : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::Values("auto", "exact", "racing", "nsga2", "nsga3", "random"),
-                         [](const auto& named) { return named.param; });
+INSTANTIATE_TEST_SUITE_P(All, EachStrategy, testing::ValuesIn(strategy_names()), [](const auto& named) { return named.param; });
 
 TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
 {
@@ -104,7 +103,7 @@ TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
     const Played played = play(noisy.problem(), *chosen.strategy);
     EXPECT_EQ(played.front, noisy.front_at_the_top()) << played.outcome.text;
     EXPECT_EQ(played.outcome.open, 0U);
-    EXPECT_EQ(played.outcome.proved, chosen.name == "exact");
+    EXPECT_EQ(played.outcome.proved, facts_of_strategy(chosen.name).excludes);
     for (const std::uint64_t index : played.front) EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
 }
 
@@ -179,6 +178,15 @@ TEST_P(EachStrategy, RefusesAnswersToSomethingElse)
     const auto strategy = make_strategy(GetParam(), noisy.space, noisy.goal()).strategy;
     ASSERT_TRUE(strategy->ask().has_value());
     EXPECT_THROW(strategy->tell(std::vector<Answer>{noisy.evaluate(5, 2)}), std::runtime_error);
+}
+
+TEST(Strategies, HaveFactsByName)
+{
+    for (const StrategyFacts& facts : strategies()) {
+        EXPECT_EQ(&facts_of_strategy(facts.name), &facts);
+        EXPECT_TRUE(facts.covers || !facts.excludes) << facts.name;
+    }
+    EXPECT_THROW(facts_of_strategy("best"), std::invalid_argument);
 }
 
 TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
