@@ -78,6 +78,11 @@ constexpr std::array training_probabilities{0.50, 0.95, 0.99};
 
 }  // namespace
 
+Setting setting_of(const Problem& problem, const Phase& phase)
+{
+    return {problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders};
+}
+
 double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase)
 {
     if (plan.local_steps == 1) {
@@ -114,8 +119,7 @@ Predictor::Predictor(const Problem& problem)
       quantile_errors_({training_probabilities.begin(), training_probabilities.end()})
 {
     for (const Phase& phase : problem.phases) {
-        compilers_.emplace_back(
-            Setting{problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
+        compilers_.emplace_back(setting_of(problem, phase));
     }
 }
 
@@ -187,6 +191,31 @@ PhaseDraws Predictor::sample(const ParallelPlan& plan, const DrawRange& range, c
     return std::move(sample(std::span(&plan, 1), range, options).front());
 }
 
+PhaseDraws Predictor::sample(const CompiledRun& run, const DrawRange& range, const SamplerOptions& options) const
+{
+    PhaseDraws draws;
+    for (const CompiledPlan& phase : run.phases) {
+        draws.push_back(sample_steps(phase.graph, problem_.noise, range, options));
+    }
+    return draws;
+}
+
+std::variant<CompiledRun, Infeasible> Predictor::compile(const ParallelPlan& plan, CompileFor purpose)
+{
+    CompiledRun run;
+    run.plan = plan;
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+        run.in_phase.push_back(plan_in_phase(plan, problem_.phases[phase]));
+        auto compiled = compilers_[phase].compile(run.in_phase.back(), purpose);
+        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            refusal->phase = static_cast<int>(phase) + 1;
+            return *refusal;
+        }
+        run.phases.push_back(std::get<CompiledPlan>(std::move(compiled)));
+    }
+    return run;
+}
+
 std::vector<double> Predictor::training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
                                               const SamplerOptions& options)
 {
@@ -209,21 +238,21 @@ TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, 
     return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise), confidence);
 }
 
-std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
-                                               const Confidence& confidence)
+std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
+                                               const Confidence& confidence) const
 {
     std::vector<PhasePrediction> result;
-    const std::vector<Phase> all = phases_of_plan(problem_, plan);
-    for (std::size_t i = 0; i < compilers_.size(); ++i) {
+    const std::vector<Phase> all = phases_of_plan(problem_, run.plan);
+    for (std::size_t i = 0; i < run.phases.size(); ++i) {
         const Phase& phase = all[i];
         PhasePrediction& here = result.emplace_back();
-        here.plan = plan_in_phase(plan, phase);
+        here.plan = run.in_phase[i];
         here.sequence = phase.sequence;
         here.steps = phase.steps();
         here.step = step_distribution(draws[i], steps, confidence);
         here.productive_s = here.steps * here.step.mean.value;
         here.tflops_per_gpu = tflops_per_gpu(phase, here.plan, here.step.mean.value);
-        here.memory = std::get<CompiledPlan>(compilers_[i].compile(here.plan, CompileFor::noise_free_step)).memory;
+        here.memory = run.phases[i].memory;
     }
     return result;
 }
@@ -231,25 +260,29 @@ std::vector<PhasePrediction> Predictor::phases(const ParallelPlan& plan, const P
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                                 const Confidence& confidence)
 {
+    const auto run = compile(plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&run)) {
+        Prediction result;
+        result.gpus = most_gpus(plan);
+        result.infeasible = *refusal;
+        return result;
+    }
+    return summarise(std::get<CompiledRun>(run), draws, steps, options, confidence);
+}
+
+Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps, const SamplerOptions& options,
+                                const Confidence& confidence)
+{
+    const ParallelPlan& plan = compiled.plan;
     Prediction result;
     result.gpus = most_gpus(plan);
-    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
-        auto compiled = compilers_[phase].compile(plan_in_phase(plan, problem_.phases[phase]), CompileFor::noise_free_step);
-        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
-            refusal->phase = static_cast<int>(phase) + 1;
-            result.infeasible = *refusal;
-            return result;
-        }
-        const auto& plan_of_phase = std::get<CompiledPlan>(compiled);
-        if (phase == 0) {
-            const NoiseFreeStep noise_free = noise_free_step(plan_of_phase.graph);
-            result.noise_free_step_s = noise_free.step_s;
-            result.shares = noise_free.shares;
-        }
-        if (phase == 0 || plan_of_phase.memory.total() > result.memory.total()) {
-            result.memory = plan_of_phase.memory;
-        }
-    }
+    const NoiseFreeStep noise_free = noise_free_step(compiled.phases.front().graph);
+    result.noise_free_step_s = noise_free.step_s;
+    result.shares = noise_free.shares;
+    result.memory =
+        std::max_element(compiled.phases.begin(), compiled.phases.end(), [](const CompiledPlan& a, const CompiledPlan& b) {
+            return a.memory.total() < b.memory.total();
+        })->memory;
     result.memory_headroom = 1.0 - result.memory.total() / problem_.cluster.accelerator.memory;
     result.draws = draws.front().size();
     result.step = step_distribution(draws.front(), steps, confidence);

@@ -44,10 +44,20 @@ struct Problem {
     LocalUpdates local{};    // price of training apart
 };
 
+/// Returns what the compilation of plans for a phase of the problem depends on; the problem and the phase must outlive it.
+Setting setting_of(const Problem& problem, const Phase& phase);
+
 /// Returns the tokens that a phase needs with this plan, relative to those of synchronous training.
 double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase);
 /// Returns the phases with the tokens that the plan needs: more if its replicas train apart between two exchanges, in whole steps.
 std::vector<Phase> phases_of_plan(const Problem& problem, const ParallelPlan& plan);
+
+/// A plan, compiled for each phase: what draws, summaries, stages, timelines and intervals are made from.
+struct CompiledRun {
+    ParallelPlan plan;
+    std::vector<ParallelPlan> in_phase;  // [phase]
+    std::vector<CompiledPlan> phases;    // [phase]
+};
 
 /// Step times, [phase][draw], as sample_steps() returns them for one range of draws.
 using PhaseDraws = std::vector<std::vector<double>>;
@@ -116,21 +126,32 @@ public:
     /// How full the memory for the paths of schedules is: between 0 and 1, nearly.
     double paths_fill() const { return static_cast<double>(cached_counts_) / static_cast<double>(most_counts); }
 
+    /// Returns the plan compiled for every phase, or the reason why it is infeasible. Whether the run would end is
+    /// problem_of_run().
+    std::variant<CompiledRun, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
+    /// Returns why a run of this plan would not end, or nothing.
+    std::optional<Infeasible> problem_of_run(const CompiledRun& run) const;
+
     /// Draws every phase of each plan; a plan's draws do not depend on the other plans. The plans must be feasible.
     std::vector<PhaseDraws> sample(std::span<const ParallelPlan> plans, const DrawRange& range, const SamplerOptions& options);
     PhaseDraws sample(const ParallelPlan& plan, const DrawRange& range, const SamplerOptions& options);
+    /// Draws every phase of a plan compiled for sampling.
+    PhaseDraws sample(const CompiledRun& run, const DrawRange& range, const SamplerOptions& options) const;
 
     /// Returns the prediction of a feasible plan from `draws` of fleets 0 ... with `steps` each.
     ///
     /// The step time is that of the first phase. The training time is, per fleet, all steps of all phases at the fleet's mean
     /// step time, corrected for the few steps drawn (productive_times.hpp), then one history of failures; its limits include the
     /// error of that correction.
+    Prediction summarise(const CompiledRun& run, const PhaseDraws& draws, int steps, const SamplerOptions& options,
+                         const Confidence& confidence);
+    /// The same of a plan that is not compiled yet; only `infeasible` if it is that.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence);
 
     /// Returns the prediction of each phase from the same draws.
-    std::vector<PhasePrediction> phases(const ParallelPlan& plan, const PhaseDraws& draws, int steps,
-                                        const Confidence& confidence);
+    std::vector<PhasePrediction> phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
+                                        const Confidence& confidence) const;
 
     /// Returns the training time per fleet, in seconds, as in summarise().
     std::vector<double> training_times(const ParallelPlan& plan, const PhaseDraws& draws, int steps,

@@ -124,6 +124,17 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     return bound;
 }
 
+std::optional<Infeasible> Predictor::problem_of_run(const CompiledRun& run) const
+{
+    std::vector<LeastStep> steps;
+    for (const CompiledPlan& phase : run.phases) {
+        steps.push_back(at_least(noise_free_step(phase.graph).step_s, {}));
+    }
+    const auto bound = bound_of_run(run.plan, steps);
+    const auto* why = std::get_if<Infeasible>(&bound);
+    return why == nullptr ? std::nullopt : std::optional(*why);
+}
+
 template <class OfPhase>
 Predictor::LeastSteps Predictor::least_steps(const ParallelPlan& plan, OfPhase&& of_phase)
 {

@@ -76,7 +76,7 @@ void sample(const std::vector<const Problem*>& problems, const ParallelPlan& pla
         const ParallelPlan here = plan_in_phase(plan, problems.front()->phases[phase]);
         std::vector<ExecutionGraph> graphs;
         for (const Problem* p : problems) {
-            PlanCompiler compiler({p->workload, p->phases[phase], p->cluster, p->noise, p->memory_headroom, p->orders});
+            PlanCompiler compiler(setting_of(*p, p->phases[phase]));
             auto compiled = compiler.compile(here);
             graphs.push_back(std::get<CompiledPlan>(std::move(compiled)).graph);
         }
@@ -239,7 +239,7 @@ std::vector<KernelClass> kernel_classes_of(const Problem& problem, const Paralle
     const auto steps_s = [&](const Problem& p) {  // noise-free, one of each phase
         double sum = 0.0;
         for (const Phase& phase : p.phases) {
-            PlanCompiler compiler({p.workload, phase, p.cluster, p.noise, p.memory_headroom, p.orders});
+            PlanCompiler compiler(setting_of(p, phase));
             const auto compiled = compiler.compile(plan_in_phase(plan, phase), CompileFor::noise_free_step);
             sum += noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s;
         }

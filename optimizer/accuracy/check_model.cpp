@@ -65,7 +65,7 @@ std::string missing_figure(const MeasuredRun& run)
 
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
-    const Setting setting{run.workload, run.phase, run.cluster, noise, -1e3};  // no memory limit
+    const Setting setting{run.workload, run.phase, run.cluster, noise, no_memory_limit};
     PlanCompiler compiler(setting);
     auto compiled = compiler.compile(run.plan);
     if (auto* refusal = std::get_if<Infeasible>(&compiled)) {

@@ -101,11 +101,12 @@ bool knows(const FittedModel& model, const Accelerator& accelerator) { return ro
 
 /// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
 /// step of a tier that is twice as slow.
-double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, double log_step)
+double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, const CompiledPlan& compiled)
 {
     constexpr double slower = 2.0;
     const Cluster& cluster = setting.cluster;
     const Cluster catalog = as_in_catalog(cluster);
+    const double log_step = std::log(noise_free_step(compiled.graph).step_s);
     double variance = 0.0;
     for (const LinkConstants of : {LinkConstants::bandwidth, LinkConstants::latency}) {
         for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
@@ -114,9 +115,7 @@ double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, doubl
                 Cluster moved = cluster;
                 NetworkTier& tier = moved.tiers[t];
                 of == LinkConstants::latency ? tier.latency.si *= slower : tier.efficiency /= slower;
-                const auto there = log_noise_free_step(
-                    {setting.workload, setting.phase, moved, setting.noise, setting.memory_headroom, setting.orders}, plan);
-                variance += there ? std::pow(share * (*there - log_step), 2.0) : 0.0;
+                variance += std::pow(share * (log_step_on(moved, setting, compiled, plan) - log_step), 2.0);
             }
         }
     }
@@ -129,11 +128,24 @@ Workload in_16_bits(Workload workload)
     return workload;
 }
 
-/// hypot(constants, scatter) of a plan on a cluster.
-double measured_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
+double deviation_of_constants(const Setting& setting, const ParallelPlan& plan, const CompiledPlan& compiled,
+                              const FittedModel& model)
 {
-    return std::hypot(constants_deviation(setting, plan, model),
-                      model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))]);
+    const std::size_t n = model.constants.size();
+    const std::vector<double> gradient = StepGradients(setting, model).of(compiled, plan);
+    double variance = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
+        }
+    }
+    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
+    return std::sqrt(std::max(0.0, widening * variance) + variance_of_tiers(setting, plan, compiled));
+}
+
+double scatter_of(const Setting& setting, const FittedModel& model)
+{
+    return model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
 }
 
 /// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they
@@ -168,46 +180,43 @@ double unlike_catalog(const Cluster& cluster)
 
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
-    StepGradients steps(setting, model);
-    const auto log_step = steps.log_step(plan);
-    if (!log_step) {
-        return 0.0;
-    }
-    const std::size_t n = model.constants.size();
-    const std::vector<double> gradient = steps.of(plan);
-    double variance = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < n; ++j) {
-            variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
-        }
-    }
-    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
-    return std::sqrt(std::max(0.0, widening * variance) + variance_of_tiers(setting, plan, *log_step));
+    const auto compiled = compiled_without_limit(setting, plan);
+    return compiled ? deviation_of_constants(setting, plan, *compiled, model) : 0.0;
 }
 
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
+    const auto compiled = compiled_without_limit(setting, plan);
+    return model_interval(setting, plan, compiled ? &*compiled : nullptr, model);
+}
+
+ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
+                             const FittedModel& model)
+{
     const Accelerator& accelerator = setting.cluster.accelerator;
     const double unlike = knows(model, accelerator) ? unlike_catalog(setting.cluster) : 1.0;
     const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
-    double measured = 0.0;
+    double measured = std::hypot(compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model),
+                                 scatter_of(setting, model));
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {
-        measured = std::max(measured, measured_deviation({workload, setting.phase, cluster, setting.noise,
-                                                          setting.memory_headroom, setting.orders},
-                                                         plan, model));
+        const Setting other{workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders};
+        measured = std::max(measured, std::hypot(constants_deviation(other, plan, model), scatter_of(other, model)));
     };
-    const auto widen_by_precision = [&](const Cluster& cluster) {
-        widen(setting.workload, cluster);
+    const auto widen_in_16_bits = [&](const Cluster& cluster) {
         if (operand_bytes(setting.workload.precision) < 2.0) {
             widen(in_16_bits(setting.workload), cluster);
         }
     };
-    widen_by_precision(setting.cluster);
+    const auto widen_by_cluster = [&](const Cluster& cluster) {
+        widen(setting.workload, cluster);
+        widen_in_16_bits(cluster);
+    };
+    widen_in_16_bits(setting.cluster);
     if (!as_measured) {
-        widen_by_precision(as_in_catalog(setting.cluster));
+        widen_by_cluster(as_in_catalog(setting.cluster));
     }
     if (!knows(model, accelerator)) {
-        widen_by_measured(setting.cluster, setting.workload.precision, model, widen_by_precision);
+        widen_by_measured(setting.cluster, setting.workload.precision, model, widen_by_cluster);
     }
     const double declared = std::log1p(accelerator.model_error) / two_sided_95;
     const double estimated = std::hypot(measured, unlike * model.unmeasured);
@@ -220,9 +229,12 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
 
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)
 {
-    const Phase& phase = problem.phases.front();
-    return model_interval({problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders},
-                          plan_in_phase(plan, phase), model);
+    return model_interval(setting_of(problem, problem.phases.front()), plan_in_phase(plan, problem.phases.front()), model);
+}
+
+ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model)
+{
+    return model_interval(setting_of(problem, problem.phases.front()), run.in_phase.front(), &run.phases.front(), model);
 }
 
 }  // namespace prismopt

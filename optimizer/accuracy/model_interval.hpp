@@ -46,10 +46,13 @@ double unlike_catalog(const Cluster& cluster);
 /// Zero for infeasible plans.
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// The model interval of a plan.
+/// The model interval of a plan; `compiled`: for this setting, or null for an infeasible plan.
+ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
+                             const FittedModel& model);
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
 /// The model interval of a plan in its first phase.
+ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model);
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model);
 
 }  // namespace prismopt

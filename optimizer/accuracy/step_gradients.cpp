@@ -27,26 +27,39 @@ bool uses(const Cluster& cluster, const FittedConstant& constant)
                        [&](const NetworkTier& tier) { return has(constant, link_of(tier, cluster.stack)); });
 }
 
-Setting without_memory_limit(Setting setting)
+double log_step_of(const ExecutionGraph& graph) { return std::log(noise_free_step(graph).step_s); }
+
+std::optional<CompiledPlan> compiled_by(PlanCompiler& compiler, const ParallelPlan& plan)
 {
-    setting.memory_headroom = no_memory_limit;
-    return setting;
+    auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
+    auto* found = std::get_if<CompiledPlan>(&compiled);
+    return found == nullptr ? std::nullopt : std::optional(std::move(*found));
 }
 
 std::optional<double> log_step_of(PlanCompiler& compiler, const ParallelPlan& plan)
 {
-    const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
-    return std::holds_alternative<Infeasible>(compiled)
-               ? std::nullopt
-               : std::optional(std::log(noise_free_step(std::get<CompiledPlan>(compiled).graph).step_s));
+    const auto compiled = compiled_by(compiler, plan);
+    return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan)
+std::optional<CompiledPlan> compiled_without_limit(const Setting& setting, const ParallelPlan& plan)
 {
     PlanCompiler compiler(without_memory_limit(setting));
-    return log_step_of(compiler, plan);
+    return compiled_by(compiler, plan);
+}
+
+std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan)
+{
+    const auto compiled = compiled_without_limit(setting, plan);
+    return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
+}
+
+double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled, const ParallelPlan& plan)
+{
+    PlanCompiler compiler({setting.workload, setting.phase, cluster, setting.noise, no_memory_limit, setting.orders});
+    return log_step_of(compiler.graph_of(compiled, plan));
 }
 
 StepGradients::StepGradients(const Setting& setting, const FittedModel& model)
@@ -65,11 +78,16 @@ std::optional<double> StepGradients::log_step(const ParallelPlan& plan) { return
 
 std::vector<double> StepGradients::of(const ParallelPlan& plan)
 {
+    const auto compiled = compiled_by(base_, plan);
+    return compiled ? of(*compiled, plan) : std::vector<double>(constants_, 0.0);
+}
+
+std::vector<double> StepGradients::of(const CompiledPlan& compiled, const ParallelPlan& plan)
+{
     std::vector<double> gradient(constants_, 0.0);
-    const auto base = log_step(plan);
+    const double base = log_step_of(compiled.graph);
     for (Moved& moved : moved_) {
-        const auto there = base ? log_step_of(moved.compiler, plan) : std::nullopt;
-        gradient[moved.constant] = there ? (*base - *there) / difference : 0.0;
+        gradient[moved.constant] = (base - log_step_of(moved.compiler.graph_of(compiled, plan))) / difference;
     }
     return gradient;
 }

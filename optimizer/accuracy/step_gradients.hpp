@@ -12,8 +12,14 @@
 
 namespace prismopt {
 
-/// Logarithm of a plan's noise-free step time in seconds, without a memory limit; nothing if the plan is infeasible.
+/// The plan, compiled for its noise-free step without a memory limit; nothing if it is infeasible.
+std::optional<CompiledPlan> compiled_without_limit(const Setting& setting, const ParallelPlan& plan);
+
+/// Logarithm of its noise-free step time in seconds; nothing if it is infeasible.
 std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan);
+
+/// Logarithm of the noise-free step time in seconds of a compiled plan on another cluster, which differs in constants only.
+double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled, const ParallelPlan& plan);
 
 /// Noise-free step times of plans on one cluster and on clusters with moved constants, without a memory limit. Plans share what
 /// they have in common, as in PlanCompiler; use one per thread.
@@ -29,6 +35,8 @@ public:
     std::optional<double> log_step(const ParallelPlan& plan);
     /// Its gradient by the logarithms of the constants, by finite differences; zeros for infeasible plans.
     std::vector<double> of(const ParallelPlan& plan);
+    /// The same of a plan that is compiled: with its schedule and its layers.
+    std::vector<double> of(const CompiledPlan& compiled, const ParallelPlan& plan);
 
 private:
     /// For a cluster in which one constant is smaller.

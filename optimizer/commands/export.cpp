@@ -105,7 +105,7 @@ Launch launch_of(const po::variables_map& values, const Results& results, Stored
     if (!out.empty()) {
         launch.stem = out.stem().string();
     }
-    PlanCompiler compiler({problem.workload, launch.phase, problem.cluster, problem.noise, problem.memory_headroom});
+    PlanCompiler compiler(setting_of(problem, launch.phase));
     const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw InfeasiblePlan(fmt::format("--point {} is infeasible: {}; choose another point", index, refusal->text()));

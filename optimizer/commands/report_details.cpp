@@ -21,7 +21,7 @@ namespace {
 
 StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    PlanCompiler compiler(setting_of(problem, problem.phases.front()));
     const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
     if (std::holds_alternative<Infeasible>(compiled)) {
         return {};

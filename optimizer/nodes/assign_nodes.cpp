@@ -18,8 +18,7 @@ namespace {
 ExecutionGraph graph_on(const Problem& problem, ParallelPlan plan, NodeOrder order)
 {
     plan.node_order = order;
-    PlanCompiler compiler(
-        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
+    PlanCompiler compiler(setting_of(problem, problem.phases.front()));
     return std::get<CompiledPlan>(compiler.compile(plan)).graph;
 }
 

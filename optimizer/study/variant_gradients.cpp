@@ -4,15 +4,6 @@
 
 namespace prismopt {
 
-namespace {
-
-Setting setting_of(const Problem& problem)
-{
-    return {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders};
-}
-
-}  // namespace
-
 StepGradients& VariantGradients::of(std::size_t variant)
 {
     auto& gradients = variants_[variant];
@@ -20,7 +11,7 @@ StepGradients& VariantGradients::of(std::size_t variant)
         problems_.push_back(bench_.problem(variant));
         Problem& problem = problems_.back();
         problem.cluster = without_learned(std::move(problem.cluster));
-        gradients = std::make_unique<StepGradients>(setting_of(problem), fitted_);
+        gradients = std::make_unique<StepGradients>(setting_of(problem, problem.phases.front()), fitted_);
     }
     return *gradients;
 }
@@ -31,7 +22,7 @@ double VariantGradients::shift(std::size_t variant, const ParallelPlan& plan)
     if (problem.cluster.learned.empty() && problem.cluster.learned_time == 1.0) {
         return 0.0;
     }
-    const auto here = log_noise_free_step(setting_of(problem), plan);
+    const auto here = log_noise_free_step(setting_of(problem, problem.phases.front()), plan);
     const auto there = of(variant).log_step(plan);
     return here && there ? *here - *there : 0.0;
 }

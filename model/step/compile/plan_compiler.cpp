@@ -118,6 +118,61 @@ std::shared_ptr<const NumberedPlaces> PlanCompiler::places_for_bounds(const Para
     return places_.numbered(std::move(nowhere));
 }
 
+PlanCompiler::Prepared PlanCompiler::prepared(const PlacedPlan& placed, std::shared_ptr<const Program> program)
+{
+    const ParallelPlan& plan = placed.plan;
+    Prepared result{placed,
+                    std::move(program),
+                    layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch),
+                    places_.of(plan, placed.placement),
+                    {},
+                    plan_of_building(plan, setting_.cluster)};
+    make_room_for_costs(result.places->numbers.size());
+    result.costs = costs(result.layers, *result.places, result.places->groups.replicas.front());
+    return result;
+}
+
+ExecutionGraph PlanCompiler::graph_of(const Prepared& prepared, const std::vector<Chunk>& layers, CompileFor purpose)
+{
+    const PlacedPlan& placed = prepared.placed;
+    const ParallelPlan& building = prepared.building;
+    const LayerCosts& layer = *prepared.costs.front();
+    const auto exchanges =
+        building.dp == placed.plan.dp ? prepared.places : places_.of(building, place(building, setting_.cluster));
+    const auto graph_of_kind = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
+        return build_graph(placed, {replica, exchanges->groups}, prepared.program, chunks, layer, network_.optimizer, setting_);
+    };
+    const std::vector<ReplicaKind>& replicas = prepared.places->groups.replicas;
+    PlacedChunks chunks(placed.shape, layers, {prepared.costs.data(), prepared.costs.size()});
+    ExecutionGraph slowest = graph_of_kind(replicas.front(), chunks);
+    if (replicas.size() > 1) {
+        // The slowest kind of replica sets the step; the others end earlier.
+        std::vector<double> step_s{noise_free_step(slowest).step_s};
+        double slowest_s = step_s.front();
+        for (const ReplicaKind& replica : std::span(replicas).subspan(1)) {
+            const StageCosts other_costs = costs(prepared.layers, *prepared.places, replica);
+            PlacedChunks other(placed.shape, layers, {other_costs.data(), other_costs.size()});
+            ExecutionGraph graph = graph_of_kind(replica, other);
+            step_s.push_back(noise_free_step(graph).step_s);
+            if (step_s.back() > slowest_s) {
+                slowest_s = step_s.back();
+                slowest = std::move(graph);
+                chunks = std::move(other);
+            }
+        }
+        for (const int kind : prepared.places->groups.kind_of_set) {
+            slowest.lead_s.push_back(static_cast<float>(slowest_s - step_s[kind]));
+        }
+    }
+    if (purpose == CompileFor::bounds) {
+        add_waiting(placed, chunks, chains_, slowest);
+    }
+    if (purpose == CompileFor::sampling) {
+        add_distributions(placed, chunks, setting_.cluster, chains_, slowest);
+    }
+    return slowest;
+}
+
 std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan& plan, CompileFor purpose)
 {
     const auto in_phase = place_in_phase(plan, setting_.phase, setting_.cluster);
@@ -129,64 +184,33 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
-    const auto& program = std::get<std::shared_ptr<const Program>>(compiled);
-    const LayerShape in_layers = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
-    const auto places = places_.of(plan, placed.placement);
-    make_room_for_costs(places->numbers.size());
-    const StageCosts first_costs = costs(in_layers, *places, places->groups.replicas.front());
-    const LayerCosts& layer = *first_costs.front();
+    const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
-    const ParallelPlan building = plan_of_building(plan, setting_.cluster);
-    auto layers = plan.split == LayerSplit::balanced
-                      ? balanced_layout(layer, *program, building, accelerator, optimizer, capacity_of(setting_))
-                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    auto layers =
+        plan.split == LayerSplit::balanced
+            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_of(setting_))
+            : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
-    const PlacedChunks first_chunks(placed.shape, result.chunks, {first_costs.data(), first_costs.size()});
-    result.stages = memory_by_stage(*program, first_chunks.made_of(), building, accelerator, optimizer, peaks_);
+    const PlacedChunks chunks(placed.shape, result.chunks, {parts.costs.data(), parts.costs.size()});
+    result.stages = memory_by_stage(*parts.program, chunks.made_of(), parts.building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
-    result.held_for_weights = held_for_weights(layer.typical());
+    result.held_for_weights = held_for_weights(parts.costs.front()->typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
         return *refusal;
     }
-    const auto exchanges = building.dp == plan.dp ? places : places_.of(building, place(building, setting_.cluster));
-    const auto graph_of = [&](const ReplicaKind& replica, const PlacedChunks& chunks) {
-        return build_graph(placed, {replica, exchanges->groups}, program, chunks, layer, optimizer, setting_);
-    };
-    const std::vector<ReplicaKind>& replicas = places->groups.replicas;
-    result.graph = graph_of(replicas.front(), first_chunks);
-    std::optional<PlacedChunks> slowest_chunks;  // if not the first ones
-    if (replicas.size() > 1) {
-        // The slowest kind of replica sets the step; the others end earlier.
-        std::vector<double> step_s{noise_free_step(result.graph).step_s};
-        double slowest_s = step_s.front();
-        for (const ReplicaKind& replica : std::span(replicas).subspan(1)) {
-            const StageCosts other_costs = costs(in_layers, *places, replica);
-            PlacedChunks other(placed.shape, result.chunks, {other_costs.data(), other_costs.size()});
-            ExecutionGraph graph = graph_of(replica, other);
-            step_s.push_back(noise_free_step(graph).step_s);
-            if (step_s.back() > slowest_s) {
-                slowest_s = step_s.back();
-                result.graph = std::move(graph);
-                slowest_chunks = std::move(other);
-            }
-        }
-        for (const int kind : places->groups.kind_of_set) {
-            result.graph.lead_s.push_back(static_cast<float>(slowest_s - step_s[kind]));
-        }
-    }
-    const PlacedChunks& chunks = slowest_chunks ? *slowest_chunks : first_chunks;
-    if (purpose == CompileFor::bounds) {
-        add_waiting(placed, chunks, chains_, result.graph);
-    }
-    if (purpose == CompileFor::sampling) {
-        add_distributions(placed, chunks, setting_.cluster, chains_, result.graph);
-    }
+    result.graph = graph_of(parts, result.chunks, purpose);
     return result;
+}
+
+ExecutionGraph PlanCompiler::graph_of(const CompiledPlan& compiled, const ParallelPlan& plan)
+{
+    const auto placed = std::get<PlacedPlan>(place_in_phase(plan, setting_.phase, setting_.cluster));
+    return graph_of(prepared(placed, compiled.graph.program), compiled.chunks, CompileFor::noise_free_step);
 }
 
 std::shared_ptr<const Program> PlanCompiler::program(const ScheduleShape& shape) const

@@ -53,6 +53,13 @@ struct Setting {
     std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
+/// The setting in which any plan fits.
+inline Setting without_memory_limit(Setting setting)
+{
+    setting.memory_headroom = no_memory_limit;
+    return setting;
+}
+
 /// Purpose of a compiled graph. The noise-free step needs means only, which take a tenth of the time. For bounds, the means of
 /// compute contain the waiting inside tensor-parallel groups, as those of draws do, and the program is shortened.
 enum class CompileFor { noise_free_step, bounds, sampling };
@@ -71,6 +78,10 @@ public:
     /// Returns the compiled plan, or the reason why it is infeasible. Throws std::out_of_range for a tensor-parallel degree
     /// without tables.
     std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, CompileFor purpose = CompileFor::sampling);
+
+    /// Returns the graph, for the noise-free step, of a plan that another compiler has compiled for a cluster that differs in
+    /// constants only: with its schedule and its layers.
+    ExecutionGraph graph_of(const CompiledPlan& compiled, const ParallelPlan& plan);
 
     /// Returns the compiled schedule for bounds; nothing if it is infeasible.
     std::shared_ptr<const Program> program(const ScheduleShape& shape) const;
@@ -108,6 +119,18 @@ private:
     /// Costs of the layers of one kind of replica, [stage] or one for all stages.
     using StageCosts = boost::container::small_vector<const LayerCosts*, 4>;
     StageCosts costs(const LayerShape& shape, const NumberedPlaces& places, const ReplicaKind& replica);
+    /// What a plan's graph is made from.
+    struct Prepared {
+        PlacedPlan placed;
+        std::shared_ptr<const Program> program;
+        LayerShape layers;
+        std::shared_ptr<const NumberedPlaces> places;
+        StageCosts costs;       // of the first kind of replica; valid until room is made for others
+        ParallelPlan building;  // plan_of_building()
+    };
+    Prepared prepared(const PlacedPlan& placed, std::shared_ptr<const Program> program);
+    /// The graph of the slowest kind of replica.
+    ExecutionGraph graph_of(const Prepared& prepared, const std::vector<Chunk>& chunks, CompileFor purpose);
     std::shared_ptr<const NumberedPlaces> places_for_bounds(const ParallelPlan& plan);
     std::size_t longest_communication(const LayerShape& shape, const NumberedPlaces& places);
     /// `groups`: index in places.groups.layers.

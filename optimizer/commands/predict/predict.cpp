@@ -53,7 +53,7 @@ std::shared_ptr<const PartOrders> given_orders(const std::string& path, const Pa
 std::variant<std::shared_ptr<const PartOrders>, Infeasible> searched(int most_held, const Problem& problem,
                                                                      const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, no_memory_limit});
+    PlanCompiler compiler(without_memory_limit(setting_of(problem, problem.phases.front())));
     const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
@@ -178,14 +178,6 @@ std::string draws_csv(const PhaseDraws& draws)
     return text + '\n';
 }
 
-/// The plan, compiled for the first phase.
-CompiledPlan compiled_plan(const Problem& problem, const ParallelPlan& plan, CompileFor purpose)
-{
-    PlanCompiler compiler(
-        {problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom, problem.orders});
-    return std::get<CompiledPlan>(compiler.compile(plan_in_phase(plan, problem.phases.front()), purpose));
-}
-
 /// How the plan is sampled.
 struct DrawSettings {
     Rung rung;
@@ -193,22 +185,21 @@ struct DrawSettings {
     std::optional<int> shown;  // the draw that --timeline shows; nothing: mean times
 };
 
-void write_step(const po::variables_map& values, const Problem& problem, const ParallelPlan& plan, const DrawSettings& sampling)
+/// Of the first phase.
+void write_step(const po::variables_map& values, const Problem& problem, const ExecutionGraph& graph,
+                const DrawSettings& sampling)
 {
-    const auto purpose = sampling.shown ? CompileFor::sampling : CompileFor::noise_free_step;
-    const CompiledPlan compiled = compiled_plan(problem, plan, purpose);
     if (values.count("timeline") > 0) {
         const int steps = sampling.rung.steps;
-        const auto events = sampling.shown ? draw_timeline(compiled.graph, problem.noise, sampling.options,
-                                                           *sampling.shown / steps, *sampling.shown % steps)
-                                           : mean_timeline(compiled.graph);
+        const auto events = sampling.shown ? draw_timeline(graph, problem.noise, sampling.options, *sampling.shown / steps,
+                                                           *sampling.shown % steps)
+                                           : mean_timeline(graph);
         for (const std::string& path : values["timeline"].as<std::vector<std::string>>()) {
             write_output("timeline", path, timeline_text(path, events), {});
         }
     }
     if (values.count("write-orders") > 0) {
-        write_output("write-orders", values["write-orders"].as<std::string>(), orders_csv(part_orders(*compiled.graph.program)),
-                     {});
+        write_output("write-orders", values["write-orders"].as<std::string>(), orders_csv(part_orders(*graph.program)), {});
     }
 }
 
@@ -252,40 +243,53 @@ PlanPrediction described(const ChosenPlan& chosen)
     return of;
 }
 
-/// Why the plan is infeasible, with the task orders that the options ask for.
-std::optional<Infeasible> refusal_of(const po::variables_map& values, const ChosenPlan& chosen, Problem& problem)
+/// The plan with the task orders that the options ask for, or why it is infeasible.
+std::variant<CompiledRun, Infeasible> compiled_run(const po::variables_map& values, const ChosenPlan& chosen, Problem& problem)
 {
     const Scenario& scenario = chosen.scenario;
     if (auto why = structural_problem(chosen.plan, scenario.phases, scenario.workload, scenario.cluster)) {
-        return why;
+        return *why;
     }
     if (auto why = take_orders(values, chosen.plan, problem)) {
-        return why;
+        return *why;
     }
-    const auto bound = Predictor(problem).bound(chosen.plan);
-    const auto* why = std::get_if<Infeasible>(&bound);
-    return why == nullptr ? std::nullopt : std::optional(*why);
+    Predictor predictor(problem);
+    auto compiled = predictor.compile(chosen.plan);
+    if (const auto* run = std::get_if<CompiledRun>(&compiled)) {
+        if (auto why = predictor.problem_of_run(*run)) {
+            return *why;
+        }
+    }
+    return compiled;
 }
 
-/// Predicts the plan of `of`. Returns the draws.
-PhaseDraws evaluate(PlanPrediction& of, const ChosenPlan& chosen, const Problem& problem, const DrawSettings& sampling)
+/// What the plan would take if it fitted into memory.
+CompiledRun run_without_limit(Problem& problem, const ParallelPlan& plan)
+{
+    problem.memory_headroom = no_memory_limit;
+    return std::get<CompiledRun>(Predictor(problem).compile(plan));
+}
+
+/// Predicts the plan. Returns the draws.
+PhaseDraws evaluate(PlanPrediction& of, const CompiledRun& run, const ChosenPlan& chosen, const Problem& problem,
+                    const DrawSettings& sampling)
 {
     const Scenario& scenario = chosen.scenario;
     const Rung& rung = sampling.rung;
     Predictor predictor(problem);
-    PhaseDraws draws = predictor.sample(of.plan, {0, rung.fleets, rung.steps}, sampling.options);
-    of.prediction = predictor.summarise(of.plan, draws, rung.steps, sampling.options, Confidence{});
+    PhaseDraws draws = predictor.sample(run, {0, rung.fleets, rung.steps}, sampling.options);
+    of.prediction = predictor.summarise(run, draws, rung.steps, sampling.options, Confidence{});
     if (scenario.phases.size() > 1) {
-        of.phases = predictor.phases(of.plan, draws, rung.steps, Confidence{});
+        of.phases = predictor.phases(run, draws, rung.steps, Confidence{});
     }
     of.tokens = tokens_text(chosen, problem);
     const FittedModel fitted = fitted_model();
-    of.model = model_interval(problem, of.plan, fitted);
+    of.model = model_interval(problem, run, fitted);
     of.memory_interval = memory_interval(of.prediction.memory, problem.cluster);
     of.mixtures = mixtures_text(fitted, {&problem.workload}, problem.cluster);
-    const CompiledPlan compiled = compiled_plan(problem, of.plan, CompileFor::noise_free_step);
-    of.stages = stages_of(compiled);
-    of.layout = layout_text(compiled.chunks, problem.workload.predictions);
+    const CompiledPlan& first = run.phases.front();
+    of.stages = stages_of(first);
+    of.layout = layout_text(first.chunks, problem.workload.predictions);
     return draws;
 }
 
@@ -360,14 +364,16 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     StudyModel model(scenario, tables_of(scenario, {plan}));
     PlanPrediction of = described(chosen);
-    const std::optional<Infeasible> infeasible = refusal_of(*values, chosen, model.problem);
+    auto compiled = compiled_run(*values, chosen, model.problem);
+    const auto* refusal = std::get_if<Infeasible>(&compiled);
+    const std::optional<Infeasible> infeasible = refusal == nullptr ? std::nullopt : std::optional(*refusal);
     const bool too_large = infeasible && infeasible->reason == Reason::out_of_memory;
     if (infeasible) {
         of.changes = single_changes(plan, scenario, model.problem);
     }
     if (too_large) {
         of.usable_bytes = Predictor(model.problem).capacity_bytes();
-        model.problem.memory_headroom = no_memory_limit;  // what it would take
+        compiled = run_without_limit(model.problem, plan);
     }
     if (!infeasible || too_large) {
         const Phase& first = scenario.phases.front();
@@ -376,13 +382,17 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         if (!infeasible) {
             of.positions = take_assignment(*values, of, rung, model);
         }
+        if (of.positions) {  // on the nodes that were assigned
+            compiled = Predictor(model.problem).compile(of.plan);
+        }
+        const auto& run = std::get<CompiledRun>(compiled);
         const DrawSettings sampling{rung, model.sampler({Purpose::confirm}), draw};
-        const PhaseDraws draws = evaluate(of, chosen, model.problem, sampling);
+        const PhaseDraws draws = evaluate(of, run, chosen, model.problem, sampling);
         if (!infeasible && values->count("write-draws") > 0) {
             write_output("write-draws", (*values)["write-draws"].as<std::string>(), draws_csv(draws), {});
         }
         if (!infeasible) {
-            write_step(*values, model.problem, of.plan, sampling);
+            write_step(*values, model.problem, run.phases.front().graph, sampling);
         }
     }
     of.prediction.infeasible = infeasible;
