@@ -156,7 +156,9 @@ std::string prices_text(const std::vector<NamedResults>& studies)
     if (alike) {
         return "";
     }
-    std::string text = "Warning: costs rest on different grounds:";
+    const bool placeholders = std::all_of(notes.begin(), notes.end(),
+                                          [](const StudyNotes& one) { return one.price_origin == FigureOrigin::placeholder; });
+    std::string text = fmt::format("Warning: costs rest on {}:", placeholders ? "placeholders" : "different grounds");
     for (std::size_t s = 0; s < studies.size(); ++s) {
         text += fmt::format("{} {} at {}", s == 0 ? "" : ";", study_letter(s), notes[s].price.empty() ? "?" : notes[s].price);
     }

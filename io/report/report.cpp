@@ -6,7 +6,7 @@
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "io/report/run_words.hpp"
+#include "io/report/front/run_words.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
@@ -490,7 +490,7 @@ std::string text_report(const Results& results)
                        population(results.study.nodes_known),
                        notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price),
                        notes.software.empty() ? "" : fmt::format("Note: {}.\n", notes.software)) +
-           front_section(results, notes) + "\n" + best_plan_section(results) + space_section(results) + "\n" +
+           front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + space_section(results) + "\n" +
            search_section(results);
 }
 

@@ -4,6 +4,7 @@
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
+#include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "model/network/network.hpp"
@@ -38,7 +39,7 @@ StudyNotes study_notes(const Results& results)
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);
-        notes.energy = energy_note(scenario.hardware_parameters);
+        notes.energy = energy_note(scenario);
         notes.batches = batch_rows(scenario, results);
         notes.batch_table = batch_table(scenario, results);
         notes.numerics = numerics_table(results, numerics_text(scenario));
@@ -47,21 +48,6 @@ StudyNotes study_notes(const Results& results)
     } catch (const InputError&) {
         return {};  // written for another version of this program
     }
-}
-
-std::string energy_note(const std::vector<HardwareParameter>& parameters)
-{
-    std::string names;
-    for (const HardwareParameter& parameter : parameters) {
-        if (changes_unknown_power(parameter.target)) {
-            names += (names.empty() ? "" : " and ") + parameter.name;
-        }
-    }
-    return names.empty() ? ""
-                         : fmt::format(
-                               "Energy and carbon are those of the accelerator of [cluster]: the power of other values of {} is "
-                               "not known",
-                               names);
 }
 
 std::string of_first_phase(int phases) { return phases > 1 ? fmt::format("of the first of {} phases", phases) : ""; }

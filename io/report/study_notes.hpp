@@ -40,9 +40,6 @@ struct StudyNotes {
 };
 StudyNotes study_notes(const Results& results);
 
-/// Note on hardware parameters whose power energy and carbon do not contain; empty if there are none.
-std::string energy_note(const std::vector<HardwareParameter>& parameters);
-
 /// "of the first of 2 phases", for per-step figures; empty with a single phase, or if the number is unknown.
 std::string of_first_phase(int phases);
 

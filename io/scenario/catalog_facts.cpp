@@ -16,7 +16,8 @@ UsualSample usual_sample(const std::string& workload)
                                    .required()
                                    .integer("tokens", &UsualSample::tokens, {"its tokens", 1, 1e7, "256"})
                                    .required()
-                                   .integer("batch", &UsualSample::batch, {"samples per step in its training", 1, 1e7, "2048"});
+                                   .integer("batch", &UsualSample::batch, {"samples per step in its training", 1, 1e7, "2048"})
+                                   .text("target", &UsualSample::target, "classes", "what it learns of them");
     UsualSample result;
     if (const auto sample = catalog_entry("workloads.toml", workload).find("sample")) {
         Table table = sample->table(fields.example());

@@ -1,7 +1,9 @@
 #include "io/scenario/scenario_notes.hpp"
 
 #include "io/scenario/batch_stability.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "io/toml/catalog_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +21,27 @@ std::string learned_times_text(const Scenario& scenario)
                ? ""
                : "[cluster] learned has times of single networks, which a study of several networks does not use; it uses the "
                  "learned constants alone";
+}
+
+/// Of images and videos the catalog knows how many tokens one has.
+std::string other_samples_text(const Scenario& scenario)
+{
+    const std::vector<std::string> catalog = catalog_names("workloads.toml");
+    for (const Workload* network : networks(scenario)) {
+        const bool known = std::find(catalog.begin(), catalog.end(), network->name) != catalog.end();
+        if (network->vocabulary > 0 || !known) {
+            continue;
+        }
+        const UsualSample usual = usual_sample(network->name);
+        const int here = scenario.phases.front().sequence;
+        if (here != usual.tokens) {
+            return fmt::format(
+                "a {} has {} tokens in the training of {}, and {} here: write sequence_length = {}, unless yours are of "
+                "another size",
+                usual.name, usual.tokens, network->name, here, usual.tokens);
+        }
+    }
+    return "";
 }
 
 }  // namespace
@@ -67,7 +90,7 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
     for (std::string note : {scenario.older_keys, placeholders_text(scenario), software_text(scenario), idle_nodes_text(scenario),
-                             batch_stability_text(scenario), learned_times_text(scenario)}) {
+                             batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

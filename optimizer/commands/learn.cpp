@@ -406,6 +406,13 @@ void refuse_implausible(const PlanPosterior& plans)
 {
     constexpr double implausible = 3.0;  // standard deviations of what the model's interval holds: 99.7 %
     for (const MeasuredAndPredicted& plan : plans.measured()) {
+        if (plan.measured.out_of_memory && plan.memory_surprise > implausible) {
+            throw InputError(fmt::format(
+                "point {}: ran out of memory, where {:.0f} % of the capacity are predicted ({:+.1f} sigma; the interval "
+                "of the memory model allows {:.0f}), and would raise the predicted memory of all plans; check the number "
+                "of the plan, and that no other program used the GPUs, or add --accept if it is right",
+                plan.measured.index, 100.0 * plan.memory_share, plan.memory_surprise, implausible));
+        }
         if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
             throw InputError(
                 fmt::format("point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
@@ -441,7 +448,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
                           fmt::format("measured plans of the study; columns: {}", columns_text).c_str());
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
                           "write the update to FILE (TOML); later studies read it with learned in [cluster]");
-    options.add_options()("accept", po::bool_switch(), "learn from step times that the model's interval does not allow, too");
+    options.add_options()("accept", po::bool_switch(), "learn from measurements that the model's intervals do not allow, too");
     add_shortlist_options(options);
     options.add_options()("json", po::bool_switch(), "print one JSON object instead of text (results/README.md lists the keys)");
     const auto values = parse_options("learn", options, "RESULTS", words, call);

@@ -136,10 +136,14 @@ class Hostile(Cases):
 
 
 class Reports(Cases):
-    """Memory and times of public questions: within the measured value's tolerance, or a refusal with its reason."""
+    """Memory and times of public questions: within the measured value's tolerance, a refusal with its reason, or a label of what is assumed."""
 
     # File, plan, figure, value, tolerance. Without a value: the plan is refused, and taken apart.
     PLANS = (
+        ("01-pure-16bit-no-master", "gpus=1 microbatch=2 recompute=full", "assumes", "master copy", None),
+        ("05-host-memory", "gpus=8 microbatch=2 sharding=zero3 recompute=full offload=optimizer", "host", 828e9 / 8, 0.02),
+        ("07-no-sequence-parallelism", "gpus=8 tp=8 microbatch=4 sharding=none", "assumes", "sequence parallelism", None),
+        ("14-logits-of-large-vocabulary", "gpus=1 microbatch=1 recompute=full sharding=none", "assumes", "loss", None),
         ("02-qlora-70b", "gpus=1 microbatch=4 recompute=full", None, None, None),
         ("03-software-not-given", "gpus=16 tp=2 ep=8 etp=2 microbatch=1", "software", None, None),
         ("06-zero-bubble-gain", "gpus=8 pp=8 microbatch=6 sharding=none schedule=1f1b", "memory", 48e9, 0.05),
@@ -161,6 +165,10 @@ class Reports(Cases):
                 plan = json.loads(finished.stdout)
                 if figure == "memory":
                     self.assertAlmostEqual(plan["peak_memory_bytes"] / value, 1, delta=tolerance)
+                elif figure == "host":
+                    self.assertAlmostEqual(plan["host_memory_bytes"] / value, 1, delta=tolerance)
+                elif figure == "assumes":
+                    self.assertIn(value, " ".join(plan["memory_assumes"]))
                 elif figure == "software":
                     self.assertIn("stack in [cluster] is not given", finished.stderr)
                 elif finished.returncode == support.INFEASIBLE:

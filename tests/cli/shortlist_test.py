@@ -73,12 +73,14 @@ class Shortlist(CliTest):
         surprises = {row["point"]: row["surprise_sigma"] for row in found["measured"]}
         self.assertLess(surprises[second["point"]], -2)
         # A plan that ran out of memory is possible in no draw.
-        found = self.learned([f"{best['point']},,oom"], *gpus)
+        self.write(f"point,step_time_s,peak_memory_gb\n{best['point']},,oom\n", "failed.csv")
+        self.assertIn("--accept", self.refusal("learn", "small.h5", "--measured", "failed.csv"))  # it needs little by its prediction
+        found = self.learned([f"{best['point']},,oom"], *gpus, "--accept")
         self.assertNotIn(best["point"], [plan["point"] for plan in found["shortlists"][0]["plans"]])
-        self.assertIn("out of memory", self.output("learn", "small.h5", "--measured", "measured.csv"))
-        self.assertGreater(found["measured"][0]["memory_surprise_sigma"], 2)  # it needs little by its prediction
+        self.assertIn("out of memory", self.output("learn", "small.h5", "--measured", "measured.csv", "--accept"))
+        self.assertGreater(found["measured"][0]["memory_surprise_sigma"], 2)
         # Later studies know that too.
-        self.output("learn", "small.h5", "--measured", "measured.csv", "--out", "failed.toml")
+        self.output("learn", "small.h5", "--measured", "measured.csv", "--accept", "--out", "failed.toml")
         text = pathlib.Path(support.SMALL).read_text()
         self.write(text.replace("[cluster]\n", '[cluster]\nlearned = "failed.toml"\n'), "later.toml")
         self.output("search", "later.toml", "--out", "later.h5")

@@ -364,7 +364,9 @@ TEST(Predictor, RunsAPhaseByItsOwnPlan)
     Predictor predictor(problem);
     const SamplerOptions options{1, Purpose::search, 4};
     const PhaseDraws draws = predictor.sample(small_plan(), {0, 256, 2}, options);
-    const auto phases = predictor.phases(small_plan(), draws, 2, Confidence{});
+    const auto run = std::get<CompiledRun>(predictor.compile(small_plan()));
+    EXPECT_EQ(draws, predictor.sample(run, {0, 256, 2}, options));
+    const auto phases = predictor.phases(run, draws, 2, Confidence{});
 
     Problem single = problem;
     single.phases.pop_back();

@@ -1,5 +1,7 @@
 #include "io/report/front/best_plan.hpp"
 
+#include "io/report/front/run_words.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -59,7 +61,7 @@ std::vector<Contest> contests(const Posterior& posterior)
     return result;
 }
 
-std::string best_plan_section(const Results& results)
+std::string best_plan_section(const Results& results, WorkloadTask task)
 {
     std::set<int> on_front;
     std::set<std::uint64_t> front;
@@ -90,10 +92,16 @@ std::string best_plan_section(const Results& results)
     if (!differ.empty()) {
         lines += fmt::format("  Not on the front, which ignores the model error: those for {} GPUs.\n", fmt::join(differ, ", "));
     }
-    return lines.empty()
-               ? ""
-               : fmt::format("Best plans by {}, given the model error (prismopt shortlist lists the plans to measure):\n{}\n",
-                             results.objectives[static_cast<std::size_t>(all.front().objective)].long_name, lines);
+    if (lines.empty()) {
+        return "";
+    }
+    std::string objective = results.objectives[static_cast<std::size_t>(all.front().objective)].long_name;
+    constexpr std::string_view usual = run_words(WorkloadTask::training).time;
+    if (const std::size_t at = objective.find(usual); at != std::string::npos) {
+        objective.replace(at, usual.size(), run_words(task).time);
+    }
+    return fmt::format("Best plans by {}, given the model error (prismopt shortlist lists the plans to measure):\n{}\n",
+                       objective, lines);
 }
 
 }  // namespace prismopt

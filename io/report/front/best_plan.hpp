@@ -22,6 +22,6 @@ struct Contest {
 std::vector<Contest> contests(const Posterior& posterior);
 
 /// Of the first objective, one line per number of GPUs of the front; empty if nothing was computed.
-std::string best_plan_section(const Results& results);
+std::string best_plan_section(const Results& results, WorkloadTask task);
 
 }  // namespace prismopt

@@ -5,6 +5,7 @@
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
+#include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/toml/toml.hpp"
@@ -246,19 +247,19 @@ void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
 /// Faster products or memory would cost no energy.
 void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
 {
-    const auto& parameters = scenario.hardware_parameters;
-    const auto unknown = std::find_if(parameters.begin(), parameters.end(),
-                                      [](const HardwareParameter& parameter) { return changes_unknown_power(parameter.target); });
-    if (unknown == parameters.end()) {
+    const std::vector<std::string> changes = changes_of_unknown_power(scenario);
+    if (changes.empty()) {
         return;
     }
     const std::vector<Value> minimised = top.find("objectives")->table("").at("minimise", "").list("");
     for (std::size_t i = 0; i < minimised.size(); ++i) {
         const std::string& objective = scenario.objectives[i];
         if (find_objective(objective)->of_power) {
-            minimised[i].fail({fmt::format("{} does not follow [[knob]] {}", objective, unknown->name),
-                               "no power is known for other values, so a faster accelerator would draw no more",
-                               "remove the objective or the knob; a knob with of = \"power\" changes power and clock together"});
+            minimised[i].fail(
+                {fmt::format("{} does not follow {}", objective, changes.front()),
+                 "no power is known for other values, so a faster accelerator would draw no more",
+                 "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
+                 "change; a [[knob]] with of = \"power\" changes power and clock together"});
         }
     }
 }

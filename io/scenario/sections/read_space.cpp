@@ -335,26 +335,52 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
 /// What a step's batch counts of a network.
 struct Samples {
     std::string_view of;
-    int tokens = 0;  // of each; 0: any number
+    int tokens = 0;      // of each; 0: any number
+    std::string target;  // what is learned of them; empty: whatever
 
     bool fit(const Samples& other) const
     {
-        return of == other.of && (tokens == 0 || other.tokens == 0 || tokens == other.tokens);
+        return of == other.of && (tokens == 0 || other.tokens == 0 || tokens == other.tokens) &&
+               (target.empty() || other.target.empty() || target == other.target);
     }
-    std::string text() const { return tokens > 0 ? fmt::format("{} of {} tokens", of, tokens) : std::string(of); }
+    std::string text() const
+    {
+        const std::string samples = tokens > 0 ? fmt::format("{} of {} tokens", of, tokens) : std::string(of);
+        return target.empty() ? samples : fmt::format("{} for {}", samples, target);
+    }
 };
+
+/// By its attention: decoders predict the next token, encoders what is masked, both together another text.
+std::string_view kind_of_text(const Workload& network)
+{
+    bool causal = false;
+    bool full = false;
+    bool crosses = false;
+    network.for_blocks([&](const BlockDescription& block) {
+        if (const auto* attention = std::get_if<AttentionBlock>(&block)) {
+            crosses = crosses || attention->context > 0;
+            causal = causal || attention->causal;
+            full = full || !attention->causal;
+        }
+    });
+    if (crosses) {
+        return "pairs of texts";
+    }
+    return full && !causal ? "texts with masked tokens" : "text";
+}
 
 Samples samples_of(const Workload& network)
 {
     if (network.vocabulary > 0) {
-        return {"text"};
+        return {kind_of_text(network)};
     }
     if (network.find<TablesBlock>() != nullptr) {
         return {"rows of tables"};
     }
     const std::vector<std::string> catalog = catalog_workloads();
     const bool known = std::find(catalog.begin(), catalog.end(), network.name) != catalog.end();
-    return {"images, videos or sounds", known ? usual_sample(network.name).tokens : 0};
+    const UsualSample usual = known ? usual_sample(network.name) : UsualSample{.tokens = 0};
+    return {"images, videos or sounds", usual.tokens, usual.target};
 }
 
 /// Networks of a study are trained on the same samples, whatever else differs.

@@ -124,14 +124,17 @@ struct OfChunks {
         Parameters own = parameters;
         own.all -= std::exchange(own.rows, 0.0);
         const Parameters trained = own.trained();
-        const double updated = plan.offload == Offload::optimizer ? 0.0 : share.of(trained, Sharding::zero1, 0.0);
+        const double outer = plan.local_steps > 1 ? outer_state_bytes : 0.0;
+        const Bytes states{(state_bytes(optimizer, trained) + outer) * share.of(trained, Sharding::zero1, 0.0)};
+        const bool on_host = plan.offload == Offload::optimizer;
         return {Bytes{stored_bytes(optimizer, own) * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
                 Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
-                Bytes{(state_bytes(optimizer, trained) + (plan.local_steps > 1 ? outer_state_bytes : 0.0)) * updated},
+                on_host ? Bytes{} : states,
                 Bytes{activations},
                 Bytes{workspace},
                 accelerator.memory_reserved,
-                stage};
+                stage,
+                on_host ? states : Bytes{}};
     }
 };
 

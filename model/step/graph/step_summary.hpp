@@ -17,6 +17,7 @@ struct MemoryUse {
     Bytes workspace;    // largest temporaries of one kernel chain
     Bytes reserved;     // of the accelerator
     int stage = 0;
+    Bytes host{};  // offloaded states, in the memory of the host: not part of the total
 
     Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
 };

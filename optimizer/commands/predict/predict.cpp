@@ -11,7 +11,9 @@
 #include "io/scenario/files/node_file.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
+#include "io/scenario/reading/unknown_power.hpp"
 #include "io/toml/reading_units.hpp"
+#include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
 #include "model/plan_rules.hpp"
@@ -221,6 +223,26 @@ std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
     return text;
 }
 
+/// What memory rests on that software may do otherwise, and no key of the scenario chooses.
+std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Workload& workload)
+{
+    std::vector<std::string> all;
+    if (plan.tp > 1 && !workload.captured) {
+        all.push_back(fmt::format("sequence parallelism over the {} GPUs of tp", plan.tp));
+    }
+    if (workload.task == WorkloadTask::inference) {
+        return all;
+    }
+    if (workload.vocabulary > 0) {
+        all.emplace_back("a loss that is neither fused nor in chunks, with logits in 16 and in 32 bits");
+    }
+    const OptimizerSettings optimizer = network_of(workload).optimizer;
+    if (optimizer.master_bytes() > 0.0) {
+        all.push_back(fmt::format("a master copy of the parameters in {}", name(optimizer.master)));
+    }
+    return all;
+}
+
 /// What is known of the plan before it is predicted.
 PlanPrediction described(const ChosenPlan& chosen)
 {
@@ -238,7 +260,9 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.cluster_nodes = scenario.cluster.nodes();
     of.listed_nodes =
         static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
-    of.energy_note = energy_note(scenario.hardware_parameters);
+    of.energy_note = energy_note(scenario);
+    of.memory_assumes = memory_assumptions(of.plan, scenario.workload);
+    of.gpus_per_node = scenario.cluster.gpus_per_node();
     of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
     return of;
 }

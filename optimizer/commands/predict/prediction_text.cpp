@@ -3,13 +3,14 @@
 #include "io/base/aligned.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
+#include "io/report/front/run_words.hpp"
 #include "io/report/report.hpp"
-#include "io/report/run_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/schedule/schedule.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -356,6 +357,8 @@ nlohmann::json to_json(const PlanPrediction& of)
     json["peak_memory_interval_bytes"] = {of.memory_interval.low, of.memory_interval.high};
     json["memory_bytes"] = to_json(p.memory);
     json["memory_headroom"] = p.memory_headroom;
+    json["memory_assumes"] = of.memory_assumes;
+    json["host_memory_bytes"] = p.memory.host.si;
     json["layout"] = of.layout;
     json["stages"] = nlohmann::json::array();
     for (const StageUse& stage : of.stages) {
@@ -443,6 +446,13 @@ void print_text(const PlanPrediction& of, StageTable table)
         p.memory.activations.si / gigabyte, p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
+    if (!of.memory_assumes.empty()) {
+        fmt::print("  assumes {}\n", fmt::join(of.memory_assumes, "; "));
+    }
+    if (p.memory.host.si > 0.0) {
+        fmt::print("  in host memory {:.1f} GB of each GPU, {:.1f} GB of a node of {}: whether hosts have it is not checked\n",
+                   p.memory.host.si / gigabyte, of.gpus_per_node * p.memory.host.si / gigabyte, of.gpus_per_node);
+    }
     if (table == StageTable::on) {
         print_stages(of.stages, of.layout);
     }

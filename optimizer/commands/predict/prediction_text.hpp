@@ -64,6 +64,8 @@ struct PlanPrediction {
     WorkloadTask task = WorkloadTask::training;
     std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
     MemoryInterval memory_interval = {};
+    std::vector<std::string> memory_assumes = {};  // what no key of the scenario chooses
+    int gpus_per_node = 1;
     // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
     double usable_bytes = 0.0;
     std::vector<SingleChange> changes = {};

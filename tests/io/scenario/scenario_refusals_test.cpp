@@ -267,6 +267,49 @@ TEST(ScenarioRefuses, ObjectivesOfUnknownPower)
     EXPECT_EQ(with_knob("[[knob]]\nof = \"power\"\nvalues = [\"300 W\", \"400 W\"]\n", "energy"), "accepted");
 }
 
+/// So would those of an accelerator that is written to be faster than the catalog's.
+TEST(ScenarioRefuses, ObjectivesOfAFasterAcceleratorWithoutItsPower)
+{
+    const auto with_override = [](const std::string& figures, const std::string& objective) {
+        std::string text = with("gpus = 64", "gpus = 64\naccelerator_override = { " + figures + " }");
+        const std::string minimise = "minimise = [\"training_time_p99\", \"cost\"]";
+        text.replace(text.find(minimise), minimise.size(), "minimise = [\"training_time_p99\", \"" + objective + "\"]");
+        try {
+            parse_scenario(text, "x.toml");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    for (const char* faster : {"peak_bf16 = \"2500 TFLOP/s\"", "memory_bandwidth = \"20 TB/s\""}) {
+        EXPECT_THAT(with_override(faster, "energy"), HasSubstr("does not follow accelerator_override")) << faster;
+        EXPECT_EQ(with_override(faster, "cost"), "accepted") << faster;
+        EXPECT_EQ(with_override(std::string(faster) + ", power = \"900 W\"", "energy"), "accepted") << faster;
+    }
+    EXPECT_EQ(with_override("memory = \"60 GB\"", "energy"), "accepted");
+}
+
+/// Forward passes have no optimizer, no gradients and no checkpoints.
+TEST(ScenarioRefuses, ChoicesThatForwardPassesDoNotHave)
+{
+    const auto of_forward_passes = [](const std::string& axis) {
+        std::string text = with("model = \"gpt-22b\"", "model = \"gpt-22b\"\ntask = \"inference\"");
+        const std::string checkpoints = "checkpoint_interval = \"0 s\"\ncheckpoint_write = \"30 s\"\n";
+        text.replace(text.find(checkpoints), checkpoints.size(), "");
+        text.insert(text.find("gpus = { from"), axis + "\n");
+        try {
+            parse_scenario(text, "x.toml");
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    EXPECT_EQ(of_forward_passes(""), "accepted");
+    for (const char* axis : {"offload = [\"none\", \"optimizer\"]", "checkpoint_interval = [\"10 min\"]"}) {
+        EXPECT_THAT(of_forward_passes(axis), HasSubstr("does not apply to forward passes")) << axis;
+    }
+}
+
 /// The length of a phase in steps is that in tokens, and follows the batch.
 TEST(Scenario, PhasesMayHaveSteps)
 {

@@ -102,12 +102,12 @@ TEST(NetworksAxis, JudgesEachNetworkAsAlone)
 TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
 {
     const Scenario scenario = networks_scenario(
-        with_networks(networks, R"(workload = ["bert-large", "wide", "hybrid"])",
+        with_networks(networks, R"(workload = ["llama2-7b", "wide", "hybrid"])",
                       "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
     EXPECT_EQ(scenario.hardware.size(), 6U);
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
     EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
-    EXPECT_EQ(variant_at(scenario, scenario.hardware[1])->workload.layers(), 24);
+    EXPECT_EQ(variant_at(scenario, scenario.hardware[1])->workload.layers(), 32);
 }
 
 TEST(NetworksAxis, RefusesNetworksOfOtherSamples)
@@ -118,8 +118,11 @@ TEST(NetworksAxis, RefusesNetworksOfOtherSamples)
     EXPECT_THAT(refused(R"("llama3-8b", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("32760 tokens")));
     EXPECT_THAT(refused(R"("sdxl-unet", "wan-2.1-14b")"), ThrowsMessage<InputError>(HasSubstr("16384 tokens")));
     EXPECT_THAT(refused(R"("llama3-8b", "dlrm-dcnv2")"), ThrowsMessage<InputError>(HasSubstr("rows of tables")));
+    EXPECT_THAT(refused(R"("llama3-8b", "bert-large")"), ThrowsMessage<InputError>(HasSubstr("masked tokens")));
+    EXPECT_THAT(refused(R"("llama3-8b", "t5-v1.1-xl")"), ThrowsMessage<InputError>(HasSubstr("pairs of texts")));
+    EXPECT_THAT(refused(R"("vit-h-14", "dit-xl-2")"), ThrowsMessage<InputError>(HasSubstr("for classes")));
     EXPECT_NO_THROW(
-        networks_scenario(with_networks("", R"(workload = ["llama3-8b", "bert-large"])", "", "gpus = [8]\ntp = [1, 2]\n")));
+        networks_scenario(with_networks("", R"(workload = ["llama3-8b", "mamba2-2.7b"])", "", "gpus = [8]\ntp = [1, 2]\n")));
 }
 
 TEST(NetworksAxis, RefusesUnclearNetworks)
