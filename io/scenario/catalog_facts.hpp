@@ -48,7 +48,7 @@ struct UsualSample {
     std::string name = "sequence";
     int tokens = 4096;   // its length
     int batch = 0;       // samples per step in its training; 0: not stated
-    std::string target;  // what it learns of them, where networks differ in that; empty: not stated
+    std::string target{};  // what it learns of them, where networks differ in that; empty: not stated
 };
 UsualSample usual_sample(const std::string& workload);
 

@@ -336,7 +336,7 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
 struct Samples {
     std::string_view of;
     int tokens = 0;      // of each; 0: any number
-    std::string target;  // what is learned of them; empty: whatever
+    std::string target{};  // what is learned of them; empty: whatever
 
     bool fit(const Samples& other) const
     {
