@@ -57,9 +57,9 @@ bool fills_chunks(const Case& c)
 {
     const int chunks = chunk_count(c.plan);
     switch (c.plan.split) {
-        case LayerSplit::layers: return chunks <= c.workload.layers();
+        case LayerSplit::layers: return chunks <= c.job.workload.layers();
         case LayerSplit::slots:
-        case LayerSplit::balanced: return chunks <= c.workload.layers() + 2;
+        case LayerSplit::balanced: return chunks <= c.job.workload.layers() + 2;
         case LayerSplit::given: break;  // each of its chunks has what it is given
     }
     return true;
@@ -69,10 +69,10 @@ bool fills_chunks(const Case& c)
 bool has_layout(const Case& c)
 {
     const auto chunks = static_cast<std::size_t>(chunk_count(c.plan));
-    return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.workload.layouts) != nullptr;
+    return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.job.workload.layouts) != nullptr;
 }
 
-bool forward_only(const Case& c) { return c.workload.task == WorkloadTask::inference; }
+bool forward_only(const Case& c) { return c.job.workload.task == WorkloadTask::inference; }
 
 /// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core
 /// (`arguments.py`).
@@ -83,9 +83,9 @@ std::string overlap_problem(const Case& c)
         return "";
     }
     if (plan.expert_overlap == ExpertOverlap::shared_experts) {
-        return has_shared_experts(c.workload) ? "" : "needs shared experts, and the network has none";
+        return has_shared_experts(c.job.workload) ? "" : "needs shared experts, and the network has none";
     }
-    if (c.workload.find<ExpertsBlock>() == nullptr) {
+    if (c.job.workload.find<ExpertsBlock>() == nullptr) {
         return "needs experts, and the network has none";
     }
     if (one_microbatch(plan, c.phase)) {
@@ -104,7 +104,8 @@ constexpr int most_deepep_gpus = 8;
 bool dispatches(const Case& c)
 {
     const std::int64_t members = static_cast<std::int64_t>(c.plan.ep) * c.plan.etp * c.plan.tp;
-    return c.plan.dispatch != Dispatch::deepep || members <= most_deepep_gpus || c.cluster.gpus_per_node() <= most_deepep_gpus;
+    return c.plan.dispatch != Dispatch::deepep || members <= most_deepep_gpus ||
+           c.job.cluster.gpus_per_node() <= most_deepep_gpus;
 }
 
 /// As in Megatron-Core (transformer_config.py): their checkpoint would run beside the exchanges.
@@ -119,18 +120,18 @@ bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.hos
 /// The nearest degrees that divide all blocks.
 std::string other_degrees(const Case& c)
 {
-    if (c.workload.captured) {
+    if (c.job.workload.captured) {
         return "write 1: the file of a captured network does not say how operators split";
     }
-    int below = std::min(c.plan.tp, c.cluster.gpus);
-    while (!c.workload.splits_by(below)) {
+    int below = std::min(c.plan.tp, c.job.cluster.gpus);
+    while (!c.job.workload.splits_by(below)) {
         --below;
     }
     int above = c.plan.tp;
-    while (above <= c.cluster.gpus && !c.workload.splits_by(above)) {
+    while (above <= c.job.cluster.gpus && !c.job.workload.splits_by(above)) {
         ++above;
     }
-    return "try " + std::to_string(below) + (above <= c.cluster.gpus ? " or " + std::to_string(above) : "");
+    return "try " + std::to_string(below) + (above <= c.job.cluster.gpus ? " or " + std::to_string(above) : "");
 }
 
 /// What `etp` does not divide: "1408 columns of an expert of ..."; empty if it divides all experts.
@@ -148,29 +149,32 @@ std::string undivided_columns(const Workload& workload, int etp)
 }
 
 const std::array rules{
-    PlanRule{
-        Reason::tp_and_blocks, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
-        [](const Case& c) { return c.workload.splits_by(c.plan.tp); },
-        [](const Case& c) {
-            return Infeasible{Reason::tp_and_blocks, pairs({{"tp", c.plan.tp}}) + ", " + c.workload.undivided_text(c.plan.tp)};
-        },
-        other_degrees},
-    PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
-             [](const Case& c) { return fits_nodes(c.plan.tp, c.cluster); },
+    PlanRule{Reason::tp_and_blocks, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+             [](const Case& c) { return c.job.workload.splits_by(c.plan.tp); },
              [](const Case& c) {
-                 return Infeasible{Reason::tp_and_nodes, pairs({{"tp", c.plan.tp}}) + nodes_text(c.cluster)};
+                 return Infeasible{Reason::tp_and_blocks,
+                                   pairs({{"tp", c.plan.tp}}) + ", " + c.job.workload.undivided_text(c.plan.tp)};
+             },
+             other_degrees},
+    PlanRule{Reason::tp_and_nodes, place_of(&ParallelPlan::tp), place_of(&ParallelPlan::tp),
+             [](const Case& c) { return fits_nodes(c.plan.tp, c.job.cluster); },
+             [](const Case& c) {
+                 return Infeasible{Reason::tp_and_nodes, pairs({{"tp", c.plan.tp}}) + nodes_text(c.job.cluster)};
              }},
     // Members of a tensor and a context parallel group meet in each layer: both fill nodes evenly.
-    PlanRule{Reason::contexts_and_nodes, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
-             [](const Case& c) { return fits_nodes(context_gpus(c.plan), c.cluster); },
-             [](const Case& c) {
-                 return Infeasible{Reason::contexts_and_nodes, pairs({{"tp*cp", context_gpus(c.plan)}}) + nodes_text(c.cluster)};
-             }},
+    PlanRule{
+        Reason::contexts_and_nodes, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
+        [](const Case& c) { return fits_nodes(context_gpus(c.plan), c.job.cluster); },
+        [](const Case& c) {
+            return Infeasible{Reason::contexts_and_nodes, pairs({{"tp*cp", context_gpus(c.plan)}}) + nodes_text(c.job.cluster)};
+        }},
     // Each GPU has two parts of a sequence, for equal shares of a causal mask.
     PlanRule{Reason::contexts_and_sequence, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
-             [](const Case& c) { return c.plan.cp == 1 || (!c.workload.captured && c.phase.sequence % (2 * c.plan.cp) == 0); },
              [](const Case& c) {
-                 if (c.workload.captured) {
+                 return c.plan.cp == 1 || (!c.job.workload.captured && c.phase.sequence % (2 * c.plan.cp) == 0);
+             },
+             [](const Case& c) {
+                 if (c.job.workload.captured) {
                      return Infeasible{Reason::contexts_and_sequence, pairs({{"cp", c.plan.cp}}) + " for a captured network"};
                  }
                  return Infeasible{Reason::contexts_and_sequence,
@@ -178,10 +182,10 @@ const std::array rules{
                                        " must divide sequence_length = " + std::to_string(c.phase.sequence) + " tokens"};
              }},
     PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
-             [](const Case& c) { return c.plan.cp == 1 || c.workload.unshared_text(c.plan.tp, c.plan.cp).empty(); },
+             [](const Case& c) { return c.plan.cp == 1 || c.job.workload.unshared_text(c.plan.tp, c.plan.cp).empty(); },
              [](const Case& c) {
                  return Infeasible{Reason::contexts_and_blocks, pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
-                                                                    c.workload.unshared_text(c.plan.tp, c.plan.cp)};
+                                                                    c.job.workload.unshared_text(c.plan.tp, c.plan.cp)};
              }},
     PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.dp > 0; },
@@ -193,7 +197,7 @@ const std::array rules{
              }},
     // Tensors that skip levels of a U-Net would have to cross stages.
     PlanRule{Reason::skips_and_stages, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
-             [](const Case& c) { return c.plan.pp == 1 || c.workload.find<ResidualConvolutionBlock>() == nullptr; },
+             [](const Case& c) { return c.plan.pp == 1 || c.job.workload.find<ResidualConvolutionBlock>() == nullptr; },
              [](const Case& c) {
                  return Infeasible{Reason::skips_and_stages,
                                    pairs({{"pp", c.plan.pp}}) + " for a network with residual_convolution blocks"};
@@ -205,27 +209,27 @@ const std::array rules{
                                                                     ", cp*dp = " + std::to_string(c.plan.gradient_gpus())};
              }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::ep), place_of(&ParallelPlan::ep),
-             [](const Case& c) { return c.workload.experts_divide(c.plan.ep) || !c.workload.mixture(); },
+             [](const Case& c) { return c.job.workload.experts_divide(c.plan.ep) || !c.job.workload.mixture(); },
              [](const Case& c) {
                  return Infeasible{Reason::experts_and_gpus,
-                                   pairs({{"ep", c.plan.ep}}) + ", " + c.workload.undivided_experts_text(c.plan.ep)};
+                                   pairs({{"ep", c.plan.ep}}) + ", " + c.job.workload.undivided_experts_text(c.plan.ep)};
              },
              [](const Case&) { return std::string("write a divisor of the number of experts"); }},
     PlanRule{Reason::no_experts, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-             [](const Case& c) { return c.workload.mixture() || (c.plan.ep == 1 && c.plan.etp == 1); },
+             [](const Case& c) { return c.job.workload.mixture() || (c.plan.ep == 1 && c.plan.etp == 1); },
              [](const Case& c) {
                  return Infeasible{Reason::no_experts, pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " for a dense network"};
              },
              [](const Case&) { return std::string("write 1, or remove the axis"); }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-             [](const Case& c) { return undivided_columns(c.workload, c.plan.etp).empty(); },
+             [](const Case& c) { return undivided_columns(c.job.workload, c.plan.etp).empty(); },
              [](const Case& c) {
                  return Infeasible{Reason::experts_and_gpus,
-                                   pairs({{"etp", c.plan.etp}}) + ", " + undivided_columns(c.workload, c.plan.etp)};
+                                   pairs({{"etp", c.plan.etp}}) + ", " + undivided_columns(c.job.workload, c.plan.etp)};
              },
              [](const Case&) { return std::string("write a divisor of the number of columns"); }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
-             [](const Case& c) { return !c.workload.mixture() || expert_groups_divide(c.plan); },
+             [](const Case& c) { return !c.job.workload.mixture() || expert_groups_divide(c.plan); },
              [](const Case& c) {
                  return Infeasible{Reason::experts_and_gpus,
                                    pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) +
@@ -234,7 +238,7 @@ const std::array rules{
     // Updates of rows are not exchanged between replicas of a table.
     PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
              [](const Case& c) {
-                 return c.workload.find<TablesBlock>() == nullptr || c.plan.dp == 0 ||
+                 return c.job.workload.find<TablesBlock>() == nullptr || c.plan.dp == 0 ||
                         static_cast<std::int64_t>(c.plan.ep) * c.plan.etp == context_gpus(c.plan) * c.plan.dp;
              },
              [](const Case& c) {
@@ -243,19 +247,19 @@ const std::array rules{
                                                                 std::to_string(context_gpus(c.plan) * c.plan.dp)};
              }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
-             [](const Case& c) { return !placement_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *placement_problem(c.plan, c.cluster); },
+             [](const Case& c) { return !placement_problem(c.plan, c.job.cluster); },
+             [](const Case& c) { return *placement_problem(c.plan, c.job.cluster); },
              [](const Case&) { return std::string("remove the axis, or describe the buildings"); }},
     PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
-             [](const Case& c) { return c.plan.local_steps == 1 || c.cluster.building_gpus() > 0; },
+             [](const Case& c) { return c.plan.local_steps == 1 || c.job.cluster.building_gpus() > 0; },
              [](const Case& c) {
                  return Infeasible{Reason::local_steps,
                                    pairs({{"local_steps", c.plan.local_steps}}) + " on a cluster of one building"};
              },
              [](const Case&) { return std::string("give the tier between buildings an aggregate, or remove the axis"); }},
     PlanRule{Reason::local_steps, place_of(&ParallelPlan::local_steps), place_of(&ParallelPlan::local_steps),
-             [](const Case& c) { return !local_updates_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *local_updates_problem(c.plan, c.cluster); }},
+             [](const Case& c) { return !local_updates_problem(c.plan, c.job.cluster); },
+             [](const Case& c) { return *local_updates_problem(c.plan, c.job.cluster); }},
     PlanRule{Reason::batch_and_replicas, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.phase.global_batch % sequences_at_once(c.plan) == 0; },
              [](const Case& c) {
@@ -271,7 +275,7 @@ const std::array rules{
     PlanRule{Reason::layers_and_chunks, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), fills_chunks,
              [](const Case& c) {
                  return Infeasible{Reason::layers_and_chunks, "pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks, " +
-                                                                  std::to_string(c.workload.layers()) + " layers"};
+                                                                  std::to_string(c.job.workload.layers()) + " layers"};
              }},
     PlanRule{Reason::no_layout, place_of(&ParallelPlan::split), place_of(&ParallelPlan::split), has_layout,
              [](const Case& c) {
@@ -279,10 +283,10 @@ const std::array rules{
                                    "split=given, and no layout has pp*v = " + std::to_string(chunk_count(c.plan)) + " chunks"};
              }},
     PlanRule{Reason::recomputed_layers, place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::recomputed_layers),
-             [](const Case& c) { return c.plan.recomputed_layers < c.workload.layers(); },
+             [](const Case& c) { return c.plan.recomputed_layers < c.job.workload.layers(); },
              [](const Case& c) {
                  return Infeasible{Reason::recomputed_layers, pairs({{"recomputed_layers", c.plan.recomputed_layers}}) + " of " +
-                                                                  std::to_string(c.workload.layers())};
+                                                                  std::to_string(c.job.workload.layers())};
              },
              [](const Case&) { return std::string("write 0 for all layers, or a smaller number"); }},
     PlanRule{Reason::expert_overlap, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
@@ -294,7 +298,7 @@ const std::array rules{
     PlanRule{Reason::dispatch, place_of(&ParallelPlan::dispatch), place_of(&ParallelPlan::dispatch), dispatches,
              [](const Case& c) {
                  return Infeasible{Reason::dispatch, "dispatch=deepep has nodes of up to " + std::to_string(most_deepep_gpus) +
-                                                         " GPUs, not of " + std::to_string(c.cluster.gpus_per_node()) +
+                                                         " GPUs, not of " + std::to_string(c.job.cluster.gpus_per_node()) +
                                                          "; try hybridep"};
              }},
     PlanRule{Reason::modules, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
@@ -304,12 +308,13 @@ const std::array rules{
                                    "shared_experts cannot be recomputed with expert_overlap=shared-experts, which runs them "
                                    "beside the exchanges"};
              }},
-    PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
-             [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.cluster.accelerator); },
-             [](const Case& c) {
-                 return Infeasible{Reason::no_host, c.cluster.accelerator.name + " has no host_link or no host_memory_bandwidth"};
-             },
-             [](const Case&) { return std::string("give both in accelerator_override, or write [\"none\"]"); }},
+    PlanRule{
+        Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
+        [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.job.cluster.accelerator); },
+        [](const Case& c) {
+            return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no host_link or no host_memory_bandwidth"};
+        },
+        [](const Case&) { return std::string("give both in accelerator_override, or write [\"none\"]"); }},
     PlanRule{Reason::no_late_validation, place_of(&ParallelPlan::post_validation), place_of(&ParallelPlan::post_validation),
              [](const Case& c) { return c.plan.post_validation == PostValidation::off || can_validate_later(c.plan); },
              [](const Case& c) {
@@ -341,13 +346,13 @@ const std::array rules{
              },
              [](const Case&) { return std::string("remove the axis"); }},
     PlanRule{Reason::spares_and_nodes, place_of(&ParallelPlan::spares), place_of(&ParallelPlan::spares),
-             [](const Case& c) { return !node_problem(c.plan, c.cluster); },
-             [](const Case& c) { return *node_problem(c.plan, c.cluster); },
+             [](const Case& c) { return !node_problem(c.plan, c.job.cluster); },
+             [](const Case& c) { return *node_problem(c.plan, c.job.cluster); },
              [](const Case& c) {
                  if (c.plan.spares <= 0) {
                      return std::string("write slow_nodes = [{ node = 3, factor = 1.2 }], or remove the axis");
                  }
-                 return c.cluster.nodes() > 1 ? "write " + std::to_string(c.cluster.nodes() - 1) + " or less" : "write 0";
+                 return c.job.cluster.nodes() > 1 ? "write " + std::to_string(c.job.cluster.nodes() - 1) + " or less" : "write 0";
              }},
 };
 
@@ -355,12 +360,11 @@ const std::array rules{
 
 std::span<const PlanRule> plan_rules() { return rules; }
 
-std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std::vector<Phase>& phases, const Workload& workload,
-                                             const Cluster& cluster)
+std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Job& job)
 {
-    for (std::size_t i = 0; i < phases.size(); ++i) {
-        const ParallelPlan here = plan_in_phase(plan, phases[i]);
-        const Case in_phase{here, phases[i], workload, cluster};
+    for (std::size_t i = 0; i < job.phases.size(); ++i) {
+        const ParallelPlan here = plan_in_phase(plan, job.phases[i]);
+        const Case in_phase{here, job.phases[i], job};
         for (const PlanRule& rule : rules) {
             if (!rule.holds(in_phase)) {
                 Infeasible refusal = rule.problem(in_phase);
@@ -372,10 +376,10 @@ std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std
     return std::nullopt;
 }
 
-std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Workload& workload, const Cluster& cluster)
+std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Job& job)
 {
     const Phase no_phase;
-    const Case alone{plan, no_phase, workload, cluster};
+    const Case alone{plan, no_phase, job};
     for (const PlanRule& rule : rules) {
         if (rule.remedy != nullptr && !rule.holds(alone)) {
             return ValueProblem{rule.problem(alone), rule.remedy(alone)};

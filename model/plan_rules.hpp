@@ -3,9 +3,7 @@
 /// Feasibility rules that need no costs: one list for the spaces of searches and for single plans. Plans are given as in the
 /// phase (plan_in_phase).
 
-#include "model/hardware/hardware.hpp"
-#include "model/network/workload.hpp"
-#include "model/plan/phase.hpp"
+#include "model/job.hpp"
 #include "model/plan/plan.hpp"
 
 #include <cstddef>
@@ -19,12 +17,7 @@ namespace prismopt {
 /// One rule. `holds` reads the network, the cluster, the phase, the plan's number of GPUs and its axes up to `last_axis`
 /// (place_of() in model/plan/plan_axes.hpp). `problem` returns the reason for a plan for which the rule does not hold.
 struct PlanRule {
-    struct Case {
-        const ParallelPlan& plan;
-        const Phase& phase;
-        const Workload& workload;
-        const Cluster& cluster;
-    };
+    using Case = PlannedPhase;
     Reason reason;
     std::size_t last_axis;
     std::size_t
@@ -46,11 +39,10 @@ struct ValueProblem {
 std::span<const PlanRule> plan_rules();
 
 /// Returns the first rule that a plan, given as in the first phase, violates on this cluster in any phase; or nothing.
-std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const std::vector<Phase>& phases, const Workload& workload,
-                                             const Cluster& cluster);
+std::optional<Infeasible> structural_problem(const ParallelPlan& plan, const Job& job);
 
 /// Returns why no plan can have the one value in which this plan differs from a plan of defaults; or nothing.
-std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Workload& workload, const Cluster& cluster);
+std::optional<ValueProblem> value_problem(const ParallelPlan& plan, const Job& job);
 
 /// Returns whether the plan's schedule is defined for its stages, chunks and microbatches.
 bool schedule_defined(const ParallelPlan& plan, const Phase& phase);

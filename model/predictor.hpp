@@ -2,7 +2,7 @@
 
 /// Predictor: lower bounds of a plan, draws of its step, and the prediction of step and training run from them.
 
-#include "model/hardware/power.hpp"
+#include "model/job.hpp"
 #include "model/objective.hpp"
 #include "model/plan/phase.hpp"
 #include "model/prediction.hpp"
@@ -28,20 +28,12 @@
 
 namespace prismopt {
 
-/// Input of the evaluation of plans: one network and one hardware variant of a Scenario, which may have several, with
-/// distributions as tables.
-struct Problem {
-    Workload workload;
-    std::vector<Phase> phases;
-    Cluster cluster;
-    Reliability reliability;
-    double memory_headroom = 0.0;
-    NoiseTables noise;
+/// A job of a scenario, which may have several networks and hardware variants, with its distributions as tables.
+struct Problem : Job {
+    NoiseTables noise{};
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
-    Power power{};
-    Seconds deadline{};      // zero: none
-    double deviation = 1.0;  // of the results of operators in its precision, relative to a reference
-    LocalUpdates local{};    // price of training apart
+    double deviation = 1.0;                              // of the results of operators in its precision, relative to a reference
+    LocalUpdates local{};                                // price of training apart
 };
 
 /// Returns what the compilation of plans for a phase of the problem depends on; the problem and the phase must outlive it.

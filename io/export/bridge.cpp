@@ -35,7 +35,7 @@ Exported bridge_overrides(const Launch& launch)
     Settings s(names);
     s.set("model.tensor_model_parallel_size", plan.tp);
     s.set("model.pipeline_model_parallel_size", plan.pp);
-    const MegatronLayers layers = megatron_layers(launch.chunks, launch.workload.predictions);
+    const MegatronLayers layers = megatron_layers(launch.chunks, launch.job.workload.predictions);
     s.set("model.virtual_pipeline_model_parallel_size",
           layers.layout.empty() && plan.chunks > 1 ? std::to_string(plan.chunks) : "null");
     if (!layers.layout.empty()) {
@@ -46,26 +46,27 @@ Exported bridge_overrides(const Launch& launch)
     if (plan.chunks > 1 && plan.group > 0) {
         s.set("model.microbatch_group_size_per_vp_stage", interleaved_group(plan, launch.phase));
     }
-    if (!launch.workload.prediction.empty()) {
-        const int modules = launch.workload.predictions;
+    if (!launch.job.workload.prediction.empty()) {
+        const int modules = launch.job.workload.predictions;
         s.set("model.mtp_num_layers", modules > 0 ? std::to_string(modules) : "null");
     }
     s.set("model.context_parallel_size", plan.cp);
     if (plan.cp > 1) {
         s.set("model.cp_comm_type", plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather");
     }
-    if (launch.workload.mixture()) {
+    if (launch.job.workload.mixture()) {
         s.set("model.expert_model_parallel_size", plan.ep);
         s.set("model.expert_tensor_parallel_size", plan.etp);
-        s.set("model.moe_token_dispatcher_type", token_dispatcher(plan, launch.cluster));
-        s.set("model.moe_enable_deepep", truth(uses_deepep(plan, launch.cluster)));
+        s.set("model.moe_token_dispatcher_type", token_dispatcher(plan, launch.job.cluster));
+        s.set("model.moe_enable_deepep", truth(uses_deepep(plan, launch.job.cluster)));
         s.set("model.moe_shared_expert_overlap",
               truth(plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::shared_experts));
     }
     s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.sequence_parallel));
     s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
-        s.set("model.recompute_modules", fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan, launch.workload), ",")));
+        s.set("model.recompute_modules",
+              fmt::format("'[{}]'", fmt::join(recomputed_modules(launch.plan, launch.job.workload), ",")));
     }
     if (plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(plan);
@@ -88,7 +89,7 @@ Exported bridge_overrides(const Launch& launch)
     text += fmt::format(
         "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
-        one_line(launch.workload.name), plan.gpus(), precision_name(launch.workload.precision));
+        one_line(launch.job.workload.name), plan.gpus(), precision_name(launch.job.workload.precision));
     text += phase_lines(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);

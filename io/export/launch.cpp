@@ -81,7 +81,7 @@ std::string spares_line(const Launch& launch)
                        : fmt::format(
                              "# Predicted times and costs include {} spare node{} ({} GPUs) that replace failed ones; the job "
                              "below does not contain them\n",
-                             spares, spares == 1 ? "" : "s", spares * launch.cluster.gpus_per_node());
+                             spares, spares == 1 ? "" : "s", spares * launch.job.cluster.gpus_per_node());
 }
 
 /// [knob]: its value, SI; null where there is no choice.
@@ -103,13 +103,13 @@ nlohmann::json hardware_json(const Launch& launch)
 /// Which known nodes the predicted times are of.
 std::string nodes_text(const Launch& launch)
 {
-    if (!launch.cluster.nodes_listed()) {
+    if (!launch.job.cluster.nodes_listed()) {
         return "";
     }
-    const std::vector<double>& factors = launch.cluster.node_factors;
-    std::vector<int> in_job = nodes_in_order(launch.plan, launch.cluster);
+    const std::vector<double>& factors = launch.job.cluster.node_factors;
+    std::vector<int> in_job = nodes_in_order(launch.plan, launch.job.cluster);
     std::sort(in_job.begin(), in_job.end());
-    const std::vector<int> others = left_out(in_job, launch.cluster);
+    const std::vector<int> others = left_out(in_job, launch.job.cluster);
     std::string text = fmt::format(
         "# Predicted times are for known nodes, numbered as in the scenario.\n#   In the job, in this order: nodes {} ({}).\n",
         ranges(in_job), slowest(in_job, factors));
@@ -122,11 +122,11 @@ std::string nodes_text(const Launch& launch)
 /// [place]: its node, and the nodes that stay out; null where no node is known.
 nlohmann::json nodes_json(const Launch& launch)
 {
-    if (!launch.cluster.nodes_listed()) {
+    if (!launch.job.cluster.nodes_listed()) {
         return {};
     }
-    const std::vector<int> in_job = nodes_in_order(launch.plan, launch.cluster);
-    return {{"in_job", in_job}, {"left_out", left_out(in_job, launch.cluster)}};
+    const std::vector<int> in_job = nodes_in_order(launch.plan, launch.job.cluster);
+    return {{"in_job", in_job}, {"left_out", left_out(in_job, launch.job.cluster)}};
 }
 
 }  // namespace
@@ -198,7 +198,7 @@ nlohmann::json plan_json(const Launch& launch)
     const ParallelPlan& plan = launch.plan;
     nlohmann::json json{{"dp", plan.dp},
                         {"shard_gpus", plan.sharding_gpus()},
-                        {"layout", layout_text(launch.chunks, launch.workload.predictions)},
+                        {"layout", layout_text(launch.chunks, launch.job.workload.predictions)},
                         {"sequence_parallel", plan.sequence_parallel}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
     return json;
@@ -209,14 +209,14 @@ nlohmann::json plan_json(const Launch& launch)
 Exported launch_json(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
-    const Workload& w = launch.workload;
+    const Workload& w = launch.job.workload;
     nlohmann::json json{{"study", launch.study},
                         {"point", launch.point},
                         {"design", launch.design},
                         {"program", launch.program},
                         {"provisional", launch.provisional},
                         {"gpus", plan.gpus()},
-                        {"spare_gpus", spare_nodes(launch) * launch.cluster.gpus_per_node()},
+                        {"spare_gpus", spare_nodes(launch) * launch.job.cluster.gpus_per_node()},
                         {"plan", plan_json(launch)},
                         {"phase",
                          {{"tokens", launch.phase.tokens},
@@ -226,11 +226,11 @@ Exported launch_json(const Launch& launch)
                           {"global_batch", launch.phase.global_batch}}},
                         {"workload",
                          {{"name", w.name}, {"layers", w.layers()}, {"hidden", w.hidden}, {"vocabulary", w.vocabulary}}},
-                        {"cluster", {{"name", launch.cluster.name}, {"gpus_per_node", launch.cluster.gpus_per_node()}}},
+                        {"cluster", {{"name", launch.job.cluster.name}, {"gpus_per_node", launch.job.cluster.gpus_per_node()}}},
                         {"hardware", hardware_json(launch)},
                         {"gpu_price", launch.price},
                         {"nodes", nodes_json(launch)},
-                        {"quantiles_of", quantiles_of(launch.cluster.nodes_known())},
+                        {"quantiles_of", quantiles_of(launch.job.cluster.nodes_known())},
                         {"step_time_p50_s", launch.step_s > 0.0 ? nlohmann::json(launch.step_s) : nlohmann::json()},
                         {"checkpoint_interval_s",
                          launch.checkpoint_interval_s > 0.0 ? nlohmann::json(launch.checkpoint_interval_s) : nlohmann::json()},

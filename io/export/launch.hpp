@@ -24,15 +24,14 @@ struct Launch {
     std::string point;    // of the results file
     std::string design;   // the plan, in the syntax of --design
     std::string program;  // name and version of this program
-    ParallelPlan plan;
-    Workload workload;
+    Job job;
+    ParallelPlan plan;  // in the phase
     Phase phase;
-    int phase_number = 1;            // from 1
-    int phases = 1;                  // of the run
-    std::vector<Phase> before = {};  // earlier phases
-    long samples = 0;                // of the run
-    int longest_sequence = 0;        // of the run
-    Cluster cluster;
+    int phase_number = 1;                                // from 1
+    int phases = 1;                                      // of the run
+    std::vector<Phase> before = {};                      // earlier phases
+    long samples = 0;                                    // of the run
+    int longest_sequence = 0;                            // of the run
     int host_gpus = 0;                                   // per host, as Slurm counts nodes; 0: as the innermost tier
     std::vector<HardwareParameter> hardware_parameters;  // of the scenario
     std::vector<double> hardware_values;                 // SI, [knob]: those of the cluster
@@ -45,7 +44,7 @@ struct Launch {
     std::string stem = "plan";                           // prefix of the names of further files
 };
 
-inline TrainedPlan trained(const Launch& launch) { return {launch.plan, launch.workload, launch.phase, launch.cluster}; }
+inline PlannedPhase trained(const Launch& launch) { return {launch.plan, launch.phase, launch.job}; }
 
 struct ExportFile {
     std::string name;  // of an additional file; empty: the main file

@@ -24,7 +24,7 @@ void set_parallelism(const Launch& launch, Settings& s)
         s.set("context-parallel-size", plan.cp);
         s.set("cp-comm-type", plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather");
     }
-    if (launch.workload.mixture()) {
+    if (launch.job.workload.mixture()) {
         s.set("expert-model-parallel-size", plan.ep);
         s.set("expert-tensor-parallel-size", plan.etp);
     }
@@ -34,7 +34,7 @@ void set_parallelism(const Launch& launch, Settings& s)
     if (plan.tp_overlap == TensorParallelOverlap::on) {
         s.flag("tp-comm-overlap");
     }
-    if (launch.workload.mixture() && plan.exchanges_tokens()) {
+    if (launch.job.workload.mixture() && plan.exchanges_tokens()) {
         if (plan.expert_overlap == ExpertOverlap::shared_experts) {
             s.flag("moe-shared-expert-overlap");
         } else if (plan.expert_overlap == ExpertOverlap::microbatches) {
@@ -48,7 +48,7 @@ void set_parallelism(const Launch& launch, Settings& s)
 
 void set_pipeline(const Launch& launch, Settings& s)
 {
-    const MegatronLayers layers = megatron_layers(launch.chunks, launch.workload.predictions);
+    const MegatronLayers layers = megatron_layers(launch.chunks, launch.job.workload.predictions);
     if (!layers.layout.empty()) {
         s.set("pipeline-model-parallel-layout", fmt::format("\"{}\"", layers.layout));
     } else if (launch.plan.chunks > 1) {
@@ -95,7 +95,7 @@ void set_recompute(const Launch& launch, Settings& s)
     }
     s.set("recompute-granularity", std::string(name(launch.plan.recompute)));
     if (launch.plan.recompute == Recompute::selective) {
-        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.workload), " ")));
+        s.set("recompute-modules", fmt::format("{}", fmt::join(recomputed_modules(launch.plan, launch.job.workload), " ")));
     }
     if (launch.plan.recompute == Recompute::full) {
         const int some = recomputed_per_chunk(launch.plan);
@@ -110,25 +110,25 @@ void set_run(const Launch& launch, Settings& s)
     s.set("global-batch-size", launch.phase.global_batch);
     s.set("seq-length", launch.phase.sequence);
     s.set("max-position-embeddings", std::max(launch.longest_sequence, launch.phase.sequence));
-    s.set("position-embedding-type", position_embedding(launch.workload));
+    s.set("position-embedding-type", position_embedding(launch.job.workload));
     s.set("train-samples", *samples_to_the_end(launch));
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         s.set("save-interval", steps);
     }
     s.flag("bf16");
-    if (launch.workload.precision == Precision::fp8) {
+    if (launch.job.workload.precision == Precision::fp8) {
         // As the deviations of fp8 are measured: E4M3 for all operands. "delayed", the default recipe, cannot keep layers in bf16.
         s.set("fp8-format", "e4m3");
         s.set("fp8-recipe", "tensorwise");
-    } else if (launch.workload.precision == Precision::nvfp4) {
+    } else if (launch.job.workload.precision == Precision::nvfp4) {
         s.set("fp4-format", "e2m1");
     }
-    if (const WideLayers& wide = launch.workload.wide; wide.first + wide.last > 0) {
+    if (const WideLayers& wide = launch.job.workload.wide; wide.first + wide.last > 0) {
         s.flag("first-last-layers-bf16");
         s.set("num-layers-at-start-in-bf16", wide.first);
         s.set("num-layers-at-end-in-bf16", wide.last);
     }
-    if (!launch.workload.fuses_attention()) {
+    if (!launch.job.workload.fuses_attention()) {
         s.set("attention-backend", "unfused");  // by default the fastest fused one
     }
 }
@@ -226,7 +226,7 @@ void set_attention(const Decoder& d, const Workload& w, Settings& s)
 
 void set_network(const Launch& launch, Settings& s)
 {
-    const Workload& w = launch.workload;
+    const Workload& w = launch.job.workload;
     const Decoder d = *decoder_of(w);  // the trainer's rules refuse other networks
     s.set("num-layers", w.layers());
     s.set("hidden-size", w.hidden);
@@ -252,7 +252,7 @@ void set_network(const Launch& launch, Settings& s)
         s.set("mtp-num-layers", w.predictions);
     }
     if (d.experts != nullptr) {
-        set_experts(d, token_dispatcher(launch.plan, launch.cluster), s);
+        set_experts(d, token_dispatcher(launch.plan, launch.job.cluster), s);
     }
 }
 
@@ -289,9 +289,9 @@ Exported megatron_arguments(const Launch& launch)
         "# For {} processes, one per GPU. Replace {} in: --{}.\n# To add: learning-rate schedule, optimizer{}. To check: "
         "position embedding (derived from the network).\n# bash: mapfile -t args < <(grep -v '^#' THIS_FILE | xargs -n1); python "
         "pretrain_gpt.py \"${{args[@]}}\"\n",
-        launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.workload.mixture() ? ", router" : "");
+        launch.plan.gpus(), fill_in, fmt::join(missing, ", --"), launch.job.workload.mixture() ? ", router" : "");
     text += phase_lines(launch);
-    text += keeps_more_than_judged(launch.plan, launch.workload) ? kept_activations : "";
+    text += keeps_more_than_judged(launch.plan, launch.job.workload) ? kept_activations : "";
     text += fsdp ? "# In the environment: CUDA_DEVICE_MAX_CONNECTIONS unset or more than 1.\n"
                  : "# In the environment before Blackwell: CUDA_DEVICE_MAX_CONNECTIONS=1.\n";
     for (const auto& [name, value] : settings.all()) {

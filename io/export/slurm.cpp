@@ -12,7 +12,7 @@ namespace {
 /// GPUs of a node as Slurm has them: of a host, of which the cluster's innermost tier may join several.
 int slurm_node_gpus(const Launch& launch)
 {
-    const int joined = launch.cluster.gpus_per_node();
+    const int joined = launch.job.cluster.gpus_per_node();
     return launch.host_gpus > 0 && joined % launch.host_gpus == 0 ? launch.host_gpus : joined;
 }
 
@@ -29,7 +29,7 @@ struct Process {
 std::vector<Process> processes(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
-    const Placement placement = place(plan, launch.cluster);
+    const Placement placement = place(plan, launch.job.cluster);
     const int group = plan.tp * plan.cp;
     const int node = slurm_node_gpus(launch);
     std::vector<Process> all(static_cast<std::size_t>(plan.gpus()));
@@ -121,7 +121,7 @@ Exported slurm_script(const Launch& launch)
     const int last =
         std::max_element(all.begin(), all.end(), [](const Process& a, const Process& b) { return a.node < b.node; })->node;
     const int node = std::min(slurm_node_gpus(launch), plan.gpus());
-    const int hosts = launch.cluster.gpus_per_node() / slurm_node_gpus(launch);
+    const int hosts = launch.job.cluster.gpus_per_node() / slurm_node_gpus(launch);
     const bool blocks = in_blocks(all, node);
     std::string text = "#!/usr/bin/env bash\n";
     text += fmt::format("#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --ntasks-per-node={}\n",
@@ -129,10 +129,10 @@ Exported slurm_script(const Launch& launch)
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
     text += launch.hardware_parameters.empty() ? "" : judged_hardware;
-    text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.cluster.gpus_per_node(),
-                                    one_line(launch.cluster.tiers.front().name), hosts)
+    text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.job.cluster.gpus_per_node(),
+                                    one_line(launch.job.cluster.tiers.front().name), hosts)
                       : "";
-    text += launch.cluster.nodes_listed() ? known_nodes : "";
+    text += launch.job.cluster.nodes_listed() ? known_nodes : "";
     text += plan.spares > 0 ? judged_spares : "";
     text +=
         "# usage: sbatch THIS_FILE COMMAND ARGUMENT...   one process of COMMAND per GPU, with RANK, LOCAL_RANK and WORLD_SIZE "

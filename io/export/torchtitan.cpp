@@ -166,7 +166,7 @@ Exported torchtitan_config(const Launch& launch)
         s.set("parallelism.context_parallel_rotate_method",
               plan.context_exchange == ContextExchange::ring ? "\"alltoall\"" : "\"allgather\"");
     }
-    if (launch.workload.mixture()) {
+    if (launch.job.workload.mixture()) {
         s.set("parallelism.expert_parallel_degree", plan.ep);
     }
     // Microbatches are those of the pipeline's schedule, or passes whose gradients are added up.
@@ -186,7 +186,7 @@ Exported torchtitan_config(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {}: model ({}, {} layers), tokenizer, data, learning rate. To add: the rest of "
         "the optimizer, and [job].\n",
-        plan.gpus(), fill_in, one_line(launch.workload.name), launch.workload.layers());
+        plan.gpus(), fill_in, one_line(launch.job.workload.name), launch.job.workload.layers());
     text += later_phase(launch);
     std::vector<ExportFile> files{{"", text + toml(s)}};
     if (plan.pp > 1 && own_schedule(plan).empty()) {
@@ -205,7 +205,7 @@ Refusals recipe_refusals(const Launch& launch)
         why.emplace_back(
             "context parallelism needs a transform of the model's attention; search cp = [1], or add the transform yourself");
     }
-    if (launch.workload.mixture() && launch.plan.ep > 1) {
+    if (launch.job.workload.mixture() && launch.plan.ep > 1) {
         why.emplace_back(
             "expert parallelism needs a transform of the model's experts; search ep = [1], or add the transform yourself");
     }
@@ -253,7 +253,7 @@ Exported torchtitan_recipe(const Launch& launch)
     text += fmt::format(
         "# For {} processes, one per GPU. Replace {}: the module and function of a configuration of {} ({} layers), with its "
         "data, tokenizer, optimizer and learning rate.\n",
-        plan.gpus(), fill_in, one_line(launch.workload.name), launch.workload.layers());
+        plan.gpus(), fill_in, one_line(launch.job.workload.name), launch.job.workload.layers());
     if (const long steps = steps_between_checkpoints(launch); steps > 0) {
         text += fmt::format("# Predicted with a checkpoint every {} steps, which the configuration must set.\n", steps);
     }

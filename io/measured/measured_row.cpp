@@ -203,12 +203,12 @@ private:
                 kind.frozen = true;
             }
         }
-        run.phase = {1e12, row_.count("seq"), row_.count("global_batch")};
-        if (run.phase.sequence == 0 && model != table_.models.end()) {
+        run.phases = {{1e12, row_.count("seq"), row_.count("global_batch")}};
+        if (run.phase().sequence == 0 && model != table_.models.end()) {
             const UsualSample sample = usual_sample(model->second);
-            run.phase.sequence = sample.name == "sequence" ? 0 : sample.tokens;  // an image has a size, a text has none
+            run.phases.front().sequence = sample.name == "sequence" ? 0 : sample.tokens;  // an image has a size, a text has none
         }
-        return run.phase.sequence == 0 || run.phase.global_batch == 0
+        return run.phase().sequence == 0 || run.phase().global_batch == 0
                    ? std::optional<Refusal>("no sequence length or global batch")
                    : std::nullopt;
     }
@@ -313,12 +313,12 @@ private:
         plan.etp = degree("etp");
         plan.chunks = plan.pp > 1 ? degree("vpp") : 1;
         const std::int64_t replica = static_cast<std::int64_t>(plan.tp) * plan.pp * plan.cp;
-        plan.microbatch = microbatch_of(run.phase.global_batch, replica);
+        plan.microbatch = microbatch_of(run.phase().global_batch, replica);
         if (plan.microbatch == 0) {
             return "no microbatch";
         }
-        if (plan.microbatch > run.phase.global_batch) {
-            return fmt::format("microbatch = {} with a global batch of {} sequences", plan.microbatch, run.phase.global_batch);
+        if (plan.microbatch > run.phase().global_batch) {
+            return fmt::format("microbatch = {} with a global batch of {} sequences", plan.microbatch, run.phase().global_batch);
         }
         if (static_cast<std::int64_t>(plan.ep) * plan.etp > gpus) {
             return fmt::format("ep*etp = {} x {} on {} GPUs", plan.ep, plan.etp, gpus);
@@ -328,8 +328,8 @@ private:
         }
         plan.dp = static_cast<int>(gpus / replica);
         const std::int64_t together = static_cast<std::int64_t>(plan.dp) * plan.microbatch;
-        if (run.phase.global_batch % together != 0) {
-            return fmt::format("dp*microbatch = {} does not divide the global batch {}", together, run.phase.global_batch);
+        if (run.phase().global_batch % together != 0) {
+            return fmt::format("dp*microbatch = {} does not divide the global batch {}", together, run.phase().global_batch);
         }
         if (!run.workload.splits_by(plan.tp)) {
             return fmt::format("tp = {} does not divide {}", plan.tp, run.workload.undivided_text(plan.tp));

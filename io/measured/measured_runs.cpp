@@ -22,8 +22,9 @@ std::string identity(const MeasuredRun& run)
 {
     const ParallelPlan& p = run.plan;
     return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers(), run.workload.hidden,
-                       run.workload.heads(), static_cast<int>(run.workload.precision), run.phase.sequence, run.phase.global_batch,
-                       run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp, p.microbatch, run.measured_s);
+                       run.workload.heads(), static_cast<int>(run.workload.precision), run.phase().sequence,
+                       run.phase().global_batch, run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp,
+                       p.microbatch, run.measured_s);
 }
 
 /// Tables that look like runs but that the catalog does not describe.

@@ -4,21 +4,20 @@
 
 #include "io/base/csv.hpp"
 #include "io/measured/published_runs.hpp"
-#include "model/plan/phase.hpp"
+#include "model/job.hpp"
+#include "model/plan/plan.hpp"
 
 #include <string>
 #include <vector>
 
 namespace prismopt {
 
-struct MeasuredRun {
+/// A measured plan of a job of one phase.
+struct MeasuredRun : Job {
     std::string source;   // name of the table, or a citation
     std::string row;      // the run within the source
     std::string line;     // of models: rows of a line resemble each other more than rows of a source
     std::string assumed;  // values that the source does not give
-    Workload workload;
-    Phase phase;
-    Cluster cluster;
     ParallelPlan plan;
     std::string variability = "hpc-2024";  // catalog profile for the comparison
     double measured_s = 0.0;               // step time
@@ -28,6 +27,8 @@ struct MeasuredRun {
     double kept_bytes = 0.0;               // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
     double undivided_bytes = 0.0;          // ... and of the optimizer states, what sharding does not divide
     bool memory_allocated = false;         // peak allocated by the framework: without driver and communication buffers
+
+    const Phase& phase() const { return phases.front(); }
 };
 
 /// A row that cannot be predicted.

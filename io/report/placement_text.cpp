@@ -28,7 +28,7 @@ std::string straddling_text(const Straddling& of, const Cluster& cluster, int jo
 }
 
 /// Why no training program that prismopt knows places ranks in this order; empty: one does.
-std::string order_problem(const TrainedPlan& plan)
+std::string order_problem(const PlannedPhase& plan)
 {
     std::string first;
     for (const Trainer& trainer : trainers()) {
@@ -54,7 +54,7 @@ bool has_use(GroupKind kind, const Workload& network)
 
 }  // namespace
 
-std::string placement_text(const TrainedPlan& trained, OrderOrigin origin)
+std::string placement_text(const PlannedPhase& trained, OrderOrigin origin)
 {
     const ParallelPlan& plan = trained.plan;
     std::vector<std::string> notes;
@@ -67,9 +67,9 @@ std::string placement_text(const TrainedPlan& trained, OrderOrigin origin)
         notes.push_back(fmt::format("no training program that prismopt knows runs order = \"{}\" with these degrees ({})",
                                     name(plan.order), refused));
     }
-    for (const Straddling& straddling : straddling_groups(plan, trained.cluster)) {
-        if (has_use(straddling.kind, trained.workload)) {
-            notes.push_back(straddling_text(straddling, trained.cluster, plan.gpus()));
+    for (const Straddling& straddling : straddling_groups(plan, trained.job.cluster)) {
+        if (has_use(straddling.kind, trained.job.workload)) {
+            notes.push_back(straddling_text(straddling, trained.job.cluster, plan.gpus()));
         }
     }
     return fmt::format("{}", fmt::join(notes, "; "));

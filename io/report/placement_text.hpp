@@ -14,7 +14,7 @@ enum class OrderOrigin { given, assumed };
 
 /// The order if it is assumed, why no training program runs it, and groups that straddle units of the network, with a remedy;
 /// empty: nothing to say. The plan must be feasible.
-std::string placement_text(const TrainedPlan& trained, OrderOrigin origin);
+std::string placement_text(const PlannedPhase& trained, OrderOrigin origin);
 inline OrderOrigin order_origin(const Scenario& scenario)
 {
     return scenario.gives_order ? OrderOrigin::given : OrderOrigin::assumed;

@@ -46,8 +46,8 @@ FormatDeviation attention_deviation(const std::string& format, const std::string
 /// What a step's batch counts of a catalog network.
 struct UsualSample {
     std::string name = "sequence";
-    int tokens = 4096;   // its length
-    int batch = 0;       // samples per step in its training; 0: not stated
+    int tokens = 4096;     // its length
+    int batch = 0;         // samples per step in its training; 0: not stated
     std::string target{};  // what it learns of them, where networks differ in that; empty: not stated
 };
 UsualSample usual_sample(const std::string& workload);

@@ -126,15 +126,19 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const doub
     if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
         return std::nullopt;
     }
-    Workload workload = workload_at(scenario, values);
-    const double deviation = deviation_from(scenario.numerics.reference, numeric_choice(workload));
-    const auto factor = factor_of_precision(scenario, values, workload);
-    if (!factor || deviation > scenario.numerics.max_deviation) {
+    Variant variant{scenario};
+    variant.cluster = std::move(hardware->cluster);
+    variant.reliability = std::move(hardware->reliability);
+    variant.workload = workload_at(scenario, values);
+    variant.deviation = deviation_from(scenario.numerics.reference, numeric_choice(variant.workload));
+    const auto factor = factor_of_precision(scenario, values, variant.workload);
+    if (!factor || variant.deviation > scenario.numerics.max_deviation) {
         return std::nullopt;
     }
-    LocalUpdates local = local_updates_of(scenario, workload, *factor * tokens_to_the_loss(scenario));
-    std::vector<Phase> phases = longer_phases(scenario, global_batch_at(scenario, values), *factor);
-    return Variant{std::move(*hardware), std::move(workload), std::move(phases), std::move(local), deviation, *factor};
+    variant.longer = *factor;
+    variant.local = local_updates_of(scenario, variant.workload, *factor * tokens_to_the_loss(scenario));
+    variant.phases = longer_phases(scenario, global_batch_at(scenario, values), *factor);
+    return variant;
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const double> values)

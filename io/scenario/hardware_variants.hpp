@@ -12,13 +12,11 @@
 
 namespace prismopt {
 
-struct Variant {
-    Hardware hardware;
-    Workload workload;          // trained on it
-    std::vector<Phase> phases;  // of the training
-    LocalUpdates local;         // its price of training apart
-    double deviation = 1.0;     // of its precision and attention kernel: deviation_from()
-    double longer = 1.0;        // the phases, than in the precision of the workload
+/// The job of one combination of choices.
+struct Variant : Job {
+    LocalUpdates local{};    // its price of training apart
+    double deviation = 1.0;  // of its precision and attention kernel: deviation_from()
+    double longer = 1.0;     // the phases, than in the precision of the workload
 };
 
 /// The network that the variant with the parameters at these values trains, with its precision and attention kernel.

@@ -6,14 +6,10 @@
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
 #include "model/distribution/variability.hpp"
-#include "model/hardware/hardware.hpp"
-#include "model/hardware/power.hpp"
 #include "model/hardware_parameter.hpp"
-#include "model/network/workload.hpp"
-#include "model/plan/phase.hpp"
+#include "model/job.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/run/critical_batch.hpp"
-#include "model/run/reliability.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -46,26 +42,20 @@ struct SearchSettings {
     int tune_fleets = 0;               // fleets per evaluation of a tuning run; 0: noise-free times
 };
 
-struct Scenario {
+struct Scenario : Job {
     std::string path;
     std::string text;  // the file as read
     std::string name;
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
-    Workload workload;                           // the first if there are several
-    std::vector<Workload> workloads;             // choices of [space] workload; empty: a single one
-    std::string older_keys;                      // warnings about deprecated keys; empty: none
-    std::vector<Phase> phases;                   // at least one
-    Numerics numerics;                           // what number formats do to learning
-    LocalUpdatesPrice local_updates;             // what training apart between two exchanges costs
-    std::optional<Learning> learning;            // what the global batch of a phase costs
-    Cluster cluster;
-    Learned learned;               // of steps measured on the cluster, and applied to its constants; empty: nothing
-    double memory_headroom = 0.0;  // share of memory that must stay free
+    // The workload of the job is the first if there are several.
+    std::vector<Workload> workloads;   // choices of [space] workload; empty: a single one
+    std::string older_keys;            // warnings about deprecated keys; empty: none
+    Numerics numerics;                 // what number formats do to learning
+    LocalUpdatesPrice local_updates;   // what training apart between two exchanges costs
+    std::optional<Learning> learning;  // what the global batch of a phase costs
+    Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
-    Reliability reliability;
-    Power power;
-    Seconds deadline;  // of the training time; zero: none
     std::vector<HardwareParameter>
         hardware_parameters;  // those of the workload and of the global batch first, where a space chooses them
     std::vector<std::vector<double>>

@@ -6,7 +6,7 @@ namespace prismopt {
 
 namespace {
 
-std::string sharding(const TrainedPlan& of)
+std::string sharding(const PlannedPhase& of)
 {
     return shards_gradients(of.plan.sharding)
                ? fmt::format(
@@ -15,21 +15,21 @@ std::string sharding(const TrainedPlan& of)
                : "";
 }
 
-std::string hybrid_sharding(const TrainedPlan& of)
+std::string hybrid_sharding(const PlannedPhase& of)
 {
     return of.plan.shard_gpus > 0 && of.plan.shard_gpus < of.plan.gradient_gpus()
                ? "hybrid sharding is exported for Megatron-LM and torchtitan only"
                : "";
 }
 
-std::string tp_overlap(const TrainedPlan& of)
+std::string tp_overlap(const PlannedPhase& of)
 {
     return of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on
                ? "tp_overlap needs the recipe's own table of buffers by model and GPU; search tp_overlap = [\"off\"]"
                : "";
 }
 
-std::string expert_overlap(const TrainedPlan& of)
+std::string expert_overlap(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::microbatches
                ? "overlap with other microbatches is a setting of the recipe's comm_overlap, which may be unset; search "
@@ -37,20 +37,21 @@ std::string expert_overlap(const TrainedPlan& of)
                : "";
 }
 
-std::string offload(const TrainedPlan& of)
+std::string offload(const PlannedPhase& of)
 {
     return of.plan.offload != Offload::none ? "offload is exported for Megatron-LM only; search offload = [\"none\"]" : "";
 }
 
-std::string attention_kernel(const TrainedPlan& of)
+std::string attention_kernel(const PlannedPhase& of)
 {
-    return of.workload.fuses_attention() ? "" : "plain attention is exported for Megatron-LM only; use flash attention";
+    return of.job.workload.fuses_attention() ? "" : "plain attention is exported for Megatron-LM only; use flash attention";
 }
 
 /// Its recipes of mixed precision set them, as bf16_with_fp8_current_scaling_mixed() the first and the last layer.
-std::string layers_in_bf16(const TrainedPlan& of)
+std::string layers_in_bf16(const PlannedPhase& of)
 {
-    return of.workload.wide == WideLayers{} ? "" : "layers in bf16 are exported for Megatron-LM only; its recipes set their own";
+    return of.job.workload.wide == WideLayers{} ? ""
+                                                : "layers in bf16 are exported for Megatron-LM only; its recipes set their own";
 }
 
 }  // namespace

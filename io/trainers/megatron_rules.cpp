@@ -15,23 +15,23 @@ bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
 /// Replicas of an expert. A dense network's are split as its layers are (expert-tensor-parallel-size is tp where it is not
 /// given).
-int expert_replicas(const TrainedPlan& of)
+int expert_replicas(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
-    return of.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
+    return of.job.workload.mixture() ? plan.gpus() / (plan.etp * plan.ep * plan.pp) : plan.dp * plan.cp;
 }
 
 /// GPUs of a node are alike, so that there the order of ranks makes no difference.
-bool order_matters(const TrainedPlan& of)
+bool order_matters(const PlannedPhase& of)
 {
     return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 &&
-           of.plan.gpus() > of.cluster.gpus_per_node();
+           of.plan.gpus() > of.job.cluster.gpus_per_node();
 }
 
 /// megatron/core/pipeline_parallel/schedules.py
 constexpr std::array schedules{Schedule::one_f_one_b, Schedule::interleaved};
 
-std::string schedule(const TrainedPlan& of)
+std::string schedule(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     const bool one_microbatch = plan.microbatches(of.phase.global_batch) == 1;
@@ -46,7 +46,7 @@ std::string schedule(const TrainedPlan& of)
 
 // forward_backward_pipelining_with_interleaving in megatron/core/pipeline_parallel/schedules.py: "The number of contiguous
 // micro-batches in a virtual pipeline stage should range in [PP, M]".
-std::string group(const TrainedPlan& of)
+std::string group(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     const int in_a_row = interleaved_group(plan, of.phase);
@@ -58,21 +58,21 @@ std::string group(const TrainedPlan& of)
                      plan.pp, in_a_row);
 }
 
-std::string post_validation(const TrainedPlan& of)
+std::string post_validation(const PlannedPhase& of)
 {
     return of.plan.post_validation == PostValidation::on
                ? "its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]"
                : "";
 }
 
-std::string offload(const TrainedPlan& of)
+std::string offload(const PlannedPhase& of)
 {
     return of.plan.offload == Offload::activations
                ? "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]"
                : "";
 }
 
-std::string node_order(const TrainedPlan& of)
+std::string node_order(const PlannedPhase& of)
 {
     return of.plan.node_order == NodeOrder::as_listed ? ""
                                                       : fmt::format(
@@ -83,7 +83,7 @@ std::string node_order(const TrainedPlan& of)
 
 // initialize_model_parallel in megatron/core/parallel_state.py: "When not using pp-last rank ordering, the data parallel size of
 // the attention and moe layers must be the same".
-std::string order(const TrainedPlan& of)
+std::string order(const PlannedPhase& of)
 {
     return !order_matters(of) || expert_replicas(of) == of.plan.dp
                ? ""
@@ -93,37 +93,37 @@ std::string order(const TrainedPlan& of)
                      of.plan.dp, expert_replicas(of));
 }
 
-std::string tp_overlap(const TrainedPlan& of)
+std::string tp_overlap(const PlannedPhase& of)
 {
     const bool overlapped = of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on;
     return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
 }
 
 // transformer_config.py asserts the dispatcher alltoall.
-std::string expert_overlap(const TrainedPlan& of)
+std::string expert_overlap(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
-                   uses_deepep(of.plan, of.cluster)
+                   uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
                      "shared experts overlap with the alltoall dispatcher only, but stack {} uses DeepEP; search expert_overlap "
                      "= [\"off\", \"microbatches\"]",
-                     of.cluster.stack.name)
+                     of.job.cluster.stack.name)
                : "";
 }
 
-std::string dispatch(const TrainedPlan& of)
+std::string dispatch(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.dispatch == Dispatch::hybridep
                ? "HybridEP is not exported; search dispatch = [\"of-stack\", \"all-to-all\", \"all-gather\", \"deepep\"]"
                : "";
 }
 
-std::string cuda_graphs(const TrainedPlan& of)
+std::string cuda_graphs(const PlannedPhase& of)
 {
     return of.plan.cuda_graphs.empty() ? "" : "CUDA graphs are not exported; search cuda_graphs = [[]]";
 }
 
-std::string hybrid_sharding(const TrainedPlan& of)
+std::string hybrid_sharding(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     const bool further = shards_gradients(plan.sharding);
@@ -132,7 +132,7 @@ std::string hybrid_sharding(const TrainedPlan& of)
                : "";
 }
 
-std::string recomputed_layers(const TrainedPlan& of)
+std::string recomputed_layers(const PlannedPhase& of)
 {
     const bool differ = of.plan.split == LayerSplit::balanced || of.plan.split == LayerSplit::given;
     if (differ && of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0) {
@@ -149,22 +149,22 @@ std::string recomputed_layers(const TrainedPlan& of)
                : "";
 }
 
-std::string precision(const TrainedPlan& of)
+std::string precision(const PlannedPhase& of)
 {
-    if (!of.workload.wide.blocks.empty()) {
+    if (!of.job.workload.wide.blocks.empty()) {
         return "its arguments keep whole layers in bf16, not blocks; search bf16_first and bf16_last instead of bf16_blocks";
     }
-    return of.workload.precision == Precision::fp32 || of.workload.precision == Precision::tf32
+    return of.job.workload.precision == Precision::fp32 || of.job.workload.precision == Precision::tf32
                ? "only bf16, fp8 and nvfp4 are exported"
                : "";
 }
 
 // transformer_config.py, __post_init__(), where fp8 is set: at most as many layers as a stage has.
-std::string layers_in_bf16(const TrainedPlan& of)
+std::string layers_in_bf16(const PlannedPhase& of)
 {
-    const WideLayers& wide = of.workload.wide;
-    const int most = of.workload.layers() / of.plan.pp;
-    return of.workload.precision == Precision::fp8 && std::max(wide.first, wide.last) > most
+    const WideLayers& wide = of.job.workload.wide;
+    const int most = of.job.workload.layers() / of.plan.pp;
+    return of.job.workload.precision == Precision::fp8 && std::max(wide.first, wide.last) > most
                ? fmt::format(
                      "with fp8 it keeps at most {} layers at each end in bf16, those of a pipeline stage; search fewer stages",
                      most)
@@ -184,13 +184,13 @@ bool drops_tokens(const Workload& workload)
     return experts != nullptr && experts->capacity > 0.0;
 }
 
-std::string dispatcher(const TrainedPlan& of)
+std::string dispatcher(const PlannedPhase& of)
 {
-    return of.workload.mixture() && drops_tokens(of.workload) && uses_deepep(of.plan, of.cluster)
+    return of.job.workload.mixture() && drops_tokens(of.job.workload) && uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
                      "stack {} uses DeepEP, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
                      "capacity, or choose another stack",
-                     of.cluster.stack.name)
+                     of.job.cluster.stack.name)
                : "";
 }
 
@@ -319,24 +319,24 @@ std::string unexported(const Workload& w)
     return difference.empty() ? unexported_prediction(w) : difference;
 }
 
-std::string local_updates(const TrainedPlan& of)
+std::string local_updates(const PlannedPhase& of)
 {
     return of.plan.local_steps > 1 ? "it reduces gradients in every step; search local_steps = [1]" : "";
 }
 
-std::string network(const TrainedPlan& of)
+std::string network(const PlannedPhase& of)
 {
-    if (of.workload.captured) {
+    if (of.job.workload.captured) {
         return "";  // refused for all trainers
     }
     constexpr auto remedy = "write the arguments by hand and take the plan from --target json";
-    if (const std::string lacking = unexported(of.workload); !lacking.empty()) {
+    if (const std::string lacking = unexported(of.job.workload); !lacking.empty()) {
         return fmt::format("{} cannot be exported; {}", lacking, remedy);
     }
-    if (of.workload.activation_storage != ActivationStorage::bf16) {
-        return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.workload.activation_storage), remedy);
+    if (of.job.workload.activation_storage != ActivationStorage::bf16) {
+        return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.job.workload.activation_storage), remedy);
     }
-    return of.workload.optimizer == OptimizerSettings{}
+    return of.job.workload.optimizer == OptimizerSettings{}
                ? ""
                : fmt::format("only AdamW with 32-bit states and gradients is exported; {}", remedy);
 }
@@ -366,7 +366,7 @@ std::vector<TrainerRule> megatron_rules()
     };
 }
 
-bool replicas_outermost(const TrainedPlan& of)
+bool replicas_outermost(const PlannedPhase& of)
 {
     return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && expert_replicas(of) == of.plan.dp;
 }

@@ -10,7 +10,7 @@
 namespace prismopt {
 
 /// Whether the plan needs --use-tp-pp-dp-mapping; without it, Megatron puts stages outermost.
-bool replicas_outermost(const TrainedPlan& of);
+bool replicas_outermost(const PlannedPhase& of);
 
 /// Consecutive microbatches of a chunk with schedule = interleaved.
 int interleaved_group(const ParallelPlan& plan, const Phase& phase);

@@ -10,46 +10,46 @@ namespace {
 
 bool pipelined(const ParallelPlan& plan) { return plan.pp > 1; }
 
-std::string precision(const TrainedPlan& of)
+std::string precision(const PlannedPhase& of)
 {
-    return of.workload.precision == Precision::bf16
+    return of.job.workload.precision == Precision::bf16
                ? ""
                : "only bf16 is exported; converters for other number types are set up per model";
 }
 
-std::string expert_tensor_parallelism(const TrainedPlan& of)
+std::string expert_tensor_parallelism(const PlannedPhase& of)
 {
     return of.plan.ep > 1 && of.plan.etp != 1
                ? "it cannot combine tensor parallelism of experts with expert parallelism; search etp = [1]"
                : "";
 }
 
-std::string order(const TrainedPlan& of)
+std::string order(const PlannedPhase& of)
 {
-    const bool matters = of.plan.gpus() > of.cluster.gpus_per_node();  // GPUs of a node are alike
+    const bool matters = of.plan.gpus() > of.job.cluster.gpus_per_node();  // GPUs of a node are alike
     return of.plan.order == PlacementOrder::tp_pp_dp && pipelined(of.plan) && of.plan.dp > 1 && matters
                ? "its device mesh has pipeline stages outermost; search order = [\"tp-dp-pp\"]"
                : "";
 }
 
-std::string attention_kernel(const TrainedPlan& of)
+std::string attention_kernel(const PlannedPhase& of)
 {
-    return of.workload.fuses_attention() ? "" : "it runs fused attention; use flash attention";
+    return of.job.workload.fuses_attention() ? "" : "it runs fused attention; use flash attention";
 }
 
-std::string local_updates(const TrainedPlan& of)
+std::string local_updates(const PlannedPhase& of)
 {
     return of.plan.local_steps > 1 ? "it reduces gradients in every step; search local_steps = [1]" : "";
 }
 
-std::string crossing(const TrainedPlan& of)
+std::string crossing(const PlannedPhase& of)
 {
-    return of.plan.crossing != Crossing::by_order && of.plan.gpus() > of.cluster.building_gpus()
+    return of.plan.crossing != Crossing::by_order && of.plan.gpus() > of.job.cluster.building_gpus()
                ? "its device mesh takes GPUs in the order of their numbers; remove crossing from the search"
                : "";
 }
 
-std::string schedule(const TrainedPlan& of)
+std::string schedule(const PlannedPhase& of)
 {
     if (!pipelined(of.plan)) {
         return "";
@@ -66,7 +66,7 @@ std::string schedule(const TrainedPlan& of)
 }
 
 // _apply_op_sac in torchtitan/distributed/activation_checkpoint.py keeps what a list of operators gives, and recomputes the rest.
-std::string selective_recompute(const TrainedPlan& of)
+std::string selective_recompute(const PlannedPhase& of)
 {
     return of.plan.recompute == Recompute::selective ? "its selective recomputation keeps other tensors than the prediction "
                                                        "assumes; search recompute = [\"none\", \"full\"]"
@@ -74,11 +74,11 @@ std::string selective_recompute(const TrainedPlan& of)
 }
 
 // JobConfig: context_parallel_degree <= expert_parallel_degree <= data_parallel_shard_degree * context_parallel_degree.
-std::string expert_parallelism(const TrainedPlan& of)
+std::string expert_parallelism(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     const int most = plan.sharding == Sharding::none ? plan.cp : plan.sharding_gpus();
-    return of.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
+    return of.job.workload.mixture() && plan.ep > 1 && (plan.ep < plan.cp || plan.ep > most)
                ? fmt::format(
                      "it needs an ep between cp and the number of GPUs that shard parameters, {} to {}, but ep is {}; search "
                      "such ep, or sharding = [\"zero2\", \"zero3\"]",
@@ -86,24 +86,25 @@ std::string expert_parallelism(const TrainedPlan& of)
                : "";
 }
 
-std::string dispatcher(const TrainedPlan& of)
+std::string dispatcher(const PlannedPhase& of)
 {
-    if (!of.workload.mixture() || of.plan.ep == 1 || of.plan.dispatch == Dispatch::all_to_all) {
+    if (!of.job.workload.mixture() || of.plan.ep == 1 || of.plan.dispatch == Dispatch::all_to_all) {
         return "";
     }
     if (of.plan.dispatch != Dispatch::of_stack) {
         return fmt::format("it has no setting for dispatch = \"{}\"; search dispatch = [\"all-to-all\"]", name(of.plan.dispatch));
     }
-    return of.cluster.stack.sends_once ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.cluster.stack.name)
-                                       : "";
+    return of.job.cluster.stack.sends_once
+               ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.job.cluster.stack.name)
+               : "";
 }
 
-std::string cuda_graphs(const TrainedPlan& of)
+std::string cuda_graphs(const PlannedPhase& of)
 {
     return of.plan.cuda_graphs.empty() ? "" : "it has no CUDA graphs of modules; search cuda_graphs = [[]]";
 }
 
-std::string recomputed_layers(const TrainedPlan& of)
+std::string recomputed_layers(const PlannedPhase& of)
 {
     return of.plan.recompute == Recompute::full && of.plan.recomputed_layers > 0
                ? "its full recomputation covers all layers or none; search recomputed_layers = [0]"
@@ -112,7 +113,7 @@ std::string recomputed_layers(const TrainedPlan& of)
 
 // backward_maybe_with_nosync in torch/distributed/pipelining/stage.py sets set_requires_gradient_sync(False) and
 // set_reshard_after_backward(False) until the last microbatch of a stage: gradients are summed whole, parameters stay gathered.
-std::string sharding(const TrainedPlan& of)
+std::string sharding(const PlannedPhase& of)
 {
     const ParallelPlan& plan = of.plan;
     if (plan.sharding == Sharding::zero1 && plan.gradient_gpus() > 1) {
@@ -133,35 +134,35 @@ std::string sharding(const TrainedPlan& of)
                : "";
 }
 
-std::string hybrid_sharding(const TrainedPlan& of)
+std::string hybrid_sharding(const PlannedPhase& of)
 {
     return of.plan.shard_gpus > 0 && of.plan.shard_gpus % of.plan.cp != 0
                ? "a context-parallel group must lie within one sharding group"
                : "";
 }
 
-std::string expert_overlap(const TrainedPlan& of)
+std::string expert_overlap(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap != ExpertOverlap::off
                ? "it does not overlap token exchanges; search expert_overlap = [\"off\"]"
                : "";
 }
 
-std::string offload(const TrainedPlan& of)
+std::string offload(const PlannedPhase& of)
 {
     return of.plan.offload != Offload::none
                ? "its offload keeps parameters and gradients on the host as well; search offload = [\"none\"]"
                : "";
 }
 
-std::string post_validation(const TrainedPlan& of)
+std::string post_validation(const PlannedPhase& of)
 {
     return of.plan.post_validation == PostValidation::on
                ? "its optimizer waits for the norm of all gradients; search post_validation = [\"off\"]"
                : "";
 }
 
-std::string node_order(const TrainedPlan& of)
+std::string node_order(const PlannedPhase& of)
 {
     return of.plan.node_order != NodeOrder::as_listed
                ? "its device mesh takes GPUs in the order of their numbers; remove node_order from the search"

@@ -9,10 +9,11 @@ namespace {
 /// Before the rules of a trainer, what holds for each of them.
 std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
 {
-    const auto captured = [](const TrainedPlan& of) -> std::string {
-        return of.workload.captured ? "it has no settings for a captured network; run the network's own code with the plan from "
-                                      "--target json or slurm"
-                                    : "";
+    const auto captured = [](const PlannedPhase& of) -> std::string {
+        return of.job.workload.captured
+                   ? "it has no settings for a captured network; run the network's own code with the plan from "
+                     "--target json or slurm"
+                   : "";
     };
     rules.insert(rules.begin(), {"captured network", "tp", captured});
     return rules;
@@ -47,7 +48,7 @@ const std::vector<TrainerRule>& trainer_rules(std::string_view trainer)
     return found == trainers().end() ? none : found->rules;
 }
 
-std::vector<std::string> cannot_run(std::string_view trainer, const TrainedPlan& plan)
+std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan)
 {
     std::vector<std::string> reasons;
     for (const TrainerRule& rule : trainer_rules(trainer)) {

@@ -2,10 +2,7 @@
 
 /// Training programs and what each can run: a list of rules by which exports refuse plans and searches exclude them.
 
-#include "model/hardware/hardware.hpp"
-#include "model/network/workload.hpp"
-#include "model/plan/phase.hpp"
-#include "model/plan/plan.hpp"
+#include "model/job.hpp"
 
 #include <string>
 #include <string_view>
@@ -13,18 +10,10 @@
 
 namespace prismopt {
 
-/// A plan in one phase, with the workload and the cluster.
-struct TrainedPlan {
-    const ParallelPlan& plan;
-    const Workload& workload;
-    const Phase& phase;
-    const Cluster& cluster;
-};
-
 struct TrainerRule {
-    std::string_view reason;                 // name under which a search counts the rejected plans
-    std::string_view axis;                   // the last axis of a space on which the rule depends
-    std::string (*why)(const TrainedPlan&);  // with values and a remedy; empty: the trainer runs the plan
+    std::string_view reason;                  // name under which a search counts the rejected plans
+    std::string_view axis;                    // the last axis of a space on which the rule depends
+    std::string (*why)(const PlannedPhase&);  // with values and a remedy; empty: the trainer runs the plan
 };
 
 struct Trainer {
@@ -39,7 +28,7 @@ std::vector<std::string> trainer_names();
 const std::vector<TrainerRule>& trainer_rules(std::string_view trainer);
 
 /// All reasons why the trainer cannot run the plan; empty: it can.
-std::vector<std::string> cannot_run(std::string_view trainer, const TrainedPlan& plan);
+std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
 
 std::vector<TrainerRule> megatron_rules();
 std::vector<TrainerRule> bridge_rules();

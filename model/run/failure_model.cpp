@@ -36,7 +36,7 @@ constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six fa
 /// Deviations by which the sum of the nodes' rates may exceed its mean and a run still end: beyond what 2^32 draws show.
 constexpr double most_deviations = 7.0;
 
-double size_factor(const Cause& cause, const Job& job)
+double size_factor(const Cause& cause, const JobSize& job)
 {
     switch (cause.of) {
         case RateOf::node: return job.nodes;
@@ -49,7 +49,7 @@ double size_factor(const Cause& cause, const Job& job)
 /// A job on a part p of the nodes sees each of their failures with probability p. A gap of its own is a geometric number of
 /// theirs: mean m / p, variance m^2 (cv^2 / p + (1 - p) / p^2), so cv_p^2 = 1 + p (cv^2 - 1). On more nodes than were watched the
 /// distribution is kept: whether clusters spread with the job is not known.
-GapDistribution gaps_of_job(const Cause& cause, const Job& job)
+GapDistribution gaps_of_job(const Cause& cause, const JobSize& job)
 {
     GapDistribution gaps = cause.gaps;
     if (gaps.nodes > job.nodes) {
@@ -149,7 +149,7 @@ bool FailureModel::memoryless() const
     return lag_s == 0.0 && memory_interval_s == 0.0 && node_cv == 0.0 && std::all_of(sources.begin(), sources.end(), plain);
 }
 
-FailureModel failure_model(const Reliability& reliability, const Job& job)
+FailureModel failure_model(const Reliability& reliability, const JobSize& job)
 {
     FailureModel model;
     const std::vector<Cause> causes = all_causes(reliability);

@@ -12,7 +12,7 @@
 namespace prismopt {
 
 /// Properties of a job that its failures depend on.
-struct Job {
+struct JobSize {
     int nodes = 0;
     int gpus = 0;
     Seconds checkpoint_interval{};  // zero: as the reliability has it
@@ -54,7 +54,7 @@ struct FailureModel {
 };
 
 /// Returns the failure model of a job.
-FailureModel failure_model(const Reliability& reliability, const Job& job);
+FailureModel failure_model(const Reliability& reliability, const JobSize& job);
 
 /// Returns the rule's interval for failures that restore from storage, at least the time of a write, so that a write ends before
 /// the next begins. Infinite if no failure restores from storage.

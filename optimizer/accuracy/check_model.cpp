@@ -34,15 +34,14 @@ MeasuredRun measured(const PublishedRun& published)
     run.row = published.name;
     run.line = line_of(published.scenario.workload.name);
     run.assumed = published.assumed;
-    run.workload = published.scenario.workload;
-    run.phase = published.scenario.phases.front();
-    run.cluster = published.scenario.cluster;
+    static_cast<Job&>(run) = published.scenario;
+    run.phases.resize(1);
     run.plan = parse_design(published.design, published.scenario);
     run.plan.sequence_parallel = published.sequence_parallel;
     run.memory_bytes = published.memory.si;
     run.measured_s = published.step_time.si;
     if (run.measured_s == 0.0) {
-        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase.sequence) * run.phase.global_batch;
+        const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) * run.phase().global_batch;
         run.measured_s = flops / run.plan.gpus() / published.compute_rate.si;
     }
     return run;
@@ -65,7 +64,7 @@ std::string missing_figure(const MeasuredRun& run)
 
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
-    const Setting setting{run.workload, run.phase, run.cluster, noise, no_memory_limit};
+    const Setting setting{run.workload, run.phase(), run.cluster, noise, no_memory_limit};
     PlanCompiler compiler(setting);
     auto compiled = compiler.compile(run.plan);
     if (auto* refusal = std::get_if<Infeasible>(&compiled)) {

@@ -102,7 +102,7 @@ std::string job_of(const MeasuredRun& run)
     const char* numbers = run.workload.precision == Precision::bf16 ? "" : " in fewer bits";
     return fmt::format("{}: {}{} ({} layers, hidden {}, {} heads), {} {}, {}, batch {} x {}", run.source, run.workload.name,
                        numbers, run.workload.layers(), run.workload.hidden, run.workload.heads(), run.plan.gpus(),
-                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase.global_batch, run.phase.sequence);
+                       run.cluster.accelerator.name, run.cluster.stack.name, run.phase().global_batch, run.phase().sequence);
 }
 
 std::string likely_cause(const CheckedRun& checked)
@@ -242,7 +242,7 @@ bool judged(const MeasuredRun& run)
     }
     const Network network = network_of(run.workload);
     const double rate =
-        model_flops_per_sequence(network, run.phase.sequence) * run.phase.global_batch / (run.measured_s * run.plan.gpus());
+        model_flops_per_sequence(network, run.phase().sequence) * run.phase().global_batch / (run.measured_s * run.plan.gpus());
     return parameters_of(network) > large || rate > well_used * run.cluster.accelerator.peak_bf16.si;
 }
 

@@ -25,12 +25,9 @@ namespace {
 /// The scenario on the hardware that its hardware parameters make at these values, which stays the only one.
 Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Variant variant)
 {
-    scenario.cluster = std::move(variant.hardware.cluster);
-    scenario.reliability = std::move(variant.hardware.reliability);
-    scenario.workload = std::move(variant.workload);
-    scenario.phases = std::move(variant.phases);
     scenario.numerics.loss_gap.clear();  // the phases have its tokens
     scenario.local_updates = {.published = false, .given = std::move(variant.local)};
+    static_cast<Job&>(scenario) = std::move(variant);
     scenario.hardware = {values};
     return scenario;
 }
@@ -79,7 +76,7 @@ ChosenPlan by_design(Scenario scenario, std::string design)
                             "order, as reports print them, for example {}",
                             chosen.hardware, hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
         }
-        chosen.price = gpu_price_text(as_written, variant->hardware.cluster);
+        chosen.price = gpu_price_text(as_written, variant->cluster);
         chosen.longer = variant->longer;
         chosen.scenario = on_hardware(as_written, *values, *variant);
     }
@@ -104,7 +101,7 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
         const std::vector<double> at = study.hardware_values(point);
         const auto variant = variant_at(scenario, at);
         chosen.hardware = hardware_text(scenario.hardware_parameters, at);
-        chosen.price = gpu_price_text(scenario, variant->hardware.cluster);
+        chosen.price = gpu_price_text(scenario, variant->cluster);
         chosen.longer = variant->longer;
         chosen.scenario = on_hardware(scenario, at, *variant);
     }

@@ -96,8 +96,7 @@ Launch launch_of(const po::variables_map& values, const Results& results, Stored
     }
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan, study.scenario().space);
-    launch.workload = problem.workload;
-    launch.cluster = problem.cluster;
+    launch.job = problem;
     launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
     launch.hardware_parameters = study.scenario().hardware_parameters;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);

@@ -58,8 +58,7 @@ std::string placement_of(StoredStudy& stored, std::uint64_t index)
     const Point point = stored.space().point(index);
     const Problem& problem = stored.problem(point);
     const Phase& phase = problem.phases.front();
-    return placement_text({plan_in_phase(stored.plan(point), phase), problem.workload, phase, problem.cluster},
-                          order_origin(stored.scenario()));
+    return placement_text({plan_in_phase(stored.plan(point), phase), phase, problem}, order_origin(stored.scenario()));
 }
 
 /// "plan 229 and 3 others: ...", for each note that plans of the front have.

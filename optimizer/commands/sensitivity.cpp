@@ -113,7 +113,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     take_seed(*values, scenario);
     SensitivityOptions chosen = take_options(*values, scenario);
     const ParallelPlan& plan = asked.plan;
-    if (const auto why = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
+    if (const auto why = structural_problem(plan, scenario)) {
         refuse_plan(*why, *values, scenario);
     }
     const StudyModel model(scenario, tables_of(scenario, {plan}));

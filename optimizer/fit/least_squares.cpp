@@ -35,7 +35,7 @@ Eigen::Index index_of(const std::vector<FitConstant>& constants, const std::stri
 double time_of(const FittedRow& row, const Machines& machines, const NoiseByProfile& noise)
 {
     const Cluster cluster = machines.cluster_of(row.run);
-    PlanCompiler compiler({row.run.workload, row.run.phase, cluster, noise.at(row.run.variability), no_memory_limit});
+    PlanCompiler compiler({row.run.workload, row.run.phase(), cluster, noise.at(row.run.variability), no_memory_limit});
     const auto compiled = compiler.compile(row.run.plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw std::logic_error(row.run.row + ": " + refusal->detail);

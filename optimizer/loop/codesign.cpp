@@ -8,6 +8,7 @@
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/hardware_bench.hpp"
 #include "search/archive.hpp"
 #include "search/ranking.hpp"
 #include "search/strategies/nlopt_search.hpp"
@@ -238,12 +239,7 @@ private:
         if (!variant) {
             return {};
         }
-        problem_.cluster = std::move(variant->hardware.cluster);
-        problem_.reliability = std::move(variant->hardware.reliability);
-        problem_.workload = std::move(variant->workload);
-        problem_.phases = std::move(variant->phases);
-        problem_.deviation = variant->deviation;
-        problem_.local = std::move(variant->local);
+        take_variant(problem_, std::move(*variant));
         Predictor predictor(problem_);
         const auto bound = predictor.bound(plan);
         if (std::holds_alternative<Infeasible>(bound)) {

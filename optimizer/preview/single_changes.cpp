@@ -62,7 +62,7 @@ std::vector<Candidate> with_values(const ParallelPlan& plan, const SpaceSettings
 {
     std::vector<Candidate> candidates;
     const auto add = [&](std::string_view axis, const std::optional<ParallelPlan>& changed) {
-        if (changed && !(*changed == plan) && !structural_problem(*changed, problem.phases, problem.workload, problem.cluster)) {
+        if (changed && !(*changed == plan) && !structural_problem(*changed, problem)) {
             candidates.push_back({*changed, axis});
         }
     };

@@ -192,11 +192,9 @@ std::vector<Constraint> trainer_constraints(const Scenario& scenario)
         const auto axis = std::find_if(all.begin(), all.end(), [&rule](const Axis& a) { return a.name == rule.axis; });
         constraints.push_back(
             {fmt::format("{} cannot run it: {}", scenario.search.runnable_by, rule.reason),
-             static_cast<std::size_t>(axis - all.begin()) + 1,
-             [s, rule, workload = scenario.workload, phases = scenario.phases,
-              cluster = scenario.cluster](std::span<const int> point) {
-                 return in_every_phase(partial_plan(s, point), phases, [&](const ParallelPlan& plan, const Phase& phase) {
-                     return plan.dp == 0 || rule.why({plan, workload, phase, cluster}).empty();
+             static_cast<std::size_t>(axis - all.begin()) + 1, [s, rule, job = Job(scenario)](std::span<const int> point) {
+                 return in_every_phase(partial_plan(s, point), job.phases, [&](const ParallelPlan& plan, const Phase& phase) {
+                     return plan.dp == 0 || rule.why({plan, phase, job}).empty();
                  });
              }});
     }
@@ -208,16 +206,14 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
 {
     struct Judge {
         SpaceSettings space;
-        std::vector<Phase> phases;
-        Workload workload;
-        Cluster cluster;
+        Job job;
     };
-    const auto judge = std::make_shared<const Judge>(Judge{scenario.space, scenario.phases, scenario.workload, scenario.cluster});
+    const auto judge = std::make_shared<const Judge>(Judge{scenario.space, scenario});
     for (const PlanRule& rule : plan_rules()) {
         for (std::size_t i = 0; i < scenario.phases.size(); ++i) {
             const auto holds = [judge, i, holds = rule.holds](std::span<const int> point) {
-                const Phase& phase = judge->phases[i];
-                return holds({plan_in_phase(partial_plan(judge->space, point), phase), phase, judge->workload, judge->cluster});
+                const Phase& phase = judge->job.phases[i];
+                return holds({plan_in_phase(partial_plan(judge->space, point), phase), phase, judge->job});
             };
             const std::string reason = category(rule.reason, static_cast<int>(i) + 1);
             for (const std::size_t axis : std::set{rule.early_axis, rule.last_axis}) {
@@ -232,7 +228,7 @@ void add_rules(const Scenario& scenario, std::vector<Constraint>& all)
                            ParallelPlan plan = partial_plan(judge->space, point);
                            return std::any_of(judge->space.group.begin(), judge->space.group.end(), [&](int size) {
                                plan.group = facts_of(plan.schedule).groups ? size : 0;
-                               return schedule_defined(plan_in_phase(plan, judge->phases[i]), judge->phases[i]);
+                               return schedule_defined(plan_in_phase(plan, judge->job.phases[i]), judge->job.phases[i]);
                            });
                        }});
     }
@@ -367,10 +363,7 @@ Space space_of_hardware(const Scenario& scenario)
     for (const std::vector<double>& values : scenario.hardware) {
         all.front().labels.push_back(hardware_text(scenario.hardware_parameters, values));
         Scenario variant = scenario;
-        Variant chosen = *variant_at(scenario, values);
-        variant.cluster = std::move(chosen.hardware.cluster);
-        variant.workload = std::move(chosen.workload);
-        variant.phases = std::move(chosen.phases);
+        static_cast<Job&>(variant) = *variant_at(scenario, values);
         rules.push_back(constraints(variant));
     }
     std::vector<Constraint> joint = rules.front();
@@ -400,7 +393,10 @@ std::vector<int> layer_groups(const Scenario& scenario)
         return !scenario.hardware_parameters.empty() &&
                (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
-    const std::vector<const Workload*> all = networks(scenario);
+    std::vector<Job> all;  // one for each network
+    for (const Workload* network : networks(scenario)) {
+        all.emplace_back(scenario).workload = *network;
+    }
     std::set<int> sizes;
     for (const Phase& phase : scenario.phases) {
         for (const int tensor : scenario.space.tp) {
@@ -410,9 +406,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
                 plan.cp = context;
                 plan = plan_in_phase(plan, phase);
                 const auto holds = [&](const PlanRule& rule) {
-                    const auto of = [&](const Workload* network) {
-                        return rule.holds({plan, phase, *network, scenario.cluster});
-                    };
+                    const auto of = [&](const Job& job) { return rule.holds({plan, phase, job}); };
                     return rule.last_axis > place_of(&ParallelPlan::cp) || may_change(rule) ||
                            std::any_of(all.begin(), all.end(), of);
                 };

@@ -39,15 +39,16 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
         return stands_.emplace(variant, Stand{nullptr, Predictor(base_), ++calls_}).first->second;
     }
     auto problem = std::make_shared<Problem>(base_);
-    Variant chosen = *variant_at(scenario_, scenario_.hardware[variant]);
-    problem->cluster = std::move(chosen.hardware.cluster);
-    problem->reliability = std::move(chosen.hardware.reliability);
-    problem->workload = std::move(chosen.workload);
-    problem->phases = std::move(chosen.phases);
-    problem->deviation = chosen.deviation;
-    problem->local = std::move(chosen.local);
+    take_variant(*problem, *variant_at(scenario_, scenario_.hardware[variant]));
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
+}
+
+void take_variant(Problem& problem, Variant variant)
+{
+    problem.deviation = variant.deviation;
+    problem.local = std::move(variant.local);
+    static_cast<Job&>(problem) = std::move(variant);
 }
 
 Predictor& HardwareBench::of(std::size_t variant) { return stand(variant).predictor; }

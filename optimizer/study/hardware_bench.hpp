@@ -2,6 +2,7 @@
 
 /// Predictors of the hardware variants of a study, created on demand. Those used last are kept.
 
+#include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 
@@ -11,6 +12,9 @@
 #include <memory>
 
 namespace prismopt {
+
+/// Makes the problem that of a variant.
+void take_variant(Problem& problem, Variant variant);
 
 class HardwareBench {
 public:

@@ -11,18 +11,10 @@ namespace {
 
 Problem problem_of(const Scenario& s, NoiseTables tables)
 {
-    const double deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
-    return {s.workload,
-            s.phases,
-            s.cluster,
-            s.reliability,
-            s.memory_headroom,
-            std::move(tables),
-            nullptr,
-            s.power,
-            s.deadline,
-            deviation,
-            local_updates_of(s, s.workload, tokens_to_the_loss(s))};
+    Problem problem{s, std::move(tables)};
+    problem.deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
+    problem.local = local_updates_of(s, s.workload, tokens_to_the_loss(s));
+    return problem;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
     const std::uint64_t end = scenario.hardware_parameters.empty() ? std::min(most_plans, designs.space().size()) : 0;
     for (std::uint64_t index = 0; index < end && found.size() < unexplained.size(); ++index) {
         const ParallelPlan plan = designs.plan(designs.space().point(index));
-        const auto broken = structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster);
+        const auto broken = structural_problem(plan, scenario);
         if (broken && unexplained.contains(broken->category())) {
             found.emplace(broken->category(), fmt::format("{} ({})", broken->detail, design_text(plan)));
         }

@@ -116,7 +116,7 @@ inline std::vector<ParallelPlan> random_plans(const Problem& problem, std::size_
     std::vector<ParallelPlan> plans;
     while (plans.size() < count) {
         const ParallelPlan plan = random_plan(dice);
-        if (!structural_problem(plan, problem.phases, problem.workload, problem.cluster)) {
+        if (!structural_problem(plan, problem)) {
             plans.push_back(plan);
         }
     }

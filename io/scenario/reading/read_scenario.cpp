@@ -382,7 +382,7 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
                          fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
     }
     if (phase.own.tp > 0) {
-        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, network, cluster)) {
+        if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, Job{.workload = network, .cluster = cluster})) {
             return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(), wrong->remedy};
         }
     }

@@ -210,7 +210,7 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Networ
     plan.*(axis.choice) = choice.value;
     std::optional<ValueProblem> first;
     for (const Workload* network : networks.all) {
-        auto problem = value_problem(plan, *network, networks.cluster);
+        auto problem = value_problem(plan, Job{.workload = *network, .cluster = networks.cluster});
         if (!problem) {
             return;
         }
@@ -335,7 +335,7 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
 /// What a step's batch counts of a network.
 struct Samples {
     std::string_view of;
-    int tokens = 0;      // of each; 0: any number
+    int tokens = 0;        // of each; 0: any number
     std::string target{};  // what is learned of them; empty: whatever
 
     bool fit(const Samples& other) const

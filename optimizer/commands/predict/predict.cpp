@@ -271,7 +271,7 @@ PlanPrediction described(const ChosenPlan& chosen)
 std::variant<CompiledRun, Infeasible> compiled_run(const po::variables_map& values, const ChosenPlan& chosen, Problem& problem)
 {
     const Scenario& scenario = chosen.scenario;
-    if (auto why = structural_problem(chosen.plan, scenario.phases, scenario.workload, scenario.cluster)) {
+    if (auto why = structural_problem(chosen.plan, scenario)) {
         return *why;
     }
     if (auto why = take_orders(values, chosen.plan, problem)) {
@@ -401,8 +401,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     if (!infeasible || too_large) {
         const Phase& first = scenario.phases.front();
-        of.placement =
-            placement_text({plan_in_phase(plan, first), scenario.workload, first, scenario.cluster}, order_origin(scenario));
+        of.placement = placement_text({plan_in_phase(plan, first), first, scenario}, order_origin(scenario));
         if (!infeasible) {
             of.positions = take_assignment(*values, of, rung, model);
         }

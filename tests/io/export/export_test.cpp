@@ -34,7 +34,7 @@ Launch llama()
     launch.plan.schedule = Schedule::interleaved;
     launch.plan.split = LayerSplit::slots;
     launch.plan.recompute = Recompute::selective;
-    launch.workload = workload_of(prismopt::llama(126, 16384, 128, 53248));
+    launch.job.workload = workload_of(prismopt::llama(126, 16384, 128, 53248));
     launch.phase = {.tokens = 15.6e12, .sequence = 8192, .global_batch = 2048};
     NetworkTier node;
     node.name = "node";
@@ -42,8 +42,8 @@ Launch llama()
     NetworkTier all;
     all.name = "cluster";
     all.group_gpus = 16384;
-    launch.cluster.gpus = 16384;
-    launch.cluster.tiers = {node, all};
+    launch.job.cluster.gpus = 16384;
+    launch.job.cluster.tiers = {node, all};
     launch.step_s = 6.25;
     launch.checkpoint_interval_s = 1800.0;
     return launch;
@@ -52,7 +52,7 @@ Launch llama()
 /// With the layers of its chunks.
 Launch laid_out(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
     return launch;
 }
 
@@ -119,24 +119,24 @@ TEST(Megatron, LaysOutLayersThatDoNotDivide)
     launch.plan.split = LayerSplit::layers;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
-    launch.workload.sequence = {{0, 124}};  // 16 * 7 + 12: the two first and the two last stages hold one layer less
+    launch.job.workload.sequence = {{0, 124}};  // 16 * 7 + 12: the two first and the two last stages hold one layer less
     EXPECT_THAT(
         text(megatron_arguments(laid_out(launch))),
         HasSubstr("--pipeline-model-parallel-layout \"Et*7|t*7|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*8|t*7|t*7L\"\n"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("virtual")));
-    launch.workload.sequence = {{0, 126}};  // as if the embedding and the head were a layer each
+    launch.job.workload.sequence = {{0, 126}};  // as if the embedding and the head were a layer each
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--account-for-loss-in-pipeline-split"));
 }
 
 TEST(Megatron, TakesALayoutAsItIsGiven)
 {
     Launch launch = llama();
-    launch.workload.sequence = {{0, 12}};
+    launch.job.workload.sequence = {{0, 12}};
     launch.plan.pp = 4;
     launch.plan.chunks = 1;
     launch.plan.schedule = Schedule::one_f_one_b;
     launch.plan.split = LayerSplit::given;
-    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Ett,(|t*4)*2|ttL"))};
+    launch.job.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Ett,(|t*4)*2|ttL"))};
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))),
                 HasSubstr("--pipeline-model-parallel-layout \"Et*2|t*4|t*4|t*2L\"\n"));
 }
@@ -166,8 +166,8 @@ TEST(Megatron, RefusesWhatItDoesNotHave)
 TEST(Megatron, HasBiasesAndDropoutAsTheWorkload)
 {
     Launch launch = llama();
-    change_decoder(launch.workload, [](Transformer& t) { t.activation = Activation::gelu; });
-    launch.workload.dropout = true;
+    change_decoder(launch.job.workload, [](Transformer& t) { t.activation = Activation::gelu; });
+    launch.job.workload.dropout = true;
     const auto arguments = lines(megatron_arguments(laid_out(launch)));
     EXPECT_THAT(arguments, Contains("--attention-dropout 0.1"));
     EXPECT_THAT(arguments, Contains("--hidden-dropout 0.1"));
@@ -179,7 +179,7 @@ TEST(Megatron, PutsReplicasOutermostOnlyWhereExpertsHaveAsMany)
 {
     Launch launch = llama();
     launch.plan = {.tp = 2, .pp = 8, .dp = 128, .order = PlacementOrder::tp_pp_dp, .ep = 16, .etp = 1};
-    change_decoder(launch.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
+    change_decoder(launch.job.workload, [](Transformer& t) { t.experts = {.count = 256, .active = 8, .feed_forward = 2048}; });
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
                 HasSubstr("as many replicas as attention, 128, but with this context and expert parallelism they have 16; search "
                           "order = [\"tp-dp-pp\"]"));
@@ -215,7 +215,7 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
     launch.plan.order = PlacementOrder::tp_dp_pp;
     launch.plan.ep = 64;
     launch.plan.cp = 2;
-    change_decoder(launch.workload, [](Transformer& t) {
+    change_decoder(launch.job.workload, [](Transformer& t) {
         t.experts = {.count = 256, .active = 8, .feed_forward = 2048, .shared = 2048, .dense_layers = 3};
         t.latent = {1536, 512, 64, 128, 128};
     });
@@ -233,7 +233,7 @@ TEST(Megatron, NamesWhatOfTheNetworkItLacks)
 {
     const auto why = [](const auto& change) {
         Launch launch = laid_out(llama());
-        change(launch.workload);
+        change(launch.job.workload);
         return refusal(megatron_arguments(launch));
     };
     const auto with_block = [&why](std::size_t place, const BlockDescription& block) {
@@ -267,10 +267,10 @@ TEST(Megatron, ListsTheLayersWithExperts)
 {
     Launch launch = llama();
     launch.plan.order = PlacementOrder::tp_dp_pp;
-    change_decoder(launch.workload,
+    change_decoder(launch.job.workload,
                    [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 2048, .every = 2}; });
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*1)*63\""));
-    launch.workload.sequence = {{0, 1}, {1, 5}, {0, 120}};
+    launch.job.workload.sequence = {{0, 1}, {1, 5}, {0, 120}};
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--moe-layer-freq \"([0]*1+[1]*5+[0]*120)\""));
 }
 
@@ -278,18 +278,18 @@ TEST(Megatron, ListsTheLayersWithExperts)
 TEST(Megatron, ExportsPredictionModules)
 {
     Launch launch = llama();
-    launch.workload.prediction = {{0, 1}};
-    launch.workload.predictions = 1;
+    launch.job.workload.prediction = {{0, 1}};
+    launch.job.workload.predictions = 1;
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--mtp-num-layers 1"));
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=1\n"));
     launch.plan = {.tp = 8, .pp = 4, .dp = 512, .order = PlacementOrder::tp_pp_dp};
     launch.plan.split = LayerSplit::given;
-    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*30|t*33|t*32|t*31mL", 1))};
+    launch.job.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*30|t*33|t*32|t*31mL", 1))};
     EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
                 Contains("--pipeline-model-parallel-layout \"Et*30|t*33|t*32|t*31mL\""));
-    launch.workload.prediction = {{0, 2}};
+    launch.job.workload.prediction = {{0, 2}};
     EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("a prediction module that is not one layer"));
-    launch.workload.predictions = 0;
+    launch.job.workload.predictions = 0;
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.mtp_num_layers=null\n"));
 }
 
@@ -407,11 +407,11 @@ TEST(Torchtitan, RefusesWhatItDoesNotHave)
 TEST(Torchtitan, NamesTheModulesOfUnevenStages)
 {
     Launch launch = for_torchtitan();
-    launch.workload.sequence = {{0, 6}};
+    launch.job.workload.sequence = {{0, 6}};
     launch.plan.pp = 2;
     launch.plan.chunks = 2;
     launch.plan.split = LayerSplit::given;
-    launch.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("E|t*3|t|ttL"))};
+    launch.job.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("E|t*3|t|ttL"))};
     EXPECT_THAT(lines(torchtitan_config(laid_out(launch))),
                 Contains(
                     R"(module_fqns_per_model_part = [["tok_embeddings"], ["layers.0", "layers.1", "layers.2"], ["layers.3"], )"
@@ -467,10 +467,10 @@ TEST(Slurm, NamesTheNodesThatThePlanHas)
     EXPECT_THAT(text(slurm_script(launch)), Not(HasSubstr("--exclude")));  // of a fleet
     launch.plan.dp = 127;
     launch.plan.spares = 2;
-    launch.cluster.node_factors.assign(2048, 1.0);
-    launch.cluster.node_factors[5] = 1.3;
-    launch.cluster.node_factors[9] = 1.1;
-    launch.cluster.node_factors[100] = 1.05;
+    launch.job.cluster.node_factors.assign(2048, 1.0);
+    launch.job.cluster.node_factors[5] = 1.3;
+    launch.job.cluster.node_factors[9] = 1.1;
+    launch.job.cluster.node_factors[100] = 1.05;
     const std::string in_job =
         "#   In the job, in this order: nodes 0-4,6-8,10-2033 (the slowest, 100, takes 1.05 times as long).\n";
     const std::string kept_out = "#   Not in the job: nodes 5,9,2034-2047 (the slowest, 5, takes 1.3 times as long).\n";
@@ -495,10 +495,10 @@ TEST(Json, HoldsThePlan)
     EXPECT_EQ(json["quantiles_of"], "fleet");
     EXPECT_TRUE(json["nodes"].is_null());
     launch.plan.dp = 1;  // 16 nodes
-    launch.cluster.gpus = 8 * 18;
+    launch.job.cluster.gpus = 8 * 18;
     launch.plan.spares = 1;
-    launch.cluster.node_factors.assign(18, 1.0);
-    launch.cluster.node_factors[3] = 1.2;
+    launch.job.cluster.node_factors.assign(18, 1.0);
+    launch.job.cluster.node_factors[3] = 1.2;
     const auto known = nlohmann::json::parse(text(launch_json(laid_out(launch))));
     EXPECT_EQ(known["quantiles_of"], "this cluster");
     EXPECT_EQ(known["nodes"]["left_out"], (nlohmann::json{3, 17}));
@@ -589,8 +589,9 @@ TEST(Launch, KeepsTextsOfTheScenarioOnTheirLines)
         Launch launch = laid_out(name.starts_with("torchtitan") ? for_torchtitan() : llama());
         const Exported plain = target.make(launch);
         ASSERT_EQ(refusal(plain), "") << name;
-        for (std::string* text : {&launch.study, &launch.point, &launch.design, &launch.workload.name, &launch.cluster.name,
-                                  &launch.cluster.tiers.front().name, &launch.cluster.tiers.back().name}) {
+        for (std::string* text :
+             {&launch.study, &launch.point, &launch.design, &launch.job.workload.name, &launch.job.cluster.name,
+              &launch.job.cluster.tiers.front().name, &launch.job.cluster.tiers.back().name}) {
             *text += "x\ntouch PWNED\r\xc2\x85\x1b[31m#";
         }
         launch.price = "2 USD/h\ntouch PWNED";

@@ -22,7 +22,7 @@ using testing::Not;
 /// With the layers of its chunks.
 Launch with_layers(Launch launch)
 {
-    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.workload.layers(), launch.plan, launch.workload.layouts));
+    launch.chunks = std::get<std::vector<Chunk>>(layout(launch.job.workload.layers(), launch.plan, launch.job.workload.layouts));
     return launch;
 }
 
@@ -31,15 +31,15 @@ Launch dense()
     Launch launch;
     launch.study = "dense";
     launch.plan = {.tp = 2, .pp = 4, .dp = 8, .order = PlacementOrder::tp_dp_pp};
-    launch.workload = catalog_workload("llama3-8b");
+    launch.job.workload = catalog_workload("llama3-8b");
     launch.phase = {.tokens = 1e9, .sequence = 4096, .global_batch = 256};
-    launch.cluster.accelerator.name = "h100-sxm";
-    launch.cluster.gpus = 64;
-    launch.cluster.tiers.resize(2);
-    launch.cluster.tiers[0].name = "node";
-    launch.cluster.tiers[0].group_gpus = 8;
-    launch.cluster.tiers[1].name = "cluster";
-    launch.cluster.tiers[1].group_gpus = 64;
+    launch.job.cluster.accelerator.name = "h100-sxm";
+    launch.job.cluster.gpus = 64;
+    launch.job.cluster.tiers.resize(2);
+    launch.job.cluster.tiers[0].name = "node";
+    launch.job.cluster.tiers[0].group_gpus = 8;
+    launch.job.cluster.tiers[1].name = "cluster";
+    launch.job.cluster.tiers[1].group_gpus = 64;
     return launch;
 }
 
@@ -47,7 +47,7 @@ Launch experts()
 {
     Launch launch = dense();
     launch.plan.ep = 8;
-    launch.workload = catalog_workload("deepseek-v3");
+    launch.job.workload = catalog_workload("deepseek-v3");
     return launch;
 }
 
@@ -65,7 +65,7 @@ TEST(Judged, DispatchersAreThoseOfTheStack)
 {
     Launch launch = experts();
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type alltoall"));
-    launch.cluster.stack.sends_once = true;
+    launch.job.cluster.stack.sends_once = true;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-token-dispatcher-type flex"));
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--moe-enable-deepep"));
     EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.moe_token_dispatcher_type=flex"));
@@ -73,7 +73,7 @@ TEST(Judged, DispatchersAreThoseOfTheStack)
     launch.plan.ep = 1;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Not(Contains("--moe-enable-deepep")));
     launch.plan.ep = 8;
-    launch.workload.change<ExpertsBlock>(
+    launch.job.workload.change<ExpertsBlock>(
         [](ExpertsBlock& experts) { experts.capacity = 1.5; });  // only the other dispatcher drops tokens
     EXPECT_TRUE(std::holds_alternative<Refusals>(megatron_arguments(with_layers(launch))));
 }
@@ -84,7 +84,7 @@ TEST(Judged, SelectiveRecomputeNamesItsModules)
     launch.plan.recompute = Recompute::selective;
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules layernorm"));
     EXPECT_THAT(judged_lines(bridge_overrides(with_layers(launch))), Contains("model.recompute_modules='[layernorm]'"));
-    launch.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
+    launch.job.workload.change<AttentionBlock>([](AttentionBlock& attention) { attention.kernel = AttentionKernel::plain; });
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--recompute-modules core_attn"));
     launch = experts();
     launch.plan.recompute = Recompute::selective;
@@ -98,7 +98,7 @@ TEST(Judged, PositionsAreThoseOfTheNetwork)
 {
     Launch launch = dense();
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
-    launch.workload = catalog_workload("gpt3-175b");
+    launch.job.workload = catalog_workload("gpt3-175b");
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type learned_absolute"));
     launch = experts();
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--position-embedding-type rope"));
@@ -171,12 +171,12 @@ TEST(Judged, TorchtitanAddsUpMicrobatches)
 TEST(Judged, SlurmNodesAreHosts)
 {
     Launch launch = dense();
-    launch.cluster.accelerator.name = "gb200";
+    launch.job.cluster.accelerator.name = "gb200";
     launch.host_gpus = host_gpus("gb200");
     EXPECT_EQ(launch.host_gpus, 4);
-    launch.cluster.gpus = 288;
-    launch.cluster.tiers[0].group_gpus = 72;
-    launch.cluster.tiers[1].group_gpus = 288;
+    launch.job.cluster.gpus = 288;
+    launch.job.cluster.tiers[0].group_gpus = 72;
+    launch.job.cluster.tiers[1].group_gpus = 288;
     launch.plan = {.tp = 4, .pp = 1, .dp = 36};
     const Exported exported = slurm_script(launch);
     const auto script = judged_lines(exported);
@@ -185,7 +185,7 @@ TEST(Judged, SlurmNodesAreHosts)
     EXPECT_THAT(script, Contains("#SBATCH --gpus-per-node=4"));
     EXPECT_THAT(script, Contains(HasSubstr("--segment=18")));
     EXPECT_THAT(std::get<std::vector<ExportFile>>(exported).at(1).text, HasSubstr("\n73,18,1,0,18\n"));
-    launch.cluster.tiers[0].group_gpus = 6;  // whole hosts do not make it up
+    launch.job.cluster.tiers[0].group_gpus = 6;  // whole hosts do not make it up
     launch.plan.dp = 3;
     EXPECT_THAT(judged_lines(slurm_script(launch)), Contains("#SBATCH --gpus-per-node=6"));
     for (const std::string& accelerator : catalog_accelerators()) {
@@ -196,8 +196,8 @@ TEST(Judged, SlurmNodesAreHosts)
 TEST(Judged, LayersAtTheEndsStayInSixteenBits)
 {
     Launch launch = dense();
-    launch.workload.precision = Precision::fp8;
-    launch.workload.wide = {.last = 8};  // as many as a stage has
+    launch.job.workload.precision = Precision::fp8;
+    launch.job.workload.wide = {.last = 8};  // as many as a stage has
     const std::vector<std::string> megatron = judged_lines(megatron_arguments(with_layers(launch)));
     for (const char* line : {"--fp8-format e4m3", "--fp8-recipe tensorwise", "--first-last-layers-bf16",
                              "--num-layers-at-start-in-bf16 0", "--num-layers-at-end-in-bf16 8"}) {
@@ -205,11 +205,11 @@ TEST(Judged, LayersAtTheEndsStayInSixteenBits)
     }
     const auto refusal = [](const Exported& refused) { return std::get<Refusals>(refused).front(); };
     EXPECT_THAT(refusal(bridge_overrides(with_layers(launch))), HasSubstr("exported for Megatron-LM only"));
-    launch.workload.wide = {.last = 9};
+    launch.job.workload.wide = {.last = 9};
     EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("at most 8 layers at each end"));
-    launch.workload.precision = Precision::nvfp4;  // has no such limit
+    launch.job.workload.precision = Precision::nvfp4;  // has no such limit
     EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains("--num-layers-at-end-in-bf16 9"));
-    launch.workload.wide = {.blocks = {"attention"}};
+    launch.job.workload.wide = {.blocks = {"attention"}};
     EXPECT_THAT(refusal(megatron_arguments(with_layers(launch))), HasSubstr("whole layers in bf16, not blocks"));
 }
 
@@ -262,8 +262,8 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
                     l.plan.sharding = sharding;
                     l.plan.pp = pp;
                     l.plan.dp = 32 / pp;
-                    l.plan.ep = l.workload.mixture() && sharding != Sharding::none ? 8 : 1;
-                    l.cluster.stack.sends_once = sharding == Sharding::zero1;
+                    l.plan.ep = l.job.workload.mixture() && sharding != Sharding::none ? 8 : 1;
+                    l.job.cluster.stack.sends_once = sharding == Sharding::zero1;
                 });
             }
         }
@@ -273,19 +273,19 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         add(base, [](Launch& l) { l.plan.tp_overlap = TensorParallelOverlap::on; });
         add(base, [](Launch& l) { l.plan.offload = Offload::optimizer; });
         add(base, [](Launch& l) { l.plan.shard_gpus = 4; });
-        add(base, [](Launch& l) { l.workload.precision = Precision::fp8; });
-        add(base, [](Launch& l) { l.workload.precision = Precision::nvfp4; });
+        add(base, [](Launch& l) { l.job.workload.precision = Precision::fp8; });
+        add(base, [](Launch& l) { l.job.workload.precision = Precision::nvfp4; });
         add(base, [](Launch& l) {
-            l.workload.precision = Precision::nvfp4;
-            l.workload.wide = {.first = 2, .last = 8};
+            l.job.workload.precision = Precision::nvfp4;
+            l.job.workload.wide = {.first = 2, .last = 8};
         });
-        add(base, [](Launch& l) { l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
+        add(base, [](Launch& l) { l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.capacity = 1.5; }); });
         add(base, [](Launch& l) { l.before = {l.phase}; });
         for (const ExpertOverlap overlap : {ExpertOverlap::shared_experts, ExpertOverlap::microbatches}) {
             add(base, [overlap](Launch& l) {
-                l.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.shared = 1024; });
+                l.job.workload.change<ExpertsBlock>([](ExpertsBlock& experts) { experts.shared = 1024; });
                 l.plan.expert_overlap = overlap;
-                l.plan.ep = l.workload.mixture() ? 8 : 1;
+                l.plan.ep = l.job.workload.mixture() ? 8 : 1;
                 l.plan.pp = 1;
                 l.plan.dp = 32;
             });
@@ -304,15 +304,15 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
                 l.plan.schedule = Schedule::interleaved;
                 l.plan.group = 8;
                 l.plan.split = split;
-                l.workload.sequence = {{0, split == LayerSplit::slots ? 30 : 32}};
+                l.job.workload.sequence = {{0, split == LayerSplit::slots ? 30 : 32}};
                 l.plan.sharding = Sharding::zero1;
             });
         }
-        add(base, [](Launch& l) { l.plan.pp = 4, l.workload.sequence = {{0, 30}}; });
+        add(base, [](Launch& l) { l.plan.pp = 4, l.job.workload.sequence = {{0, 30}}; });
         add(base, [](Launch& l) {
-            l.plan.pp = 4, l.workload.sequence = {{0, 30}};
+            l.plan.pp = 4, l.job.workload.sequence = {{0, 30}};
             l.plan.split = LayerSplit::given;
-            l.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*6|t*9|t*8|t*7L"))};
+            l.job.workload.layouts = {std::get<std::vector<Chunk>>(parse_layout("Et*6|t*9|t*8|t*7L"))};
         });
         add(base, [](Launch& l) {
             l.plan.pp = 1;
@@ -327,12 +327,12 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
         });
     }
     launches.push_back(dense());
-    launches.back().workload = catalog_workload("gpt3-175b");
+    launches.back().job.workload = catalog_workload("gpt3-175b");
     launches.push_back(dense());
-    launches.back().workload = catalog_workload("nemotron3-8b");
+    launches.back().job.workload = catalog_workload("nemotron3-8b");
     launches.push_back(dense());
-    launches.back().workload.prediction = {{0, 1}};
-    launches.back().workload.predictions = 1;
+    launches.back().job.workload.prediction = {{0, 1}};
+    launches.back().job.workload.predictions = 1;
     for (const std::string target : {"megatron", "bridge", "torchtitan", "torchtitan-recipe"}) {
         const auto found = std::find_if(export_targets().begin(), export_targets().end(),
                                         [&](const ExportTarget& t) { return target == t.name; });

@@ -232,8 +232,8 @@ TEST_F(MeasuredRunsOf, ImagesHaveTheSizeOfTheirNetwork)
     write("mosaicml_diffusion.csv", text);
     const MeasuredRuns runs = read();
     ASSERT_EQ(runs.runs.size(), 2U);
-    EXPECT_EQ(runs.runs[0].phase.sequence, 4096);
-    EXPECT_EQ(runs.runs[1].phase.sequence, 1024);
+    EXPECT_EQ(runs.runs[0].phase().sequence, 4096);
+    EXPECT_EQ(runs.runs[1].phase().sequence, 1024);
 }
 
 /// Columns of experts make a mixture of a network that gives its shape; one with adapters has nothing else to train.

@@ -114,7 +114,7 @@ std::vector<Row> rows()
             change(plan);
             plan.dp = gpus / (plan.tp * plan.cp * plan.pp);
             const Phase phase = scenario.phases.front();
-            if (structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
+            if (structural_problem(plan, scenario)) {
                 continue;
             }
             PlanCompiler compiler({scenario.workload, phase, scenario.cluster, example.noise, 0.0});

@@ -44,7 +44,7 @@ TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
     EXPECT_EQ(run.plan.tp, 8);
     EXPECT_EQ(run.plan.pp, 2);
     EXPECT_EQ(run.plan.microbatch, 2);
-    EXPECT_EQ(run.phase.global_batch, 512);
+    EXPECT_EQ(run.phase().global_batch, 512);
     EXPECT_EQ(run.measured_s, 20.5);
     EXPECT_EQ(run.memory_bytes, 61e9);
     ASSERT_EQ(runs.skipped.size(), 1U);

@@ -53,7 +53,7 @@ TEST(ModelAccuracy, JudgesLargeOrWellUsedNetworksWithMeasuredTimes)
 {
     MeasuredRun run;
     run.workload = workload_of(gpt(24, 2048, 16));
-    run.phase = {1e9, 1024, 1};
+    run.phases = {{1e9, 1024, 1}};
     run.cluster.accelerator.peak_bf16 = FlopsPerSecond{100e12};
     run.measured_s = 1e6;
     EXPECT_TRUE(judged(run));
@@ -151,8 +151,8 @@ TEST(ModelAccuracy, RegretIsWhatTheModelsChoiceCosts)
     close.regrets.front().excess = repeats_differ - 0.001;
     EXPECT_EQ(close.largest_regret_beyond_repeats(), 0.0);
     EXPECT_TRUE(std::isnan(SourceAccuracy{}.largest_regret_beyond_repeats()));
-    EXPECT_NEAR(a.rank_correlation, 0.5, 1e-12);  // ranks 1 2 3 and 2 1 3
-    model.runs[2].run.phase.global_batch = 7;     // another batch: two plans are no choice
+    EXPECT_NEAR(a.rank_correlation, 0.5, 1e-12);        // ranks 1 2 3 and 2 1 3
+    model.runs[2].run.phases.front().global_batch = 7;  // another batch: two plans are no choice
     EXPECT_TRUE(accuracy_by_source(model).front().regrets.empty());
     EXPECT_TRUE(std::isnan(accuracy_by_source(model).front().largest_regret()));
 }

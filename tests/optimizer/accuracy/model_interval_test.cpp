@@ -74,7 +74,7 @@ TEST(ModelInterval, HasTheDeviationOfTheFit)
         constants_deviations(fitted_rows(runs, std::vector<double>(runs.size(), 1.0)), fit, noise);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const MeasuredRun& run = runs[i];
-        const Setting setting{run.workload, run.phase, run.cluster, noise.at(run.variability), -1e3};
+        const Setting setting{run.workload, run.phase(), run.cluster, noise.at(run.variability), -1e3};
         const double deviation = constants_deviation(setting, run.plan, model);
         EXPECT_GT(deviation, 0.03) << run.row;  // products are most of a step
         EXPECT_NEAR(deviation / expected[i], 1.0, 0.01) << run.row;

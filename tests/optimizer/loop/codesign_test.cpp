@@ -42,7 +42,7 @@ TEST(HardwareParameters, MakeAGridOfWhatNests)
     const Scenario scenario = with_hardware_parameters("", std::string(bandwidth) + groups);
     EXPECT_EQ(scenario.hardware.size(), 3U * 2U);  // nodes of 5 do not divide 24 GPUs
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.front()), "cluster.bandwidth=5GB/s node.group=2");
-    const Hardware small = variant_at(scenario, std::vector{5e9, 2.0})->hardware;
+    const Variant small = *variant_at(scenario, std::vector{5e9, 2.0});
     EXPECT_EQ(small.cluster.gpus_per_node(), 2);
     EXPECT_DOUBLE_EQ(small.reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si / 3.0);
     const double base = scenario.cluster.tiers[1].bandwidth.si;
@@ -54,16 +54,16 @@ TEST(HardwareParameters, TurnALink)
     Scenario scenario =
         with_hardware_parameters("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
     EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.back()), "cluster.latency=40000us");
-    EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.hardware.back())->hardware.cluster.tiers[1].latency.si, 0.04);
+    EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.hardware.back())->cluster.tiers[1].latency.si, 0.04);
     scenario.cluster.tiers[1].aggregate = BytesPerSecond{1e12};
     scenario.hardware_parameters.front().target = HardwareTarget::aggregate;
-    EXPECT_DOUBLE_EQ(variant_at(scenario, std::vector{2e12})->hardware.cluster.tiers[1].aggregate.si, 2e12);
+    EXPECT_DOUBLE_EQ(variant_at(scenario, std::vector{2e12})->cluster.tiers[1].aggregate.si, 2e12);
 }
 
 TEST(HardwareParameters, APowerCapSlowsTheClockByItsCubeRoot)
 {
     const Scenario scenario = with_hardware_parameters("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
-    const Accelerator capped = variant_at(scenario, std::vector{200.0})->hardware.cluster.accelerator;
+    const Accelerator capped = variant_at(scenario, std::vector{200.0})->cluster.accelerator;
     const Accelerator& whole = scenario.cluster.accelerator;
     ASSERT_DOUBLE_EQ(whole.power.si, 400.0);
     EXPECT_NEAR(capped.peak_bf16 / whole.peak_bf16, std::cbrt((0.5 - 0.2) / 0.8), 1e-12);
@@ -77,7 +77,7 @@ TEST(HardwareParameters, AreTheFirstAxisAndRulesFollowTheHardware)
     EXPECT_EQ(designs.space().axes().front().name, "hardware");
     for (std::size_t h = 0; h < scenario.hardware.size(); ++h) {
         Scenario alone = tiny_scenario(plans);
-        alone.cluster = variant_at(scenario, scenario.hardware[h])->hardware.cluster;
+        alone.cluster = variant_at(scenario, scenario.hardware[h])->cluster;
         const DesignMap plain(alone);
         std::set<std::string> here;
         std::set<std::string> there;
@@ -194,7 +194,7 @@ TEST(Codesign, StaysUnderThePriceLimit)
     const Scenario scenario =
         with_hardware_parameters("gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
     for (const auto& values : tune_hardware(scenario).hardware) {
-        EXPECT_LE(variant_at(scenario, values)->hardware.cluster.gpu_price.si * 3600.0, 1.60 + 1e-12);
+        EXPECT_LE(variant_at(scenario, values)->cluster.gpu_price.si * 3600.0, 1.60 + 1e-12);
     }
 }
 

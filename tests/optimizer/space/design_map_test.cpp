@@ -220,7 +220,7 @@ std::vector<std::uint64_t> brute_force(const Space& space, const Scenario& scena
     std::set<std::pair<std::vector<decltype(as_tuple({}))>, std::vector<double>>> seen;
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const auto plan = named_plan(space, space.point(index));
-        if (!plan || structural_problem(*plan, scenario.phases, scenario.workload, scenario.cluster)) {
+        if (!plan || structural_problem(*plan, scenario)) {
             continue;
         }
         std::vector<decltype(as_tuple({}))> in_phases;
@@ -408,11 +408,18 @@ TEST(DesignMap, SpaceOfAMixtureHoldsWhatStandsTheRulesOnceEach)
     }
 }
 
+Job first_phase(const Scenario& scenario)
+{
+    Job job = scenario;
+    job.phases.resize(1);
+    return job;
+}
+
 TEST(DesignMap, ContextsShareASequenceOnlyInBlocksThatCan)
 {
     Scenario scenario = mixed();
     const auto why = [&scenario](const ParallelPlan& plan) {
-        const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
+        const auto problem = structural_problem(plan, first_phase(scenario));
         return problem ? problem->text() : "";
     };
     const ParallelPlan plan{.dp = 4, .cp = 2};
@@ -430,7 +437,9 @@ TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
     Scenario scenario = mixed();
     scenario.cluster.gpus = 24;
     const auto why = [&scenario](const char* network, const ParallelPlan& plan) {
-        const auto problem = structural_problem(plan, {scenario.phases.front()}, catalog_workload(network), scenario.cluster);
+        Job job = first_phase(scenario);
+        job.workload = catalog_workload(network);
+        const auto problem = structural_problem(plan, job);
         return problem ? problem->text() : "";
     };
     EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}), HasSubstr("embedding tables need ep*etp = tp*cp*dp: ep=1, etp=1"));
@@ -443,7 +452,7 @@ TEST(DesignMap, OverlapOfExpertsFollowsTheTrainersConstraints)
 {
     Scenario scenario = mixed();
     const auto why = [&scenario](const ParallelPlan& plan) {
-        const auto problem = structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
+        const auto problem = structural_problem(plan, first_phase(scenario));
         return problem ? problem->text() : "";
     };
     ParallelPlan plan{.dp = 4, .ep = 4};
@@ -486,9 +495,7 @@ TEST(DesignMap, DispatchFollowsTheNodes)
     scenario.cluster.tiers = {{"domain", 16, BytesPerSecond{450e9}, 1.0, Seconds{1e-6}}};
     scenario.cluster.gpus = 16;
     ParallelPlan plan{.dp = 16, .ep = 8, .dispatch = Dispatch::deepep};
-    const auto feasible = [&] {
-        return !structural_problem(plan, {scenario.phases.front()}, scenario.workload, scenario.cluster);
-    };
+    const auto feasible = [&] { return !structural_problem(plan, first_phase(scenario)); };
     scenario.phases.front().global_batch = 16;
     EXPECT_TRUE(feasible());
     plan.etp = 2;
@@ -648,8 +655,7 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
 {
     const Scenario scenario = wide();
     const auto problem = [&](const std::string& design) {
-        const auto found =
-            structural_problem(parse_design(design, scenario), scenario.phases, scenario.workload, scenario.cluster);
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
         return found ? found->text() : "none";
     };
     EXPECT_EQ(problem("gpus=16 tp=2 pp=2"), "none");
@@ -682,8 +688,7 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_EQ(plan.sharding_gpus(), 2);
     EXPECT_EQ(design_text(parse_design(design_text(plan), scenario)), design_text(plan));
     const auto problem = [&](const std::string& design) {
-        const auto found =
-            structural_problem(parse_design(design, scenario), scenario.phases, scenario.workload, scenario.cluster);
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
         return found ? found->text() : "none";
     };
     EXPECT_EQ(problem(text), "none");

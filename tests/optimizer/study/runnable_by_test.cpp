@@ -81,7 +81,7 @@ TEST(RunnableBy, LeavesWhatExportsTake)
             for (const std::uint64_t index : all) {
                 const ParallelPlan plan = designs.plan(designs.space().point(index));
                 const bool runs = in_every_phase(plan, scenario.phases, [&](const ParallelPlan& own, const Phase& phase) {
-                    return cannot_run(trainer.name, {own, scenario.workload, phase, scenario.cluster}).empty();
+                    return cannot_run(trainer.name, {own, phase, scenario}).empty();
                 });
                 if (runs) {
                     expected.insert(index);

@@ -72,8 +72,7 @@ Kinds kinds_of(const Scenario& scenario)
     for (std::uint64_t index = 0; index < space.size(); ++index) {
         const Point point = space.point(index);
         const ParallelPlan plan = model.designs.plan(point);
-        if (plan.gpus() != scenario.space.gpus[point.front()] ||
-            structural_problem(plan, scenario.phases, scenario.workload, scenario.cluster)) {
+        if (plan.gpus() != scenario.space.gpus[point.front()] || structural_problem(plan, scenario)) {
             continue;
         }
         const std::string made = made_of(plan, model.problem);

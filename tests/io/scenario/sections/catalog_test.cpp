@@ -145,7 +145,7 @@ TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
 {
     const Scenario scenario = parse_scenario(std::string(good), "x.toml");
     for (const std::string& name : catalog_workloads()) {
-        const auto problem = value_problem({}, catalog_workload(name), scenario.cluster);
+        const auto problem = value_problem({}, Job{.workload = catalog_workload(name), .cluster = scenario.cluster});
         EXPECT_FALSE(problem.has_value()) << name << ": " << problem->infeasible.text();
     }
 }

@@ -18,9 +18,9 @@ using testing::SizeIs;
 
 /// A job of 7 s per step: independent noise of 0.8 %, autocorrelated noise of 0.5 % (coefficient 0.5), a daily swing of 1.5 %
 /// peak to peak.
-class Job {
+class RunningJob {
 public:
-    explicit Job(std::uint64_t seed) : generator_(seed) { autocorrelated_ = 0.005 * normal_(generator_); }
+    explicit RunningJob(std::uint64_t seed) : generator_(seed) { autocorrelated_ = 0.005 * normal_(generator_); }
 
     double next()
     {
@@ -43,7 +43,7 @@ private:
 ChangeDetector watched(std::uint64_t seed, std::int64_t steps, const std::function<double(std::int64_t)>& factor,
                        ChangeDetectorOptions options = {})
 {
-    Job job(seed);
+    RunningJob job(seed);
     ChangeDetector detector(options);
     for (std::int64_t i = 1; i <= steps; ++i) {
         detector.add({i, factor(i) * job.next(), 1, false});
@@ -139,7 +139,7 @@ TEST(ChangeDetector, FindsARiseWithinTheBaseline)
 
 TEST(ChangeDetector, LeavesOutTheFirstStepsAfterARestart)
 {
-    Job job(6);
+    RunningJob job(6);
     ChangeDetector detector({});
     for (std::int64_t i = 1; i <= 2000; ++i) {
         const bool restarted = i == 1000;
@@ -158,7 +158,7 @@ TEST(ChangeDetector, DoesNotReportChangesBelowTheLeast)
 TEST(ChangeDetector, FindsTheSameInMeansOverSeveralSteps)
 {
     constexpr int interval = 10;
-    Job job(7);
+    RunningJob job(7);
     ChangeDetector detector({});
     for (std::int64_t i = interval; i <= 6000; i += interval) {
         double sum = 0.0;

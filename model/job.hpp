@@ -1,0 +1,34 @@
+#pragma once
+
+/// Job: what is trained or run, on which cluster.
+
+#include "model/hardware/hardware.hpp"
+#include "model/hardware/power.hpp"
+#include "model/network/workload.hpp"
+#include "model/plan/phase.hpp"
+#include "model/run/reliability.hpp"
+
+#include <vector>
+
+namespace prismopt {
+
+/// A job without the plan by which it runs. A Scenario is a job with what a search needs; a Problem is one with its distributions as
+/// tables; a Variant, a MeasuredRun and a Launch have one.
+struct Job {
+    Workload workload{};          // with its task: what a step is
+    std::vector<Phase> phases{};  // at least one
+    Cluster cluster{};            // with its software
+    Reliability reliability{};
+    Power power{};
+    Seconds deadline{};            // of the training time; zero: none
+    double memory_headroom = 0.0;  // share of memory that must stay free
+};
+
+/// A plan as it is in one phase of a job.
+struct PlannedPhase {
+    const ParallelPlan& plan;
+    const Phase& phase;
+    const Job& job;
+};
+
+}  // namespace prismopt
