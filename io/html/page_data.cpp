@@ -1,5 +1,6 @@
 #include "io/html/page_data.hpp"
 
+#include "io/base/json_number.hpp"
 #include "io/html/packed.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/best_plan.hpp"
@@ -34,7 +35,7 @@ using Json = nlohmann::json;
 /// Seven digits are more than a page shows. What is not finite is null, as JSON has no infinity.
 Json number(double value)
 {
-    return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr)) : Json();
+    return json_number(std::isfinite(value) ? std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr) : value);
 }
 
 Json estimate(const Estimate& e) { return {number(e.value), number(e.low), number(e.high)}; }

@@ -28,8 +28,6 @@ namespace prismopt {
 
 namespace {
 
-double percent(double share) { return 100.0 * share; }
-
 /// Decimals that show `digits` significant digits of a number.
 int decimals(double value, int digits)
 {
@@ -174,9 +172,9 @@ std::string front_table(const Results& results, const StudyNotes& notes)
          [step](const FrontPoint& p) {
              return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
          }},
-        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", percent(p.prediction.memory_headroom)); }},
-        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.mfu)); }},
-        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", percent(p.prediction.ettr)); }}};
+        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", 100.0 * p.prediction.memory_headroom); }},
+        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.mfu); }},
+        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.ettr); }}};
     for (TableColumn& column : further_columns(results, notes)) {
         columns.push_back(std::move(column));
     }

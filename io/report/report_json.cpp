@@ -1,5 +1,6 @@
 #include "io/report/report_json.hpp"
 
+#include "io/base/json_number.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
@@ -24,11 +25,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr int format_version = 2;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json estimate(const Estimate& e) { return {{"value", number(e.value)}, {"low", number(e.low)}, {"high", number(e.high)}}; }
+Json estimate(const Estimate& e)
+{
+    return {{"value", json_number<Json>(e.value)}, {"low", json_number<Json>(e.low)}, {"high", json_number<Json>(e.high)}};
+}
 
 Json provenance(const StudyInfo& study, const std::string& file)
 {
@@ -64,7 +66,7 @@ Json search(const Results& results)
     return {{"strategy", study.strategy},
             {"outcome", study.outcome.text},
             {"proved", study.outcome.proved},
-            {"confidence", number(study.outcome.confidence)},
+            {"confidence", json_number<Json>(study.outcome.confidence)},
             {"provisional", results.provisional},
             {"pruned", study.outcome.pruned},
             {"evaluated", study.outcome.evaluated},
@@ -95,8 +97,8 @@ Json space(const Results& results)
 Json job(const StudyNotes& notes)
 {
     return {{"model", text_or_null(notes.model)},
-            {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
-            {"tokens", notes.model.empty() ? Json() : number(notes.tokens)},
+            {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
+            {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
             {"accelerator", text_or_null(notes.accelerator)},
             {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
             {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
@@ -145,7 +147,7 @@ Json quantiles(const std::vector<double>& values)
 {
     Json list = Json::array();
     for (const double value : values) {
-        list.push_back(number(value));
+        list.push_back(json_number<Json>(value));
     }
     return list.empty() ? Json() : list;
 }
@@ -166,13 +168,14 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["estimates"]["miss_probability"]["model_high"] = risk->high;
     }
     for (const auto& column : front_numbers()) {
-        json["numbers"][std::string(column.name)] = number(column.in(point));
+        json["numbers"][std::string(column.name)] = json_number<Json>(column.in(point));
     }
     for (const auto& column : front_quantiles()) {
         json["quantiles"][std::string(column.name)] = quantiles(column.in(point));
     }
     for (const Completion& done : completions(point.prediction.training, notes.start)) {
-        json["completion"][std::string(done.quantile)] = {{"seconds", number(done.seconds)}, {"date", text_or_null(done.date)}};
+        json["completion"][std::string(done.quantile)] = {{"seconds", json_number<Json>(done.seconds)},
+                                                          {"date", text_or_null(done.date)}};
     }
     return json;
 }
@@ -202,8 +205,8 @@ Json posterior(const Results& results)
                                  {"gpus", plan.gpus},
                                  {"objective", results.objectives[static_cast<std::size_t>(plan.objective)].name},
                                  {"value", plan.value},
-                                 {"low", number(plan.low)},
-                                 {"high", number(plan.high)},
+                                 {"low", json_number<Json>(plan.low)},
+                                 {"high", json_number<Json>(plan.high)},
                                  {"drawn", plan.drawn},
                                  {"best", plan.best},
                                  {"best_without_discrepancy", plan.best_without_discrepancy},
@@ -219,7 +222,7 @@ Json best_values(const BestPlan& best, const Results& results)
 {
     Json values = Json::object();
     for (std::size_t k = 0; k < best.values.size(); ++k) {
-        values[results.objectives[k].name] = number(best.values[k]);
+        values[results.objectives[k].name] = json_number<Json>(best.values[k]);
     }
     return values;
 }
@@ -236,7 +239,7 @@ Json batches(const Results& results, const StudyNotes& notes)
                         {"best", best_values(row.best, results)},
                         {"on_front", row.best.on_front},
                         {"some_on_front", row.best.some_on_front},
-                        {"at_least", number(row.best.bound)}});
+                        {"at_least", json_number<Json>(row.best.bound)}});
     }
     return json;
 }

@@ -1,4 +1,5 @@
 #include "optimizer/accuracy/check_model.hpp"
+#include "io/base/json_number.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -23,7 +24,7 @@ constexpr const char* comparison_note =
 constexpr double small_regret = 0.01;
 
 /// Error in percent; null if there is nothing to compare.
-nlohmann::json percent(double relative) { return std::isnan(relative) ? nlohmann::json() : nlohmann::json(100.0 * relative); }
+nlohmann::json percent(double relative) { return json_number(100.0 * relative); }
 
 nlohmann::json to_json(const SourceAccuracy& s)
 {
@@ -38,8 +39,7 @@ nlohmann::json to_json(const SourceAccuracy& s)
                         {"regret_beyond_repeats", percent(s.largest_regret_beyond_repeats())},
                         {"groups", s.regrets.size()},
                         {"groups_of_least_regret", s.groups_within(small_regret)},
-                        {"rank_correlation",
-                         std::isnan(s.rank_correlation) ? nlohmann::json() : nlohmann::json(s.rank_correlation)},
+                        {"rank_correlation", json_number(s.rank_correlation)},
                         {"worst_row", s.worst_row},
                         {"worst_reason", s.worst_reason},
                         {"inside_model_interval", percent(s.inside)},
@@ -78,8 +78,8 @@ nlohmann::json to_json(const CheckedRun& c)
             {"design", design_text(p)},
             {"layers", c.run.workload.layers()},
             {"hidden", c.run.workload.hidden},
-            {"sequence", c.run.phase.sequence},
-            {"global_batch", c.run.phase.global_batch},
+            {"sequence", c.run.phase().sequence},
+            {"global_batch", c.run.phase().global_batch},
             {"cp", p.cp},
             {"ep", p.ep}};
 }

@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "io/base/json_number.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
@@ -243,9 +244,9 @@ Json measured_json(const PlanPosterior& plans)
              {"measured_memory_bytes", plan.measured.memory_bytes > 0.0 ? Json(plan.measured.memory_bytes) : Json()},
              {"predicted_memory_share", plan.memory_share},
              {"memory_ratio", plan.measured.memory_bytes > 0.0 ? Json(plan.measured_memory_share / plan.memory_share) : Json()},
-             {"prior_sigma", std::isnan(plan.prior_surprise) ? Json() : Json(plan.prior_surprise)},
-             {"surprise_sigma", std::isnan(plan.surprise) ? Json() : Json(plan.surprise)},
-             {"memory_surprise_sigma", std::isnan(plan.memory_surprise) ? Json() : Json(plan.memory_surprise)},
+             {"prior_sigma", json_number<Json>(plan.prior_surprise)},
+             {"surprise_sigma", json_number<Json>(plan.surprise)},
+             {"memory_surprise_sigma", json_number<Json>(plan.memory_surprise)},
              {"variation", plan.measured.variation},
              {"predicted_variation", plan.variation_high > 0.0 ? Json::array({plan.variation_low, plan.variation_high}) : Json()},
              {"left_out", plan.left_out},

@@ -138,8 +138,6 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
     return result;
 }
 
-double percent(double share) { return 100.0 * share; }
-
 /// Means over the groups of a source, and over all sources, each weighing the same.
 struct Means {
     double hits = 0.0;  // number of groups
@@ -180,8 +178,8 @@ std::string row_of(const std::string& name, const Means& means)
     const double n = static_cast<double>(means.groups);
     const StatisticLimits hits = share_limits(n, means.hits, 0.025);
     return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n", name,
-                       means.groups, percent(means.hits / n), percent(hits.low), percent(hits.high), means.size,
-                       percent(means.first), percent(means.three), percent(means.random), means.learned, means.hindsight);
+                       means.groups, 100.0 * means.hits / n, 100.0 * hits.low, 100.0 * hits.high, means.size, 100.0 * means.first,
+                       100.0 * means.three, 100.0 * means.random, means.learned, means.hindsight);
 }
 
 }  // namespace
@@ -337,10 +335,10 @@ std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const D
         "% |\n"
         "|---|---|---|---|---|---|---|---|---|---|\n";
     for (const ShortlistAccuracy& group : groups) {
-        page += fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", group.job, group.plans,
-                            group.covering, group.hit ? "yes" : "no", group.exact ? "yes" : "no", percent(group.first_regret),
-                            percent(group.three_regret), percent(group.random_regret), percent(group.error),
-                            percent(group.error_after));
+        page +=
+            fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", group.job, group.plans,
+                        group.covering, group.hit ? "yes" : "no", group.exact ? "yes" : "no", 100.0 * group.first_regret,
+                        100.0 * group.three_regret, 100.0 * group.random_regret, 100.0 * group.error, 100.0 * group.error_after);
     }
     return page;
 }

@@ -1,5 +1,6 @@
 #include "optimizer/numerics/numerics_study.hpp"
 
+#include "io/base/json_number.hpp"
 #include "model/numerics/accumulation.hpp"
 #include "model/numerics/linear.hpp"
 #include "optimizer/numerics/training_cases.hpp"
@@ -15,14 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
-
 void add(Json& row, const std::string& name, const Deviation& of)
 {
-    row[name + "_rms"] = number(of.rms);
-    row[name + "_p50"] = number(of.p50);
-    row[name + "_p99"] = number(of.p99);
-    row[name + "_max"] = number(of.largest);
+    row[name + "_rms"] = json_number<Json>(of.rms);
+    row[name + "_p50"] = json_number<Json>(of.p50);
+    row[name + "_p99"] = json_number<Json>(of.p99);
+    row[name + "_max"] = json_number<Json>(of.largest);
 }
 
 std::string tile_text(const AttentionCase& at)
@@ -164,9 +163,9 @@ Json training_rows(std::uint64_t seed)
         for (const WeightDistance& at : pair.at) {
             rows.push_back({{"change", pair.name},
                             {"step", at.step},
-                            {"wasserstein", number(at.wasserstein)},
-                            {"largest", number(at.largest)},
-                            {"loss", number(at.loss)}});
+                            {"wasserstein", json_number<Json>(at.wasserstein)},
+                            {"largest", json_number<Json>(at.largest)},
+                            {"loss", json_number<Json>(at.loss)}});
         }
     }
     return rows;

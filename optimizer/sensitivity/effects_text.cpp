@@ -1,5 +1,6 @@
 #include "optimizer/sensitivity/effects_text.hpp"
 
+#include "io/base/json_number.hpp"
 #include "io/plots/tornado.hpp"
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
@@ -97,14 +98,12 @@ std::string pair_row(const Pair& pair, const Sensitivity& found)
                        at(pair.interaction, Figure::p99).value / ms, limits(at(pair.interaction, Figure::p99), ms));
 }
 
-nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
-
 nlohmann::json to_json(const Differences& differences)
 {
     nlohmann::json json;
     for (std::size_t f = 0; f < figure_count; ++f) {
         const Estimate& e = differences[f];
-        json[figure_names[f]] = {{"change", e.value}, {"low", number(e.low)}, {"high", number(e.high)}};
+        json[figure_names[f]] = {{"change", e.value}, {"low", json_number(e.low)}, {"high", json_number(e.high)}};
     }
     return json;
 }

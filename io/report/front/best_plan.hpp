@@ -3,6 +3,7 @@
 /// Which plan is the best, given the error of the model.
 
 #include "io/results/results.hpp"
+#include "model/network/workload.hpp"
 
 #include <span>
 #include <string>

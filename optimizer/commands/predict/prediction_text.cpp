@@ -1,6 +1,7 @@
 #include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/base/json_number.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/run_words.hpp"
@@ -25,18 +26,15 @@ namespace {
 constexpr double gpu_hour = (1_h).si;
 constexpr double gigabyte = (1_GB).si;
 
-/// JSON has no infinity: the limit of an interval that needs more draws is null.
-nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
-
 nlohmann::json to_json(const TimeDistribution& d, const ModelInterval& model)
 {
     nlohmann::json json{{"mean", d.mean.value}, {"p50", d.p50.value}, {"p95", d.p95.value}, {"p99", d.p99.value}};
-    json["p99_low"] = number(d.p99.low);
-    json["p99_high"] = number(d.p99.high);
+    json["p99_low"] = json_number(d.p99.low);
+    json["p99_high"] = json_number(d.p99.high);
     json["p99_model_low"] = d.p99.value * model.low;
     json["p99_model_high"] = d.p99.value * model.high;
-    json["mean_low"] = number(d.mean.low);
-    json["mean_high"] = number(d.mean.high);
+    json["mean_low"] = json_number(d.mean.low);
+    json["mean_high"] = json_number(d.mean.high);
     for (std::size_t i = 0; i < reported_probabilities.size(); ++i) {
         json["quantiles"].push_back({reported_probabilities[i], d.quantiles[i]});
     }
@@ -58,12 +56,12 @@ nlohmann::json to_json(const MemoryUse& memory)
 nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
 {
     const RunOutlook& run = p.run;
-    nlohmann::json json{{"mean_time_between_failures_s", number(run.mean_time_between_failures_s)},
-                        {"checkpoint_interval_s", number(run.interval_s)},
+    nlohmann::json json{{"mean_time_between_failures_s", json_number(run.mean_time_between_failures_s)},
+                        {"checkpoint_interval_s", json_number(run.interval_s)},
                         {"checkpoints_written", run.writes_checkpoints},
-                        {"young_interval_s", number(run.young_s)},
-                        {"daly_interval_s", number(run.daly_s)},
-                        {"optimal_interval_s", number(run.optimal_s)},
+                        {"young_interval_s", json_number(run.young_s)},
+                        {"daly_interval_s", json_number(run.daly_s)},
+                        {"optimal_interval_s", json_number(run.optimal_s)},
                         {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
                         {"spare_gpus", run.spare_gpus},
                         {"energy_j", run.energy_j.value},
