@@ -72,8 +72,6 @@ bool has_layout(const Case& c)
     return c.plan.split != LayerSplit::given || chunks == 1 || given_layout(chunks, c.job.workload.layouts) != nullptr;
 }
 
-bool forward_only(const Case& c) { return c.job.workload.task == WorkloadTask::inference; }
-
 /// What keeps the plan's experts from overlapping; empty: nothing. Constraints of microbatches as in Megatron-Core
 /// (`arguments.py`).
 std::string overlap_problem(const Case& c)
@@ -325,14 +323,14 @@ const std::array rules{
              }},
     // Forward passes have no gradients, no optimizer and no checkpoints.
     PlanRule{Reason::forward_only, place_of(&ParallelPlan::schedule), place_of(&ParallelPlan::schedule),
-             [](const Case& c) { return !forward_only(c) || !splits_backward(c.plan.schedule); },
+             [](const Case& c) { return c.job.workload.trains() || !splits_backward(c.plan.schedule); },
              [](const Case& c) {
                  return Infeasible{Reason::forward_only,
                                    std::string(name(c.plan.schedule)) + " splits the backward pass, and there is none"};
              },
              [](const Case&) { return std::string("write 1f1b or interleaved"); }},
     PlanRule{Reason::forward_only, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
-             [](const Case& c) { return !forward_only(c) || c.plan.offload == Offload::none; },
+             [](const Case& c) { return c.job.workload.trains() || c.plan.offload == Offload::none; },
              [](const Case& c) {
                  return Infeasible{Reason::forward_only,
                                    "offload=" + std::string(name(c.plan.offload)) +
@@ -340,7 +338,7 @@ const std::array rules{
              },
              [](const Case&) { return std::string("write [\"none\"], or remove the axis"); }},
     PlanRule{Reason::forward_only, place_of(&ParallelPlan::checkpoint_interval), place_of(&ParallelPlan::checkpoint_interval),
-             [](const Case& c) { return !forward_only(c) || c.plan.checkpoint_interval.si == 0.0; },
+             [](const Case& c) { return c.job.workload.trains() || c.plan.checkpoint_interval.si == 0.0; },
              [](const Case&) {
                  return Infeasible{Reason::forward_only, "finished sequences are kept, so there are no checkpoints"};
              },

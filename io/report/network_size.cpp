@@ -26,7 +26,7 @@ std::string network_text(const NetworkSize& size)
 {
     const std::string active =
         size.active < size.parameters ? fmt::format(" ({:.4g} active per {})", size.active, size.unit) : "";
-    const bool some = size.task == WorkloadTask::training && size.trained < size.parameters;
+    const bool some = trains(size.task) && size.trained < size.parameters;
     const std::string trained = some ? fmt::format(", {:.4g} of them trained", size.trained) : "";
     const std::string length = size.unit == "token" ? fmt::format(", with {} tokens per sequence", size.sequence)
                                : size.sequence == 1 ? ""

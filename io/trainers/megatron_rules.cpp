@@ -259,7 +259,7 @@ std::string unexported_layer(const LayerDescription& layer)
 /// What of a network outside its layers is not that of Megatron's GPT.
 std::string unexported_ends(const Workload& w)
 {
-    return w.task != WorkloadTask::training               ? fmt::format("task = \"{}\"", name(w.task))
+    return !w.trains()                                    ? fmt::format("task = \"{}\"", name(w.task))
            : w.adapter_rank > 0                           ? "adapters"
            : w.frozen_ends                                ? "frozen_ends"
            : w.vocabulary == 0                            ? "a network without a vocabulary"

@@ -149,7 +149,7 @@ namespace {
 void leave_out_backward(const Workload& w, Network& network)
 {
     const bool adapted = w.adapter_rank > 0;
-    const bool embeds = w.task == WorkloadTask::training && !w.frozen_ends && !network.embedding.operators.empty();
+    const bool embeds = w.trains() && !w.frozen_ends && !network.embedding.operators.empty();
     network.embedding.backward = embeds;
     // A tower reads data; the embedded tokens join it where all tokens are there, in the width of the network.
     const bool tower = !w.sequence.empty() && data_width(w.kinds[w.sequence.front().kind]) > 0.0;
@@ -160,10 +160,10 @@ void leave_out_backward(const Workload& w, Network& network)
     for (const int layer : network.layers) {
         const LayerDescription& kind = w.kinds[layer];
         const bool joined = !tower || (kind.tokens == 1.0 && (kind.hidden == 0 || kind.hidden == w.hidden));
-        trained = trained || (embeds && joined) || (w.task == WorkloadTask::training && (!kind.frozen || adapted));
+        trained = trained || (embeds && joined) || (w.trains() && (!kind.frozen || adapted));
         network.kinds[layer].backward = network.kinds[layer].backward || trained;
     }
-    network.head.backward = w.task == WorkloadTask::training && (trained || !w.frozen_ends);
+    network.head.backward = w.trains() && (trained || !w.frozen_ends);
 }
 
 /// The first and last layers become kinds of their own.
@@ -238,7 +238,7 @@ Network network_of(const Workload& w)
     network.optimizer = w.optimizer;
     network.activation_storage = w.activation_storage;
     network.optimizer.parameters = stored_as(w.precision);
-    if (w.task == WorkloadTask::inference) {  // no pass needs them in 16 bits
+    if (!w.trains()) {  // no pass needs them in 16 bits
         network.optimizer.product_bytes = operand_bytes(w.precision);
     }
     return network;

@@ -18,11 +18,22 @@ namespace prismopt {
 
 struct Network;
 
-/// Task of a job. Inference runs forward passes only.
+/// Task of a job: what a step is. Inference runs forward passes only.
 enum class WorkloadTask { training, inference };
+struct TaskFacts {
+    WorkloadTask task;
+    std::string_view name;
+    bool trains;  // a step has backward passes and an update of the parameters, which checkpoints keep
+};
+inline constexpr auto task_facts =
+    std::to_array<TaskFacts>({{WorkloadTask::training, "training", true}, {WorkloadTask::inference, "inference", false}});
 template <>
-inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{WorkloadTask::training, "training"},
-                                                                                   {WorkloadTask::inference, "inference"}});
+inline constexpr auto names_of<WorkloadTask> = std::to_array<Named<WorkloadTask>>({{task_facts[0].task, task_facts[0].name},
+                                                                                   {task_facts[1].task, task_facts[1].name}});
+constexpr bool trains(WorkloadTask task)
+{
+    return std::find_if(task_facts.begin(), task_facts.end(), [task](const TaskFacts& of) { return of.task == task; })->trains;
+}
 
 /// Type in which the inputs of linear layers and of activations between them are saved: 16 bits, or 8 bits with a scale for each
 /// 128 numbers (DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
@@ -142,8 +153,9 @@ struct Workload {
             }
         }
     }
+    bool trains() const { return prismopt::trains(task); }
     /// Whether dropout runs: in training only.
-    bool drops() const { return dropout && task == WorkloadTask::training; }
+    bool drops() const { return dropout && trains(); }
     /// Keeps only the first `layers` layers.
     void cut(int layers)
     {

@@ -16,8 +16,8 @@ struct RunWords {
 
 constexpr RunWords run_words(WorkloadTask task)
 {
-    return task == WorkloadTask::inference ? RunWords{"run time", "Runs forward passes of", "productive time"}
-                                           : RunWords{"training time", "Trains", "effective training time"};
+    return trains(task) ? RunWords{"training time", "Trains", "effective training time"}
+                        : RunWords{"run time", "Runs forward passes of", "productive time"};
 }
 
 }  // namespace prismopt

@@ -372,7 +372,7 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
             sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
     }
-    if (network.task == WorkloadTask::inference && network.vocabulary > 0 && phase.sequence == 1) {
+    if (!network.trains() && network.vocabulary > 0 && phase.sequence == 1) {
         return Complaint{sequences.substr(0, sequences.rfind(" tokens")) + " token",
                          "that is generation token by token, whose key/value cache is not modelled",
                          "give whole sequences, such as prompts or documents"};

@@ -201,7 +201,7 @@ void check_checkpoints(Table& table, WorkloadTask task)
 {
     constexpr std::array keys{std::pair{"checkpoint_interval", "checkpoint_interval = \"young\""},
                               std::pair{"checkpoint_write", "checkpoint_write = \"30 s\""}};
-    if (task == WorkloadTask::training) {
+    if (trains(task)) {
         for (const auto& [key, example] : keys) {
             table.at(key, example);
         }
@@ -296,7 +296,7 @@ Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask t
     ReliabilityReading reading;
     reading.cluster = &cluster;
     reading.task = task;
-    if (task == WorkloadTask::inference) {
+    if (!trains(task)) {
         reading.checkpoint_interval = results_kept;
     }
     reliability_fields().read_whole(table, Keys::all, reading);

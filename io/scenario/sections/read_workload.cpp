@@ -125,7 +125,7 @@ void refuse_idle_master(Table& table, const Workload& w)
 /// Keys of training where nothing is trained.
 void refuse_without_training(Table& table, const Workload& w)
 {
-    if (w.task == WorkloadTask::inference) {
+    if (!w.trains()) {
         for (const char* key : {"optimizer", "predictions", "dropout", "frozen_ends", "adapter_rank"}) {
             if (const auto value = table.find(key)) {
                 value->fail({"has no effect", "task = \"inference\" runs forward passes of the network only",

@@ -230,7 +230,7 @@ std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Work
     if (plan.tp > 1 && !workload.captured) {
         all.push_back(fmt::format("sequence parallelism over the {} GPUs of tp", plan.tp));
     }
-    if (workload.task == WorkloadTask::inference) {
+    if (!workload.trains()) {
         return all;
     }
     if (workload.vocabulary > 0) {

@@ -114,7 +114,7 @@ void print_interruptions(const RunOutlook& run, WorkloadTask task)
         : run.writes_checkpoints
             ? fmt::format("a checkpoint every {}", time(run.interval_s))
             : fmt::format("no checkpoint is written, because no phase is longer than the interval of {}", time(run.interval_s));
-    if (task == WorkloadTask::inference) {
+    if (!trains(task)) {
         fmt::print("{}\n", std::isfinite(run.mean_time_between_failures_s)
                                ? fmt::format("mean time between failures {}", time(run.mean_time_between_failures_s))
                                : "no failures");
@@ -437,10 +437,9 @@ void print_text(const PlanPrediction& of, StageTable table)
         "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
         p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
-        of.task == WorkloadTask::inference
-            ? ""
-            : fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
-                          p.memory.optimizer_state.si / gigabyte),
+        trains(of.task) ? fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
+                                      p.memory.optimizer_state.si / gigabyte)
+                        : "",
         p.memory.activations.si / gigabyte, p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
