@@ -118,7 +118,7 @@ class Merge(CliTest):
         self.assertRegex(self.refusal("search", self.toml, "--part", "3/2"), r"--part 3/2 is not K/N")
         for name in ("nlopt", "nsga2", "nsga3", "random"):
             self.assertRegex(self.refusal("search", self.toml, "--part", "1/2", "--strategy", name),
-                             rf"--part needs a strategy .*, and {name} does not; use --strategy auto, exact or racing")
+                             rf"--part needs a strategy .*, and {name} does not; choose from --strategy auto, exact, racing")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class Shortlist(CliTest):
         self.write(f"\ufeffpoint,step_time_s,peak_memory_gb\n{plan},{step},\n{plan},{step},30\n", "marked.csv")  # as spreadsheets write it
         self.output("learn", "small.h5", "--measured", "marked.csv")
         self.write(f"point,step_time_s,peak_memory_gb\n{plan},,OOM\n", "upper.csv")
-        self.output("learn", "small.h5", "--measured", "upper.csv")
+        self.output("learn", "small.h5", "--measured", "upper.csv", "--accept")
 
     def test_learning_that_a_plan_needs_less_memory_than_predicted(self):
         """A plan that ran is no error of the user if the memory of the accelerator is too small for its prediction."""
