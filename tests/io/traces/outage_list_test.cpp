@@ -44,6 +44,30 @@ TEST(PlannedEvent, IsToldByWholeWordsUnlessAFailureIsNamed)
     EXPECT_FALSE(is_planned_event("attestation", "DRAIN"));  // contains "test"
 }
 
+/// Reasons with words of plans, of failures that happened meanwhile.
+TEST(PlannedEvent, IsNoneWhereTheReasonStatesAFailure)
+{
+    for (const char* reason : {"Xid 79 after driver update", "ECC uncorrectable, RMA, change GPU", "kernel panic during update",
+                               "node crashed during test job", "GPU fell off bus after driver update",
+                               "firmware hang, update pending", "NVLink errors since upgrade", "maintenance: bad DIMM",
+                               "unexpected reboot during patching", "CPU stuck, scheduled for repair"}) {
+        EXPECT_FALSE(is_planned_event(reason, "DRAIN")) << reason;
+    }
+    EXPECT_FALSE(is_planned_event("Xid 79", "MAINT"));
+    EXPECT_TRUE(is_planned_event("Not responding", "MAINT"));  // switched off for it
+}
+
+TEST(PlannedEvent, KnowsPhrasesOfAdministrators)
+{
+    for (const char* reason : {"rolling reboot", "Rolling kernel reboot", "patching", "security patches", "burn-in",
+                               "Burn in of new nodes", "PM cycle", "Wartung", "preventive cleaning", "decommissioned"}) {
+        EXPECT_TRUE(is_planned_event(reason, "DRAIN")) << reason;
+    }
+    for (const char* reason : {"down since 3 PM", "reboot", "burn marks", "despatch", "trolling"}) {
+        EXPECT_FALSE(is_planned_event(reason, "DRAIN")) << reason;
+    }
+}
+
 TEST(EventDates, AreThoseOfTheirForms)
 {
     EXPECT_EQ(seconds_of_us_date("01/25/2004 13:40"), 1'075'038'000.0);  // date -u -d '2004-01-25 13:40' +%s
