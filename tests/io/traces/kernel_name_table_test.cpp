@@ -70,6 +70,18 @@ TEST(KernelNameTable, GivesNamesTheirNarrowestClass)
     expect("embedding_backward_feature_kernel", lookup, OpRole::compute);
     expect("vectorized_elementwise_kernel", elementwise, OpRole::compute);
     expect("triton_poi_fused_add_cos_sin_0", elementwise, OpRole::compute);
+    expect("triton_poi_fused_broadcast_tensors_0", elementwise, OpRole::compute);
+    expect("triton_red_fused_bmm_div_5", elementwise, OpRole::compute);
+    expect("triton_poi_fused_convolution_relu_1", elementwise, OpRole::compute);
+    expect("triton_poi_fused_attention_mask_2", elementwise, OpRole::compute);
+    expect("triton_per_fused__softmax_all_reduce_4", elementwise, OpRole::compute);
+    expect("broadcast_multiply_fusion_3", elementwise, OpRole::compute);
+    expect("VectorizedBroadcastKernel<float>", elementwise, OpRole::compute);
+    expect("broadcast, 8 ranks", dp_collective, OpRole::collective);
+    expect("ncclDevKernel_Broadcast_RING_LL", dp_collective, OpRole::collective);
+    expect("collective-broadcast.3", dp_collective, OpRole::collective);
+    expect("void vllm::moe::topkGatingSoftmax<8, 64, 4, 16>", elementwise, OpRole::compute);
+    expect("void (anonymous namespace)::softmax_warp_forward<float>", attention, OpRole::compute);
     expect("loop_broadcast_fusion", elementwise, OpRole::compute);
     expect("cunn_SoftMaxForward<8, LogSoftMaxForwardEpilogue>", elementwise, OpRole::compute);
     expect("backward-compute", gemm, OpRole::compute);
