@@ -1,12 +1,10 @@
 #include "optimizer/preview/single_changes.hpp"
 
-#include "model/base/words.hpp"
+#include "model/objective.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -43,13 +41,17 @@ std::optional<ParallelPlan> on(int gpus, ParallelPlan plan)
     return plan;
 }
 
-/// The word of a plan that names this axis: "recompute=full".
-std::string word_of(std::string_view axis, const ParallelPlan& plan, const SpaceSettings& space)
+/// What such a plan costs at least in what the study minimises first; the mean training time where that has no bound, or none that
+/// depends on time: fewer GPUs or less memory are no advice to a plan that does not fit.
+double least_value(const NoiseFree& bound, const std::vector<std::string>& objectives)
 {
-    const std::vector<std::string> words = words_of(design_text(plan, space));
-    const std::string begin = fmt::format("{}=", axis);
-    const auto found = std::find_if(words.begin(), words.end(), [&](const std::string& word) { return word.starts_with(begin); });
-    return found == words.end() ? "" : *found;
+    for (const std::string& name : objectives) {
+        const Objective* objective = find_objective(name);
+        if (objective != nullptr && objective->scales != ScalesWith::nothing && objective->bound != nullptr) {
+            return objective->bound(bound);
+        }
+    }
+    return bound.training_s;
 }
 
 struct Candidate {
@@ -93,12 +95,16 @@ std::vector<SingleChange> feasible_ones(const std::vector<Candidate>& candidates
     for (const Candidate& candidate : candidates) {
         const auto bound = predictor.bound(candidate.plan);
         if (const auto* feasible = std::get_if<NoiseFree>(&bound)) {
-            found.push_back(
-                {word_of(candidate.axis, candidate.plan, scenario.space), in_space, feasible->step_s, feasible->memory_bytes});
+            found.push_back({.design = axis_text(candidate.axis, candidate.plan),
+                             .in_space = in_space,
+                             .step_s = feasible->step_s,
+                             .training_s = feasible->training_s,
+                             .memory_bytes = feasible->memory_bytes,
+                             .least_value = least_value(*feasible, scenario.objectives)});
         }
     }
     std::stable_sort(found.begin(), found.end(),
-                     [](const SingleChange& a, const SingleChange& b) { return a.step_s < b.step_s; });
+                     [](const SingleChange& a, const SingleChange& b) { return a.least_value < b.least_value; });
     return found;
 }
 

@@ -13,14 +13,16 @@ namespace prismopt {
 
 /// A feasible plan that differs from an infeasible one by one value.
 struct SingleChange {
-    std::string design;         // "recompute=full"
+    std::string design;         // "recompute=full"; never empty
     bool in_space = true;       // [space] lists the value
     double step_s = 0.0;        // lower bound of the mean, of the first phase
+    double training_s = 0.0;    // lower bound of the mean
     double memory_bytes = 0.0;  // of the fullest GPU
+    double least_value = 0.0;   // lower bound of the objective that the study minimises first, of those that depend on time
 };
 
-/// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound of the mean step, the
-/// shortest first. Only values that the space lists are tried; if none of them helps, usual values of the axes that change memory.
+/// Changes of one axis on the same number of GPUs, and other numbers of GPUs of the space, by the lower bound of what the study
+/// minimises, the least first. Only values that the space lists are tried; if none of them helps, usual values of the axes that change memory.
 std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem);
 
 }  // namespace prismopt

@@ -330,4 +330,23 @@ std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
     return text;
 }
 
+std::string axis_text(std::string_view axis, const ParallelPlan& plan)
+{
+    const bool of_reliability = (axis == "spares" && plan.spares == as_configured) ||
+                                (axis == "checkpoint_interval" && plan.checkpoint_interval.si == 0.0);
+    if (of_reliability) {
+        return fmt::format("{} as in [reliability]", axis);
+    }
+    if (axis == gpus_axis.name) {
+        return fmt::format("{}={}", axis, plan.gpus());
+    }
+    std::string text;
+    for_each_axis([&](const auto& row) {
+        if (row.name == axis) {
+            text = fmt::format("{}={}", axis, value_text(plan.*(row.choice)));
+        }
+    });
+    return text;
+}
+
 }  // namespace prismopt

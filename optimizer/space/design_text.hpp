@@ -6,6 +6,7 @@
 #include "model/plan/plan.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace prismopt {
 
@@ -23,5 +24,9 @@ std::string seconds_text(Seconds time);
 
 /// The plan as "gpus=16 tp=8 pp=2 ...", such that parse_design() restores it in a scenario with this space.
 std::string design_text(const ParallelPlan& plan, const SpaceSettings& space = {});
+
+/// The value that a plan has on one axis, also where it is the default: "spares=2"; "spares as in [reliability]" where the plan leaves
+/// it to that section.
+std::string axis_text(std::string_view axis, const ParallelPlan& plan);
 
 }  // namespace prismopt
