@@ -23,22 +23,22 @@ namespace {
 
 [[noreturn]] void fail_at(const std::string& path, int error) { throw FileError(path, error); }
 
-/// Where a new file takes the place of the former one. What stands for a device or for an open descriptor does not: /dev/stdout
-/// may be a regular file that the shell has opened.
+/// Where a new file takes the place of the former one, or of a symbolic link. What stands for a device or for an open descriptor does
+/// not: /dev/stdout is a link, and may be a regular file that the shell has opened.
 bool replaceable(const std::string& path)
 {
     std::error_code unknown;
-    const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-    return !path.starts_with("/dev/") && !path.starts_with("/proc/") &&
-           (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status));
+    const std::filesystem::file_status status = std::filesystem::symlink_status(path, unknown);
+    const bool on_disk =
+        !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) || std::filesystem::is_symlink(status);
+    return !path.starts_with("/dev/") && !path.starts_with("/proc/") && on_disk;
 }
 
-/// The file itself where `path` is a symbolic link.
-std::string target_of(const std::string& path)
+/// Whether a file is there that may not be written to; of links, which are replaced, nothing is asked.
+bool is_protected(const std::string& path)
 {
-    std::error_code broken;
-    const std::filesystem::path target = std::filesystem::canonical(path, broken);
-    return broken ? path : target.string();
+    std::error_code unknown;
+    return !std::filesystem::is_symlink(path, unknown) && ::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), W_OK) != 0;
 }
 
 int flags_of(PosixFile::Open how)
@@ -191,23 +191,22 @@ void replace_file(const std::string& path, const std::vector<std::span<const std
         write_parts(file, parts);
         return;
     }
-    const std::string target = target_of(path);
-    if (::access(target.c_str(), F_OK) == 0 && ::access(target.c_str(), W_OK) != 0) {
-        fail_at(path, errno);  // a new file could take its place all the same
+    if (is_protected(path)) {
+        fail_at(path, EACCES);  // a new file could take its place all the same
     }
-    const std::string folder = folder_of(target);
+    const std::string folder = folder_of(path);
     TemporaryFile fresh = create_temporary(folder, path);
     try {
         write_parts(fresh.file, parts);
         fresh.file.sync();
-        if (std::rename(fresh.path.c_str(), target.c_str()) != 0) {
+        if (std::rename(fresh.path.c_str(), path.c_str()) != 0) {
             fail_at(path, errno);
         }
     } catch (...) {
         std::remove(fresh.path.c_str());
         throw;
     }
-    sync_folder(target);
+    sync_folder(path);
     remove_stale_temporaries(folder);
 }
 

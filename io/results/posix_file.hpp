@@ -58,7 +58,8 @@ private:
 /// Writes the parts in order to a new file in the same folder, syncs it and renames it: at any time `path` is the former file or
 /// the complete new one, and a failure leaves the former one. The name of the new file, .prismopt-*.partial, is its own: several
 /// processes may write to one path, and the last one wins. Such files of a killed process are removed a day later, by the next
-/// write to the folder. Devices and pipes are written to directly. Throws FileError.
+/// write to the folder. A symbolic link at `path` is replaced, and the file that it names stays: a name that others may foresee
+/// must not lead elsewhere. Devices and pipes are written to directly. Throws FileError.
 void replace_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 void replace_file(const std::string& path, const std::string& text);
 

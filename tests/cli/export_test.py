@@ -66,6 +66,19 @@ class Export(CliTest):
         self.assertEqual((self.folder / "link.ranks.csv").read_text(), "mine")
         self.assertIn("is not a regular file", self.refusal("export", "small.h5", "--target", "slurm", "--out", "/dev/null"))
 
+    def test_links_are_replaced_and_not_followed(self):
+        (self.folder / "list").mkdir()
+        links = ("o.sh", "o.ranks.csv", "list/README.md")
+        for place, name in enumerate(links):
+            (self.folder / f"victim{place}").write_text("precious")
+            (self.folder / name).symlink_to(self.folder / f"victim{place}")
+        self.output("export", "small.h5", "--target", "slurm", "--out", "o.sh")
+        self.output("export", "small.h5", "--shortlist", "--target", "json", "--out", "list")
+        for place, name in enumerate(links):
+            self.assertEqual((self.folder / f"victim{place}").read_text(), "precious", name)
+            self.assertFalse((self.folder / name).is_symlink(), name)
+            self.assertGreater((self.folder / name).stat().st_size, 100, name)
+
     def test_hardware_that_was_tuned_is_told(self):
         knob = '\n[[knob]]\nof = "bandwidth"\ntier = "cluster"\nrange = ["12.5 GB/s", "50 GB/s"]\n' \
             'price = { per = "25 GB/s", cost = "0.10 USD/h" }\n'

@@ -136,14 +136,21 @@ TEST(PosixFile, RefusesToCreateWhereALinkIs)
     EXPECT_FALSE(std::filesystem::exists(folder.file("absent")));
 }
 
-TEST(ReplaceFile, ReplacesTheFileThatALinkNames)
+TEST(ReplaceFile, ReplacesALinkAndNotTheFileThatItNames)
 {
     const TemporaryFolder folder;
     replace_file(folder.file("a"), "former");
-    std::filesystem::create_symlink(folder.file("a"), folder.file("link"));
-    replace_file(folder.file("link"), "new");
-    EXPECT_EQ(file_content(folder.file("a")), "new");
-    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link")));
+    std::filesystem::permissions(folder.file("a"), std::filesystem::perms{0444});
+    std::filesystem::create_directory(folder.file("folder"));
+    for (const char* named : {"a", "absent", "folder"}) {
+        std::filesystem::create_symlink(folder.file(named), folder.file("link"));
+        replace_file(folder.file("link"), "new");
+        EXPECT_EQ(file_content(folder.file("link")), "new") << named;
+        EXPECT_FALSE(std::filesystem::is_symlink(folder.file("link"))) << named;
+        std::filesystem::remove(folder.file("link"));
+    }
+    EXPECT_EQ(file_content(folder.file("a")), "former");
+    EXPECT_FALSE(std::filesystem::exists(folder.file("absent")));
 }
 
 }  // namespace
