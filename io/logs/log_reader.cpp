@@ -4,6 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/base/launcher_label.hpp"
 #include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
 #include "model/base/words.hpp"
 
 #include <fmt/format.h>
@@ -138,13 +139,21 @@ constexpr TimeColumn time_columns[] = {
     {"duration_ms", 1e-3},
     {"elapsed_ms", 1e-3},
     {"iteration_time_ms", 1e-3},
-    // Metrics that trainers send to Weights & Biases: Megatron-LM megatron/training/training.py, NeMo, verl (as in log_formats).
+    // Metrics that trainers send to Weights & Biases: Megatron-LM megatron/training/training.py, NeMo, verl (as in log_formats); slime
+    // and miles (perf/step_time), MaxText src/maxtext/common/metric_logger.py (perf/step_time_seconds), torchtitan
+    // torchtitan/components/metrics.py (time_metrics/...), prime-rl (time/step), NeMo RL (timing/train/total_step_time).
     {"iteration_time", 1.0},
     {"step_time", 1.0},
+    {"step_time_sec", 1.0},
     {"train_step_timing in s", 1.0},
-    {"perf/time_per_step", 1.0},
+    {"time_per_step", 1.0},
     {"timing_s/step", 1.0},
+    {"time/step", 1.0},
+    {"time_metrics/end_to_end(s)", 1.0},
+    {"total_step_time", 1.0},
     {"train_step_time", 1.0}};
+/// Sections of metrics of other loops than the training: "eval/step_time".
+constexpr std::string_view other_loops[] = {"eval", "val", "valid", "validation", "test"};
 constexpr std::string_view step_columns[] = {"step", "_step", "iteration", "global_step", "number"};
 
 std::vector<std::string> fields_of(std::string_view line)
@@ -176,12 +185,23 @@ std::string metric_of(const std::string& column)
     return name;
 }
 
+/// By the whole name of a metric, or without its section: "perf/step_time" is a step_time.
 const TimeColumn* time_column(const std::string& column)
 {
     const std::string name = metric_of(column);
-    const auto* found =
-        std::find_if(std::begin(time_columns), std::end(time_columns), [&](const TimeColumn& c) { return c.name == name; });
-    return found == std::end(time_columns) ? nullptr : found;
+    const std::string_view section = std::string_view(name).substr(0, name.find('/'));
+    if (std::find(std::begin(other_loops), std::end(other_loops), section) != std::end(other_loops)) {
+        return nullptr;
+    }
+    const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);  // npos + 1 is 0
+    for (const std::string_view spelled : {std::string_view(name), last}) {
+        const auto* found = std::find_if(std::begin(time_columns), std::end(time_columns),
+                                         [&](const TimeColumn& c) { return c.name == spelled; });
+        if (found != std::end(time_columns)) {
+            return found;
+        }
+    }
+    return nullptr;
 }
 
 bool is_header(std::string_view line)
@@ -192,6 +212,13 @@ bool is_header(std::string_view line)
 }
 
 bool is_number(std::string_view line) { return !std::isnan(number_in(trimmed(line))); }
+
+/// Names in several columns, as the first line of a table has.
+bool may_be_header(const std::vector<std::string>& fields)
+{
+    return fields.size() > 1 &&
+           std::none_of(fields.begin(), fields.end(), [](const std::string& field) { return field.empty() || is_number(field); });
+}
 
 bool ignored(std::string_view line) { return trimmed(line).empty() || trimmed(line).front() == '#'; }
 
@@ -220,6 +247,22 @@ LogReader::LogReader(LogOptions options) : options_(std::move(options))
 void LogReader::refuse(std::int64_t line, const std::string& text) const
 {
     throw InputError(fmt::format("{}:{}: {}", options_.path, line, text));
+}
+
+void LogReader::refuse_columns(std::int64_t line, const std::vector<std::string>& header) const
+{
+    constexpr std::size_t most = 20;
+    std::vector<std::string> accepted;
+    for (const TimeColumn& column : time_columns) {
+        accepted.emplace_back(column.name);
+    }
+    std::vector<std::string> present;
+    for (std::size_t i = 0; i < std::min(most, header.size()); ++i) {
+        present.push_back(printable(header[i]));
+    }
+    refuse(line, fmt::format("no column of step times among {}{}; name it in the first line as one of: {} (after any section: "
+                             "perf/step_time)",
+                             listed(present), header.size() > most ? ", ..." : "", listed(accepted)));
 }
 
 void LogReader::add(std::string_view text)
@@ -273,6 +316,13 @@ void LogReader::read_line(std::string_view text)
         trainer_ = is_number(line.text) ? numbers_format : csv_format;
         read(line);
         return;
+    }
+    const std::vector<std::string> fields = fields_of(line.text);
+    if (!first_line_) {
+        first_line_ = line;
+    } else if (const std::vector<std::string> first = fields_of(first_line_->text);
+               waiting_.empty() && may_be_header(first) && first.size() == fields.size() && is_number(fields.front())) {
+        refuse_columns(first_line_->number, first);
     }
     if (recognised(line.text) && waiting_.size() < most_waiting) {
         waiting_.push_back(line);
@@ -442,11 +492,7 @@ void LogReader::read_table_line(const Line& line)
             }
         }
         if (time_column_ < 0) {
-            std::vector<std::string> names;
-            for (const TimeColumn& column : time_columns) {
-                names.emplace_back(column.name);
-            }
-            refuse(line.number, fmt::format("no column of step times; name it in the first line as one of: {}", listed(names)));
+            refuse_columns(line.number, fields);
         }
         return;
     }
@@ -537,6 +583,18 @@ void LogReader::average_elapsed(const LoggedStep& step)
     elapsed_restarted_ = false;
 }
 
+/// Where lines state the samples so far, and no batch: what the steps since the last line have added; on the first line, the mean since
+/// the start if that is whole.
+double LogReader::batch_by_samples(const LoggedStep& step) const
+{
+    const bool follows = samples_.sequences > 0.0 && step.number > samples_.step;
+    const SampleCount before = follows ? samples_ : SampleCount{};
+    const double batch =
+        (step.samples - before.sequences) / static_cast<double>(std::max<std::int64_t>(1, step.number - before.step));
+    const bool plausible = batch >= 1.0 && (follows || batch == std::floor(batch));
+    return plausible ? batch : 0.0;
+}
+
 void LogReader::add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step)
 {
     numbers_steps_ = numbers_steps_ || number.has_value();
@@ -555,6 +613,10 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
     }
     step.steps = mean ? std::max<std::int64_t>(1, interval_) : 1;
     last_ = step.number;
+    if (number && step.samples > 0.0) {
+        step.sequences = step.sequences > 0.0 ? step.sequences : batch_by_samples(step);
+        samples_ = {step.number, step.samples};
+    }
     steps_.push_back(step);
 }
 

@@ -21,7 +21,7 @@ struct LoggedStep {
     std::int64_t line = 0;
     std::int64_t first = 0;  // number on the first of several lines; 0: `number`
     std::int64_t lines = 1;  // of the log that it comes from
-    double sequences = 0.0;  // in its global batch; 0: the log does not state it
+    double sequences = 0.0;  // in its global batch, stated or by the samples so far; 0: the log has neither
     double samples = 0.0;    // sequences since the start of the training; 0: the log does not state them
 };
 
@@ -74,6 +74,11 @@ private:
         double samples = 0.0;
         int total = 0;
     };
+    /// Sequences until the end of a step, as a line states them.
+    struct SampleCount {
+        std::int64_t step = 0;
+        double sequences = 0.0;
+    };
     /// A line with the time since the start.
     struct Elapsed {
         std::int64_t step = 0;
@@ -92,14 +97,18 @@ private:
     double step_number(double stated) const;
     double batch_of(const Found& found) const;
     double seconds(StepQuantity kind, double quantity, std::int64_t line) const;
+    double batch_by_samples(const LoggedStep& step) const;
     [[noreturn]] void refuse(std::int64_t line, const std::string& text) const;
+    [[noreturn]] void refuse_columns(std::int64_t line, const std::vector<std::string>& header) const;
 
     LogOptions options_;
     std::string trainer_;
     const LogFormat* format_ = nullptr;
     std::string partial_;
-    std::vector<Line> waiting_;  // lines before the trainer is known that some form recognises
+    std::vector<Line> waiting_;       // lines before the trainer is known that some form recognises
+    std::optional<Line> first_line_;  // with content
     std::int64_t line_ = 0;
+    SampleCount samples_;               // of the last step
     std::optional<std::string> rank_;   // prefix of the lines that are read
     std::optional<double> step_above_;  // on a line of its own
     double stated_batch_ = 0.0;         // on a line of its own

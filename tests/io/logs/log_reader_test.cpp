@@ -1,5 +1,6 @@
 #include "io/logs/log_reader.hpp"
 #include "io/base/input_error.hpp"
+#include "tests/io/refusal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -247,6 +248,50 @@ TEST(LogReader, ReadsEveryFormByItselfAndByName)
             }
         }
     }
+}
+
+TEST(LogReader, GivesTheBatchByTheSamplesSoFar)
+{
+    const auto line = [](int step, int samples) {
+        return " iteration " + std::to_string(step) + "/1000 | consumed samples: " + std::to_string(samples) +
+               " | elapsed time per iteration (ms): 28.1 |\n";
+    };
+    const auto batches = [](const std::string& text) {
+        LogReader reader(plan_of_log());
+        std::vector<double> found;
+        for (const LoggedStep& step : steps_of(text, reader)) {
+            found.push_back(step.sequences);
+        }
+        return found;
+    };
+    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(3, 512)), ElementsAre(128.0, 128.0, 256.0));
+    EXPECT_THAT(batches(line(10, 1280) + line(20, 2560)), ElementsAre(128.0, 128.0));
+    EXPECT_THAT(batches(line(7, 1000) + line(8, 1128)), ElementsAre(0.0, 128.0));                        // after a ramp
+    EXPECT_THAT(batches(line(1, 128) + line(2, 256) + line(1, 128)), ElementsAre(128.0, 128.0, 128.0));  // restarted
+}
+
+TEST(LogReader, FindsMetricsInSections)
+{
+    for (const char* column : {"perf/step_time", "timing/step_time", "time_metrics/end_to_end(s)", "run - perf/step_time",
+                               "time/step", "perf/step_time_seconds", "timing/train/total_step_time"}) {
+        LogReader reader(plan_of_log());
+        const std::vector<LoggedStep> steps =
+            steps_of("Step,loss,eval/step_time," + std::string(column) + "\n1,3.0,99,6.2\n2,2.9,99,6.4\n", reader);
+        ASSERT_THAT(steps, SizeIs(2)) << column;
+        EXPECT_EQ(steps[1].seconds, 6.4) << column;
+        EXPECT_EQ(steps[1].number, 2) << column;
+    }
+    LogReader reader(plan_of_log());
+    EXPECT_THAT(steps_of("Step,perf/step_time_ms\n1,6200\n", reader).at(0).seconds, 6.2);
+}
+
+TEST(LogReader, NamesTheColumnsOfATableWithoutStepTimes)
+{
+    LogReader reader(plan_of_log());
+    const std::string text = refusal_of([&] { reader.add("_step,_runtime,train/loss\n1,6,3.0\n"); });
+    EXPECT_THAT(text, HasSubstr("job.log:1: "));
+    EXPECT_THAT(text, HasSubstr("_runtime"));
+    EXPECT_THAT(text, HasSubstr("step_time_s"));
 }
 
 TEST(LogReader, GivesTheBatchThatLinesState)
