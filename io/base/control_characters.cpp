@@ -6,11 +6,14 @@ namespace prismopt {
 
 namespace {
 
-/// Of a character of UTF-8 in the range of control characters; `bytes` is 0 for others.
+/// Of a character of UTF-8 that is a control character here; `bytes` is 0 for others.
 struct Control {
     unsigned code = 0;
     std::size_t bytes = 0;
 };
+
+/// Breaks of lines and paragraphs; embeddings, overrides and isolates, after which terminals and editors show text in another order.
+bool breaks_or_reorders(unsigned code) { return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069); }
 
 Control control_at(std::string_view text, std::size_t position)
 {
@@ -25,6 +28,15 @@ Control control_at(std::string_view text, std::size_t position)
             return {next, 2};
         }
     }
+    constexpr unsigned char lead_of_punctuation = 0xe2;  // U+2000 to U+2FFF follow
+    if (byte == lead_of_punctuation && position + 2 < text.size()) {
+        const auto second = static_cast<unsigned char>(text[position + 1]);
+        const auto third = static_cast<unsigned char>(text[position + 2]);
+        const unsigned code = 0x2000U + ((second & 0x3fU) << 6U) + (third & 0x3fU);
+        if (breaks_or_reorders(code)) {
+            return {code, 3};
+        }
+    }
     return {};
 }
 
@@ -35,7 +47,9 @@ const char* usual_name(unsigned code)
         case '\n': return " (line break)";
         case '\r': return " (carriage return)";
         case 0x1b: return " (escape)";
-        default: return "";
+        case 0x2028: return " (line separator)";
+        case 0x2029: return " (paragraph separator)";
+        default: return code > 0x2029 ? " (changes the direction of text)" : "";
     }
 }
 

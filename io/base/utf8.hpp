@@ -9,4 +9,7 @@ namespace prismopt {
 /// have. Outputs in TOML and JSON must be UTF-8.
 std::string valid_utf8(std::string_view text);
 
+/// A name or a line of a file as outputs and messages may show it: valid_utf8(), with control characters escaped.
+std::string plain_text(std::string_view text);
+
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "io/measured/measured_collectives.hpp"
 
+#include "io/base/utf8.hpp"
 #include "io/measured/machine_names.hpp"
 #include "io/scenario/sections/catalog.hpp"
 
@@ -107,13 +108,13 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
         const auto kind = collective_of_nccl(row.text("collective"));
         const std::string reason = refusal(row, system == systems.end() ? nullptr : system, kind);
         if (!reason.empty()) {
-            result.skipped.push_back({source, label, reason});
+            result.skipped.push_back({source, label, plain_text(reason)});
             continue;
         }
         const int gpus = row.count("n_gpus");
         MeasuredCollective& read = result.rows.emplace_back();
-        read.system = fmt::format("{}: {}", row.text("source"), row.text("gpu"));
-        read.what = fmt::format("{} x {}, {}", gpus, row.text("gpu"), row.text("collective"));
+        read.system = plain_text(fmt::format("{}: {}", row.text("source"), row.text("gpu")));
+        read.what = plain_text(fmt::format("{} x {}, {}", gpus, row.text("gpu"), row.text("collective")));
         read.row = label;
         read.cluster = cluster_of(*system, gpus);
         read.cluster.gpus = gpus;

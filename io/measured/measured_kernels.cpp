@@ -1,5 +1,6 @@
 #include "io/measured/measured_kernels.hpp"
 
+#include "io/base/utf8.hpp"
 #include "model/network/call_times.hpp"
 #include "model/network/operators.hpp"
 
@@ -178,12 +179,12 @@ MeasuredKernels read_measured_kernels(const std::string& folder)
         const auto table = table_of(row);
         if (on == measured.end() || !table) {
             result.skipped.push_back(
-                {kernels_source, label, fmt::format("{} on {} is not described", row.text("kind"), row.text("gpu"))});
+                {kernels_source, label, plain_text(fmt::format("{} on {} is not described", row.text("kind"), row.text("gpu")))});
             continue;
         }
         const std::string reason = kernel_refusal(row, *table, kind == kinds.end() ? nullptr : kind, *on);
         if (!reason.empty()) {
-            result.skipped.push_back({kernels_source, label, reason});
+            result.skipped.push_back({kernels_source, label, plain_text(reason)});
             continue;
         }
         result.rows.push_back(kernel_of(row, *table, *kind, *on));

@@ -1,6 +1,7 @@
 #include "io/measured/measured_runs.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/base/utf8.hpp"
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_row.hpp"
 #include "io/measured/measured_tables.hpp"
@@ -72,14 +73,14 @@ MeasuredRuns read_measured_runs(const std::string& folder)
         }
         found = true;
         for (const CsvRow& row : read_csv(path)) {
-            const std::string label = fmt::format("{} row {}", table.name, row.text("row_id"));
+            const std::string label = plain_text(fmt::format("{} row {}", table.name, row.text("row_id")));
             auto read = read_measured_row(table, row);
             if (const auto* refusal = std::get_if<std::string>(&read)) {
-                result.skipped.push_back({table.source, label, *refusal});
+                result.skipped.push_back({table.source, label, plain_text(*refusal)});
                 continue;
             }
             auto& run = std::get<MeasuredRun>(read);
-            run.row = label + ": " + run.row;
+            run.row = label + ": " + plain_text(run.row);
             if (!seen.insert(identity(run)).second) {
                 result.skipped.push_back({table.source, label, "duplicate of another row"});
                 continue;

@@ -1,6 +1,7 @@
 #include "io/measured/own_runs.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/base/utf8.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/toml.hpp"
 
@@ -52,7 +53,7 @@ std::variant<PublishedRun, std::string> read_row(const CsvRow& row, const fs::pa
     } catch (const InputError& error) {
         return error.what();
     }
-    run.source = row.text("source").empty() ? table.stem().string() : row.text("source");
+    run.source = row.text("source").empty() ? table.stem().string() : plain_text(row.text("source"));
     run.assumed = "nothing: the scenario says all";
     run.design = row.text("design");
     run.step_time = Seconds{row.number("step_time_s")};
@@ -85,10 +86,10 @@ OwnRuns read_own_runs(const std::string& folder)
         int number = 0;
         for (const CsvRow& row : read_csv(table.string())) {
             ++number;
-            const std::string label = row.text("run").empty() ? fmt::format("row {}", number) : row.text("run");
+            const std::string label = row.text("run").empty() ? fmt::format("row {}", number) : plain_text(row.text("run"));
             auto read = read_row(row, table);
             if (const auto* reason = std::get_if<std::string>(&read)) {
-                result.skipped.push_back({table.stem().string(), label, *reason});
+                result.skipped.push_back({table.stem().string(), label, plain_text(*reason)});
                 continue;
             }
             result.runs.push_back(std::move(std::get<PublishedRun>(read)));

@@ -1,5 +1,6 @@
 #include "io/traces/calibration_toml.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +17,9 @@ namespace {
 /// Of a file's name, or an operation's: no quotes, no control characters.
 std::string plain(const std::string& text)
 {
-    std::string result;
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        result += code < 32 || code == 127 || c == '"' || c == '\\' ? '?' : c;
+    std::string result = blank_controls(text);
+    for (char& c : result) {
+        c = c == '"' || c == '\\' ? '?' : c;
     }
     return result;
 }

@@ -297,7 +297,7 @@ void read_json_trace(TraceStream& stream, const std::string& path, const KernelN
     TraceCollector collector(path, names, trace);
     const JsonTraceHead head = read_json_events(stream, path, [&](JsonEvent& event) { collector.add(event); });
     collector.finish(head);
-    trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+    trace.source += (trace.source.empty() ? "" : ", ") + file_name(path);
     trace.rows = "kernel";
 }
 

@@ -1,5 +1,6 @@
 #include "io/traces/kernel_kinds.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/base/utf8.hpp"
 
@@ -10,7 +11,7 @@ namespace prismopt {
 std::string kernel_text(std::string_view name)
 {
     constexpr std::size_t most = 100;  // of templates; the rest is parameters of the tile
-    return valid_utf8(name.substr(0, most));
+    return plain_text(name.substr(0, most));
 }
 
 std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Trace& trace, const std::string& path)
@@ -19,7 +20,7 @@ std::uint16_t kernel_kind(const std::string& name, const KernelNames& names, Tra
     if (trace.kinds.size() >= most) {
         throw InputError(fmt::format("{}: has more than {} kinds of kernels; is it the trace of a single job?", path, most));
     }
-    return trace.kind_index(name, names);
+    return trace.kind_index(escape_controls(name), names);
 }
 
 }  // namespace prismopt

@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// The beginning of a kernel's name, in UTF-8.
+/// The beginning of a kernel's name, in UTF-8 and without control characters.
 std::string kernel_text(std::string_view name);
 
 /// The kind of this name. Throws InputError, which names `path`, where the trace has more kinds than a single job.

@@ -128,7 +128,7 @@ void read_nsys_trace(TraceStream& stream, const std::string& path, char separato
     read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) { table.start(header); },
                 [&](const TableLine& line) { table.line(line); }, separator});
-    trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+    trace.source += (trace.source.empty() ? "" : ", ") + file_name(path);
 }
 
 bool is_nsys_summary(const std::vector<std::string>& header)

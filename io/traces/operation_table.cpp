@@ -151,7 +151,7 @@ private:
         if (name.empty() || trace_.kinds.size() >= most_kinds) {
             refuse(line, columns_.op, "op", name.empty() ? "a name" : "one of at most 10,000 kinds");
         }
-        return kinds_.emplace(name, trace_.kind_index(valid_utf8(name), names_)).first->second;
+        return kinds_.emplace(name, trace_.kind_index(plain_text(name), names_)).first->second;
     }
 
     /// The number of such operations before it, in the order of the lines.
@@ -180,7 +180,7 @@ void read_operation_table(TraceStream& stream, const std::string& path, char sep
     read_table([&stream] { return stream.next(); }, path,
                {[&](const std::vector<std::string>& header) { table.start(header); },
                 [&](const TableLine& line) { table.line(line); }, separator});
-    trace.source += (trace.source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+    trace.source += (trace.source.empty() ? "" : ", ") + file_name(path);
 }
 
 }  // namespace prismopt

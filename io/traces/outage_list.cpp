@@ -112,9 +112,9 @@ public:
             refuse_outage_date(path_, line.number, field(line, end_.place));
         }
         Outage outage = outage_between(path_, line.number, start_s, end_s);
-        outage.node = valid_utf8(field(line, node_));
+        outage.node = plain_text(field(line, node_));
         if (system_ >= 0) {
-            outage.node = valid_utf8(field(line, system_)) + '/' + outage.node;
+            outage.node = plain_text(field(line, system_)) + '/' + outage.node;
         }
         outage.cause = cause(line);
         add_outage(records_, std::move(outage), field(line, state_), line.number);
@@ -145,10 +145,10 @@ private:
     {
         for (const int place : causes_) {
             if (!field(line, place).empty()) {
-                return header_[static_cast<std::size_t>(place)];
+                return plain_text(header_[static_cast<std::size_t>(place)]);
             }
         }
-        return valid_utf8(field(line, cause_));
+        return plain_text(field(line, cause_));
     }
 
     const std::string& path_;

@@ -76,7 +76,7 @@ XidMessage xid_message(std::string_view line)
     if (kernel != std::string_view::npos) {
         const std::string_view before = trimmed(line.substr(0, kernel));
         const std::string_view host = last_word(before);
-        message.host = valid_utf8(host);
+        message.host = plain_text(host);
         message.time = trimmed(before.substr(0, before.size() - host.size()));
     }
     return message;
@@ -151,10 +151,10 @@ void read_plain_outage_list(TraceStream& stream, const std::string& path, Outage
             refuse_outage_date(path, number, words[2]);
         }
         Outage outage = outage_between(path, number, start_s, end_s);
-        outage.node = valid_utf8(words.front());
+        outage.node = plain_text(words.front());
         for (std::size_t i = 2 + (ends ? 1 : 0); i < words.size(); ++i) {
             outage.cause += outage.cause.empty() ? "" : " ";
-            outage.cause += valid_utf8(words[i]);
+            outage.cause += plain_text(words[i]);
         }
         add_outage(records, std::move(outage), "", number);
     });

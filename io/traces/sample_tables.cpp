@@ -77,7 +77,7 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     int benchmark = -1;
     int node = -1;
     const auto text = [](const TableLine& line, int place) {
-        return place < 0 ? std::string() : valid_utf8(line.fields[static_cast<std::size_t>(place)]);
+        return place < 0 ? std::string() : plain_text(line.fields[static_cast<std::size_t>(place)]);
     };
     read_table(
         [&stream] { return stream.next(); }, path,
@@ -138,7 +138,7 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
                             series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
                         }
                     }
-                    times.push_back({valid_utf8(series), seconds, 1, line.number});
+                    times.push_back({plain_text(series), seconds, 1, line.number});
                 },
                 separator});
 }

@@ -81,7 +81,7 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
                          "`chakra_jsonizer --input_filename FILE.et --output_filename FILE.json`, and give that file");
     }
     const auto note = [&path](std::string& source) {
-        source += (source.empty() ? "" : ", ") + path.substr(path.find_last_of('/') + 1);
+        source += (source.empty() ? "" : ", ") + file_name(path);
     };
     if (begins_json(beginning)) {
         return read_json_trace(stream, path, names, files.trace);

@@ -2,6 +2,7 @@
 
 #include "io/base/input_error.hpp"
 
+#include "io/base/utf8.hpp"
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -193,6 +194,8 @@ TraceStream::TraceStream(const std::string& path, std::uint64_t content_limit)
     : path_(path), content_limit_(content_limit), source_(std::make_unique<Source>(path)),
       stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes)
 {
+std::string file_name(const std::string& path) { return plain_text(path.substr(path.find_last_of('/') + 1)); }
+
 }
 
 TraceStream::~TraceStream() = default;

@@ -17,6 +17,9 @@ namespace prismopt {
 inline constexpr std::uint64_t default_content_limit = std::uint64_t{32'000'000'000};
 
 class TraceStream {
+/// The last part of a path, as outputs show it.
+std::string file_name(const std::string& path);
+
 public:
     /// Throws InputError when the file cannot be opened.
     explicit TraceStream(const std::string& path, std::uint64_t content_limit = default_content_limit);

@@ -1,3 +1,4 @@
+#include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -145,7 +146,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         if (!std::filesystem::is_regular_file(file)) {
             throw InputError(fmt::format("--model-config {} is not a file; give the config.json of a model", file));
         }
-        choice.imported = imported_network(read_text(file), file);
+        choice.imported = imported_network(read_text(file), escape_controls(file));
     } else {
         choice.workload = (*values)["workload"].as<std::string>();
     }

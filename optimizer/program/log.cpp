@@ -21,8 +21,19 @@ void start_log()
 
 namespace {
 
-/// Messages repeat parts of files and of the command line, which must not command the terminal.
-std::string harmless(const std::string& text) { return escape_controls(text, "\n\t"); }
+/// Messages repeat parts of files and of the command line, which must not command the terminal, nor look like messages of their own:
+/// each line after the first is indented.
+std::string harmless(const std::string& text)
+{
+    std::string indented;
+    for (const char c : escape_controls(text, "\n\t")) {
+        if (!indented.empty() && indented.back() == '\n' && c != ' ') {
+            indented += "  ";
+        }
+        indented += c;
+    }
+    return indented;
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 """Files that their author means to do harm: texts that become commands, nesting and content without limit, links to other files."""
 
 import gzip
+import json
 import os
 import pathlib
 import resource
@@ -38,6 +39,23 @@ class Texts(CliTest):
             errors = self.refusal(*arguments)
             self.assertNotIn("\x1b", errors)
             self.assertIn(r"\u001B", errors)
+
+    def test_text_that_changes_its_direction_is_refused(self):
+        text = pathlib.Path(support.SMALL).read_text()
+        for code in ("2028", "2029", "202E", "2066"):
+            self.write(text.replace('name = "small"', rf'name = "a\u{code}b"'))
+            self.assertRegex(self.refusal("validate", "study.toml"), rf"^prismopt: study\.toml:\d+: name = .*U\+{code}")
+
+    def test_names_of_kernels_break_no_lines(self):
+        events = [{"ph": "X", "cat": "kernel", "name": f"odd\u009b31m\n[hack]\nfoo = 1\x1b[31m\u202e{k % 2}", "tid": 7, "ts": 100 * k, "dur": 50 + k % 3}
+                  for k in range(40)]
+        self.write(json.dumps({"traceEvents": events}), "evil.json")
+        ran = self.run_program("calibrate", "evil.json")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        for line in ran.stderr.split("\n")[:-1]:
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\d [0-9:]+ warning: ")
+        self.assertNotRegex(ran.stdout, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+        self.assertNotIn("\n[hack]", ran.stdout)
 
     def test_keys_nested_without_end_are_refused(self):
         for text in (".".join(["a"] * 40_000) + " = 1\n", "[" + ".".join(["a"] * 40_000) + "]\n", "a = " + "[" * 40_000):

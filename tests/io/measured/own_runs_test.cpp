@@ -66,6 +66,18 @@ TEST_F(OwnRunsOf, RowsWithWrongNumbersShowThem)
     EXPECT_THAT(own.skipped[3].reason, HasSubstr("memory_gb is \"-5\""));
 }
 
+TEST_F(OwnRunsOf, NamesHaveNoControlCharacters)
+{
+    write("job.toml", good);
+    write("own.csv", "run,scenario,design,step_time_s,source\n\"a\nall: 0 %\",job.toml,tp=8,1,s\u009b31m\n\"b\nc\",,tp=8,1,\n");
+    const OwnRuns own = read_own_runs(folder_.file(""));
+    ASSERT_EQ(own.runs.size(), 1U);
+    EXPECT_EQ(own.runs[0].name, "a\\u000Aall: 0 %");
+    EXPECT_EQ(own.runs[0].source, "s\\u009B31m");
+    ASSERT_EQ(own.skipped.size(), 1U);
+    EXPECT_EQ(own.skipped[0].row, "b\\u000Ac");
+}
+
 TEST_F(OwnRunsOf, TablesWithoutAColumnAreRefused)
 {
     write("own.csv", "scenario,step_time_s\njob.toml,1\n");

@@ -152,6 +152,14 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
     }
 }
 
+TEST_F(JsonTraceTest, names_have_no_control_characters)
+{
+    const TraceFiles files = read(
+        R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a\u000a[b]\u009b31m\u202e", "tid": 7, "ts": 1, "dur": 2}]})");
+    ASSERT_EQ(files.trace.kinds.size(), 1U);
+    EXPECT_EQ(files.trace.kinds[0].name, "a\\u000A[b]\\u009B31m\\u202E");
+}
+
 TEST_F(JsonTraceTest, reads_nodes_of_chakra)
 {
     const Trace trace = read(R"({"schema": "1.0.2-chakra", "nodes": [
