@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <istream>
 #include <streambuf>
 
@@ -60,7 +62,10 @@ public:
             return true;
         }
         // The JSON form of protocol buffers writes integers of 64 bits as text.
-        const bool counts = key_ == "durationMicros" || key_ == "startTimeMicros" || (is_value() && attribute_ != "pg_name");
+        // Other programs write times and correlations as text, too.
+        constexpr std::array numeric{"durationMicros", "startTimeMicros", "ts", "dur", "correlation"};
+        const bool counts =
+            std::find(numeric.begin(), numeric.end(), key_) != numeric.end() || (is_value() && attribute_ != "pg_name");
         if (const double parsed = counts ? number_in(value) : std::nan(""); std::isfinite(parsed)) {
             return number(parsed);
         }
@@ -182,8 +187,8 @@ private:
         } else if (what == "comm_type") {
             event_.collective_type = value;
         } else if (what == "correlation") {
-            constexpr double most = 9e15;  // integers are exact in a double
-            event_.correlation = value >= 0.0 && value < most ? static_cast<std::int64_t>(value) : no_correlation;
+            constexpr double most = 9e15;  // integers are exact in a double; CUPTI counts from 1, and 0 stands for none
+            event_.correlation = value > 0.0 && value < most ? static_cast<std::int64_t>(value) : no_correlation;
         }
     }
 

@@ -121,8 +121,8 @@ public:
         }
     }
 
-    /// Events get their steps, and numbers within them, when all is read.
-    void finish(const JsonTraceHead& head)
+    /// Events get their steps, and numbers within them, when all is read. Returns a note on kernels without a launch.
+    std::string finish(const JsonTraceHead& head)
     {
         if (!head.has_list) {
             throw InputError(path_ + ": is JSON of an unknown form; " + known_forms());
@@ -135,9 +135,12 @@ public:
                          [](const Kernel& a, const Kernel& b) { return a.op.start_s < b.op.start_s; });
         const int rank = head.rank.value_or(static_cast<int>(trace_.workers.size()));
         std::map<std::tuple<std::size_t, std::int32_t, std::uint16_t>, std::int32_t> counts;
+        std::size_t without_launch = 0;
         for (Kernel& kernel : kernels_) {
             TraceOp& op = kernel.op;
-            const std::optional<std::int32_t> step = steps_.step_of({op.start_s, kernel.correlation, kernel.track});
+            const PlacedKernel placed{op.start_s, kernel.correlation, kernel.track};
+            without_launch += steps_.only_on_cpu() && !steps_.has_launch(placed) ? 1 : 0;
+            const std::optional<std::int32_t> step = steps_.step_of(placed);
             if (!step) {
                 trace_.fault("a kernel before the first step", op.line);
                 continue;
@@ -147,6 +150,12 @@ public:
             op.sequence = counts[{kernel.device, op.step, op.kind}]++;
             trace_.ops.push_back(op);
         }
+        return without_launch == 0 || nodes_ > 0  // nodes of Chakra carry the time of their launch
+                   ? ""
+                   : fmt::format(
+                         "{}: {} of {} kernels have no launch in the trace (correlation), and count to the step of the CPU in "
+                         "which they start; the GPU may run behind by more than a step",
+                         file_name(path_), without_launch, kernels_.size());
     }
 
 private:
@@ -292,13 +301,14 @@ private:
 
 }  // namespace
 
-void read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace)
+std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace)
 {
     TraceCollector collector(path, names, trace);
     const JsonTraceHead head = read_json_events(stream, path, [&](JsonEvent& event) { collector.add(event); });
-    collector.finish(head);
+    std::string note = collector.finish(head);
     trace.source += (trace.source.empty() ? "" : ", ") + file_name(path);
     trace.rows = "kernel";
+    return note;
 }
 
 }  // namespace prismopt

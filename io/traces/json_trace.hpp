@@ -19,6 +19,7 @@ namespace prismopt {
 ///   with duration_micros. Source: mlcommons/chakra, src/trace_link, src/converter, schema/protobuf/et_def.proto.
 /// Otherwise one file is one rank; files without a rank are numbered in order. Throws InputError with the place if the file is no
 /// such trace.
-void read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace);
+/// Returns a note for the user: how many kernels have no launch in the trace, and so may be in a step after theirs; empty for none.
+std::string read_json_trace(TraceStream& stream, const std::string& path, const KernelNames& names, Trace& trace);
 
 }  // namespace prismopt

@@ -58,9 +58,8 @@ std::optional<std::int32_t> StepMarks::step_of(const PlacedKernel& kernel) const
     if (first_.empty()) {
         return 0;
     }
-    const auto launch = launches_s_.find(kernel.correlation);
-    if (launch != launches_s_.end() && !cpu_.empty()) {
-        return number_of(last_before(cpu_, launch->second));
+    if (has_launch(kernel)) {
+        return number_of(last_before(cpu_, launches_s_.at(kernel.correlation)));
     }
     if (const auto own = gpu_.find(kernel.track); own != gpu_.end()) {
         const std::optional<StepMark> mark = last_before(own->second, kernel.start_s);

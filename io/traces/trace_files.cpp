@@ -80,11 +80,12 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
                          ": is a Chakra trace in protocol buffers (.et); convert it to JSON with Chakra's own "
                          "`chakra_jsonizer --input_filename FILE.et --output_filename FILE.json`, and give that file");
     }
-    const auto note = [&path](std::string& source) {
-        source += (source.empty() ? "" : ", ") + file_name(path);
-    };
+    const auto note = [&path](std::string& source) { source += (source.empty() ? "" : ", ") + file_name(path); };
     if (begins_json(beginning)) {
-        return read_json_trace(stream, path, names, files.trace);
+        if (const std::string note = read_json_trace(stream, path, names, files.trace); !note.empty()) {
+            files.notes.push_back(note);
+        }
+        return;
     }
     const auto read_outages = [&](const auto& read) {
         OutageRecords records{std::move(files.outages), std::move(files.excluded_events)};

@@ -16,6 +16,7 @@ namespace prismopt {
 
 struct TraceFiles {
     Trace trace;
+    std::vector<std::string> notes;  // on what limits the use of the trace
     std::vector<Outage> outages;
     std::vector<Fault> excluded_events;  // of lists of outages: events that are no failures
     std::string outage_source;

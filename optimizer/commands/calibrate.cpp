@@ -265,6 +265,10 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
+        for (const std::string& note : files.notes) {
+            log_warning(note);
+            calibration.notes.push_back(note);
+        }
     }
     leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <map>
 
 namespace prismopt {
@@ -133,7 +134,7 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
 {{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "pid": 1, "tid": 1, "ts": {1}, "dur": 1000}})",
                                 step, cpu, 1800.0 + 1.2 * cpu);
             for (int k = 0; k < kernels; ++k) {
-                const int correlation = kernels * step + k;
+                const int correlation = 1 + kernels * step + k;
                 text += fmt::format(R"(,
 {{"ph": "X", "cat": "{4}", "name": "gemm", "pid": 0, "tid": 7, "ts": {3}, "dur": 200, "args": {{"correlation": {0}}}}},
 {{"ph": "X", "cat": "{1}", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
@@ -150,6 +151,46 @@ TEST_F(JsonTraceTest, a_kernel_is_of_the_step_that_launched_it)
                                                   testing::Pair(3, 4), testing::Pair(4, 4)))
             << runtime;
     }
+}
+
+/// Kernels that start within the step of the CPU that launches them, 2,000 us each with two launches.
+std::string with_correlations(const std::function<std::string(int launch)>& correlation)
+{
+    std::string text = R"({"traceEvents": [{"ph": "M"})";
+    for (int step = 0; step < 5; ++step) {
+        text += fmt::format(R"(,
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 2000}})",
+                            step, 2000 * step);
+        for (int k = 0; k < 2; ++k) {
+            text += fmt::format(R"(,
+{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {1}, "dur": 200, "args": {{"correlation": {0}}}}},
+{{"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 1, "tid": 1, "ts": {2}, "dur": 5, "args": {{"correlation": {0}}}}})",
+                                correlation(2 * step + k + 1), 2000 * step + 500 * k + 300, 2000 * step + 10 * k);
+        }
+    }
+    return text + "]}";
+}
+
+TEST_F(JsonTraceTest, a_correlation_of_zero_is_none_and_texts_are_numbers)
+{
+    const auto kernels_of_steps = [](const Trace& trace) {
+        std::map<int, int> of_step;
+        for (const TraceOp& op : trace.ops) {
+            ++of_step[op.step];
+        }
+        return of_step;
+    };
+    const std::map<int, int> two_each{{0, 2}, {1, 2}, {2, 2}, {3, 2}, {4, 2}};
+    const TraceFiles numbers = read(with_correlations([](int launch) { return std::to_string(launch); }));
+    const TraceFiles texts = read(with_correlations([](int launch) { return '"' + std::to_string(launch) + '"'; }));
+    const TraceFiles zeros = read(with_correlations([](int /*launch*/) { return "0"; }));
+    EXPECT_EQ(kernels_of_steps(numbers.trace), two_each);
+    EXPECT_EQ(kernels_of_steps(texts.trace), two_each);
+    EXPECT_EQ(kernels_of_steps(zeros.trace), two_each);
+    EXPECT_TRUE(numbers.notes.empty());
+    EXPECT_TRUE(texts.notes.empty());
+    ASSERT_EQ(zeros.notes.size(), 1U);
+    EXPECT_THAT(zeros.notes[0], HasSubstr("10 of 10 kernels"));
 }
 
 TEST_F(JsonTraceTest, names_have_no_control_characters)
