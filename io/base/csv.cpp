@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace prismopt {
 
@@ -46,11 +45,37 @@ void CsvRow::fill(const std::string& column, const std::string& value)
     }
 }
 
+namespace {
+
+/// Counts the fields of a table, each of which takes some hundred bytes of memory however short it is.
+class FieldCount {
+public:
+    explicit FieldCount(const std::string& path) : path_(path) {}
+
+    void add(const TableLine& line)
+    {
+        constexpr std::size_t most = 8'000'000;
+        fields_ += 1 + line.fields.size();
+        if (fields_ > most) {
+            throw InputError(fmt::format("{}:{}: has more than {} fields, which no table of measurements has; divide it", path_,
+                                         line.number, most));
+        }
+    }
+
+private:
+    const std::string& path_;
+    std::size_t fields_ = 0;
+};
+
+}  // namespace
+
 std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
 {
     std::vector<std::string> header;
     std::vector<CsvRow> rows;
+    FieldCount count(path);
     const auto add = [&](const TableLine& line) {
+        count.add(line);
         std::map<std::string, std::string> row;
         for (std::size_t i = 0; i < header.size(); ++i) {
             row.emplace(header[i], line.fields[i]);
@@ -64,12 +89,16 @@ std::vector<CsvRow> parse_csv(const std::string& text, const std::string& path)
 std::vector<std::vector<std::string>> csv_fields(const std::string& text, const std::string& path)
 {
     std::vector<std::vector<std::string>> lines;
-    read_table(text, path,
-               {.start = {}, .line = [&](const TableLine& l) { lines.emplace_back(l.fields.begin(), l.fields.end()); }});
+    FieldCount count(path);
+    const auto add = [&](const TableLine& line) {
+        count.add(line);
+        lines.emplace_back(line.fields.begin(), line.fields.end());
+    };
+    read_table(text, path, {.start = {}, .line = add});
     return lines;
 }
 
-std::string read_text(const std::string& path)
+std::string read_text(const std::string& path, std::uint64_t limit)
 {
     const auto refuse = [&path](const char* why) {
         throw InputError(fmt::format("{}: cannot be read ({}); give the path of a file", path, why));
@@ -81,7 +110,22 @@ std::string read_text(const std::string& path)
     if (!stream) {
         refuse(std::strerror(errno));
     }
-    std::string text(std::istreambuf_iterator<char>(stream), {});
+    const auto refuse_size = [&] {
+        throw InputError(fmt::format("{}: has more than {} MiB, which no file of this kind has; give the file that was meant",
+                                     path, limit >> 20U));
+    };
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(path, unknown) && std::filesystem::file_size(path, unknown) > limit) {
+        refuse_size();
+    }
+    std::string text;
+    std::vector<char> buffer(std::size_t{1} << 16U);
+    while (stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || stream.gcount() > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
+        if (text.size() > limit) {  // of a pipe or a device
+            refuse_size();
+        }
+    }
     if (stream.bad()) {
         refuse("read error");
     }

@@ -38,12 +38,13 @@ void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
     std::set<std::string> unknown;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string()) &&
-            !has_scenarios(entry.path().string())) {
+            !table_has_column(entry.path().string(), "scenario")) {
             unknown.insert(entry.path().string());
         }
     }
     for (const std::string& path : unknown) {
-        const std::vector<CsvRow> rows = read_csv(path);
+        const bool of_runs = table_has_column(path, "step_time_basis");
+        const std::vector<CsvRow> rows = of_runs ? read_csv(path) : std::vector<CsvRow>{};
         if (!rows.empty() && !rows.front().text("step_time_basis").empty()) {
             const std::string name = std::filesystem::path(path).stem().string();
             result.skipped.push_back(

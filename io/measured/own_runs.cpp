@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <variant>
 
@@ -23,7 +24,12 @@ constexpr const char* needed_columns[] = {"scenario", "design", "step_time_s"};
 
 std::vector<std::string> header_of(const std::string& path)
 {
-    const auto lines = csv_fields(read_text(path), path);
+    constexpr std::size_t longest = std::size_t{1} << 20U;  // other tables of the folder may have any size
+    std::ifstream file(path, std::ios::binary);
+    std::string beginning(longest, '\0');
+    file.read(beginning.data(), static_cast<std::streamsize>(longest));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    const auto lines = csv_fields(beginning.substr(0, beginning.find_first_of("\r\n")), path);
     return lines.empty() ? std::vector<std::string>{} : lines.front();
 }
 
@@ -63,13 +69,13 @@ std::variant<PublishedRun, std::string> read_row(const CsvRow& row, const fs::pa
 
 }  // namespace
 
-bool has_scenarios(const std::string& path) { return has_column(header_of(path), "scenario"); }
+bool table_has_column(const std::string& path, const std::string& column) { return has_column(header_of(path), column); }
 
 OwnRuns read_own_runs(const std::string& folder)
 {
     std::set<fs::path> tables;
     for (const auto& entry : fs::directory_iterator(folder)) {
-        if (entry.path().extension() == ".csv" && has_scenarios(entry.path().string())) {
+        if (entry.path().extension() == ".csv" && table_has_column(entry.path().string(), "scenario")) {
             tables.insert(entry.path());
         }
     }

@@ -20,7 +20,7 @@ struct OwnRuns {
 /// with the reason. Throws InputError when a table lacks a column.
 OwnRuns read_own_runs(const std::string& folder);
 
-/// Whether the table is one of own runs: has a column `scenario`.
-bool has_scenarios(const std::string& path);
+/// Whether the header of a table has this column; those of own runs have `scenario`.
+bool table_has_column(const std::string& path, const std::string& column);
 
 }  // namespace prismopt

@@ -1,8 +1,9 @@
 #include "io/traces/trace_stream.hpp"
 
+#include "io/base/free_memory.hpp"
 #include "io/base/input_error.hpp"
-
 #include "io/base/utf8.hpp"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -17,10 +18,13 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
 
+/// Content between two looks at the memory that is left, which take some 100 microseconds.
+constexpr std::uint64_t memory_check_bytes = std::uint64_t{16} << 20U;
+
 std::string content_text(std::uint64_t bytes)
 {
     constexpr double gb = 1e9;
-    return fmt::format("{:.6g} GB", static_cast<double>(bytes) / gb);
+    return fmt::format("{:.4g} GB", static_cast<double>(bytes) / gb);
 }
 
 }  // namespace
@@ -190,12 +194,13 @@ private:
     std::uint64_t endless_ = 0;  // at the end so far: of a line, or since the last quote of JSON
 };
 
-TraceStream::TraceStream(const std::string& path, std::uint64_t content_limit)
-    : path_(path), content_limit_(content_limit), source_(std::make_unique<Source>(path)),
-      stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes)
-{
 std::string file_name(const std::string& path) { return plain_text(path.substr(path.find_last_of('/') + 1)); }
 
+TraceStream::TraceStream(const std::string& path, std::uint64_t content_limit)
+    : path_(path), content_limit_(content_limit), source_(std::make_unique<Source>(path)),
+      stretches_(std::make_unique<Stretches>(path)), buffer_(buffer_bytes), resident_before_(resident_memory()),
+      next_memory_check_(memory_check_bytes)
+{
 }
 
 TraceStream::~TraceStream() = default;
@@ -217,10 +222,30 @@ std::string_view TraceStream::next()
                         "--max-content",
                         path_, content_text(content_limit_)));
     }
+    if (delivered_ > next_memory_check_) {
+        refuse_without_memory();
+        next_memory_check_ += memory_check_bytes;
+    }
     if (!bytes.empty()) {
         stretches_->add(bytes);
     }
     return first ? beginning(bytes) : bytes;
+}
+
+/// Rows are held until all are read, in lists that grow by doubling; then they are sorted and fitted.
+void TraceStream::refuse_without_memory()
+{
+    constexpr std::uint64_t times_more =
+        2;  // of what the rows so far hold: a list that doubles; fitting takes 1.5 times (docs/traces.md)
+    const std::uint64_t resident = resident_memory();
+    const std::uint64_t held = resident > resident_before_ ? resident - resident_before_ : 0;
+    const std::uint64_t left = free_memory();
+    if (held > left / times_more) {
+        throw InputError(
+            fmt::format("{}: its rows take {} of memory after {} of content, and {} are left; to read and fit them takes up "
+                        "to {} times more; give a part of the file, or use a machine with more memory",
+                        path_, content_text(held), content_text(delivered_), content_text(left), times_more));
+    }
 }
 
 std::string_view TraceStream::beginning(std::string_view bytes) const

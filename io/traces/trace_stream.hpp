@@ -11,15 +11,16 @@
 
 namespace prismopt {
 
-/// Bytes that are read of a file. gzip packs equal bytes 1000-fold, so that a small file may have any content. The default is
+/// Bytes that are read of a file. Rows in memory may take several times their bytes in the file, so reading also ends where the
+/// machine would run out of memory. gzip packs equal bytes 1000-fold, so that a small file may have any content. The default is
 /// three times the largest traces that their authors report: 10,094,463,514 bytes (pytorch/kineto issue 622, one trace of a
 /// worker).
 inline constexpr std::uint64_t default_content_limit = std::uint64_t{32'000'000'000};
 
-class TraceStream {
 /// The last part of a path, as outputs show it.
 std::string file_name(const std::string& path);
 
+class TraceStream {
 public:
     /// Throws InputError when the file cannot be opened.
     explicit TraceStream(const std::string& path, std::uint64_t content_limit = default_content_limit);
@@ -28,7 +29,7 @@ public:
     ~TraceStream();
 
     /// The next bytes, empty at the end. Throws InputError if a gzip file is truncated, damaged or followed by other bytes, and
-    /// for UTF-16, and where there is more content than the limit, or a stretch of it that no reader can use: blanks, one line of
+    /// for UTF-16, and where there is more content than the limit, or more of it in memory than the machine has left for it, or a stretch of it that no reader can use: blanks, one line of
     /// a table without an end, one string of JSON without an end; a UTF-8 byte order mark is skipped. Several gzip members in a row are one file (RFC 1952, 2.2).
     std::string_view next();
     /// The first bytes, which next() delivers again; for detecting the format.
@@ -38,6 +39,7 @@ private:
     class Source;
     class Stretches;
     std::string_view beginning(std::string_view bytes) const;
+    void refuse_without_memory();
 
     std::string path_;
     std::uint64_t content_limit_;
@@ -46,6 +48,8 @@ private:
     std::vector<char> buffer_;
     std::string_view peeked_;
     std::size_t delivered_ = 0;
+    std::uint64_t resident_before_;    // bytes of this process when the file was opened
+    std::uint64_t next_memory_check_;  // bytes of content
 };
 
 }  // namespace prismopt

@@ -228,7 +228,11 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     add("days", po::value<double>()->value_name("X"),
         "number of days that the list of outages covers (default: from the first to the last outage)");
     add("max-content", po::value<std::string>()->value_name("SIZE")->default_value("32 GB"),
-        "bytes that are read of each file, decompressed; files with more are refused");
+        "bytes that are read of each file, decompressed; files with more are refused. In memory, an operation takes 32 bytes, "
+        "and 80 while "
+        "it is fitted, so rows of 12 bytes need seven times their content; a file is refused before its rows need more memory "
+        "than the "
+        "machine has left");
     const auto values = parse_options("calibrate", options, Positional{"FILE", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -261,14 +265,14 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         calibration = calibrate(files.trace);
         tell_few_steps(calibration);
         note_unknown_names(files.trace, calibration);
-    }
-    leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
-    if (!files.gpu_runs.empty()) {
-        merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
         for (const std::string& note : files.notes) {
             log_warning(note);
             calibration.notes.push_back(note);
         }
+    }
+    leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
+    if (!files.gpu_runs.empty()) {
+        merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
     }
     leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {

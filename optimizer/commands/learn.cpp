@@ -9,6 +9,7 @@
 #include "io/base/csv.hpp"
 #include "io/base/csv_stream.hpp"
 #include "io/logs/log_reader.hpp"
+#include "io/logs/log_source.hpp"
 #include "io/toml/toml.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -121,7 +122,13 @@ LoggedJob logged_job(const std::string& path, const StoredStudy& study, std::uin
                       .tokens_per_step = sequences * phase.sequence,
                       .sequences_per_step = sequences,
                       .gpus = study.plan(point).gpus()});
-    reader.add(read_text(path));
+    if (!std::filesystem::is_regular_file(path)) {
+        throw InputError(fmt::format("{}: is not a regular file; give the log of the plan's trainer", path));
+    }
+    LogSource source(path, false);
+    while (!source.ended()) {
+        reader.add(source.next());
+    }
     reader.finish();
     LoggedJob job;
     for (const LoggedStep& step : reader.take()) {

@@ -1,5 +1,6 @@
 #include "optimizer/commands/report_details.hpp"
 
+#include "io/base/csv.hpp"
 #include "io/base/input_error.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
@@ -12,8 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 namespace prismopt {
 
@@ -132,11 +131,7 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
         throw InputError(fmt::format(
             "--sensitivity {} {}; write one with: prismopt sensitivity SCENARIO --design \"...\" --json > FILE.json", path, why));
     };
-    std::ifstream stream(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    if (!stream) {
-        refuse("cannot be read");
-    }
+    const std::string text = read_text(path);
     nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     const bool whole = json.is_object() && json.contains("design") && json["design"].is_string() && json.contains("effects") &&
                        json["effects"].is_array() && json.contains("plan") && json.contains("scenario") && json.contains("seed");

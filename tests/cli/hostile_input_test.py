@@ -163,6 +163,15 @@ class Traces(CliTest):
                 self.assertEqual(ran.returncode, WRONG_INPUT, ran.stderr[-500:])
                 self.assertIn(reason, ran.stderr)
 
+    def test_rows_that_memory_cannot_hold_are_refused(self):
+        with gzip.open(self.folder / "rows.csv.gz", "wb", 1) as file:
+            file.write(b"step,dp,stage,op,start_us,dur_us\n")
+            for _ in range(400):
+                file.write(b"0,0,0,F,0,1\n" * 100_000)
+        ran = self.run_with("calibrate", "rows.csv.gz", prepare=limit_memory, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, WRONG_INPUT, ran.stderr[-500:])
+        self.assertRegex(ran.stderr, r"^prismopt: rows\.csv\.gz: its rows take .* of memory after .* of content, and .* are left")
+
     def test_the_limit_of_content_is_an_option(self):
         rows = "".join(f"{s},{d},0,F,{s * 100},{10 + (s * 7 + d) % 3}\n" for s in range(200) for d in range(2))
         with gzip.open(self.folder / "rows.csv.gz", "wt") as file:
@@ -171,6 +180,37 @@ class Traces(CliTest):
         self.assertRegex(self.refusal("calibrate", "rows.csv.gz", "--max-content", "1 kB"),
                          r"rows\.csv\.gz: has more than 1e-06 GB of content, decompressed; .*--max-content")
         self.assertIn("--max-content 3 apples", self.refusal("calibrate", "rows.csv.gz", "--max-content", "3 apples"))
+
+
+class WrittenFiles(CliTest):
+    """Files that people or this program write have a limit; what is larger, or has no end, is refused before it is in memory."""
+
+    def test_files_without_end_are_refused(self):
+        self.output("search", support.SMALL, "--out", "small.h5")
+        with open(self.folder / "huge", "wb") as file:
+            file.truncate(4 << 30)  # bytes, none of which is on the disk
+        for path in ("huge", "/dev/zero"):
+            for arguments in (("learn", "small.h5", "--measured", path),
+                              ("predict", support.SMALL, "--nodes", path),
+                              ("predict", support.SMALL, "--orders", path),
+                              ("calibrate", "small.h5", "--kernel-names", path),
+                              ("report", "small.h5", "--html", "o.html", "--sensitivity", path),
+                              ("init", "--model-config", path, "--gpus", "8")):
+                if path == "/dev/zero" and arguments[0] == "init":
+                    continue  # takes regular files only
+                with self.subTest(arguments):
+                    ran = self.run_with(*arguments, prepare=limit_memory, capture_output=True, text=True)
+                    self.assertEqual(ran.returncode, WRONG_INPUT, ran.stderr[-500:])
+                    self.assertRegex(ran.stderr, r"has more than 64 MiB")
+
+    def test_a_log_without_end_is_refused(self):
+        self.output("search", support.SMALL, "--out", "small.h5")
+        point = self.output("report", "small.h5", "--csv", "small.csv") and (self.folder / "small.csv").read_text()
+        index = [line for line in point.splitlines() if line[:1].isdigit()][0].split(",")[0]
+        self.write(f"point,step_time_s,log,peak_memory_gb\n{index},,/dev/zero,\n", "measured.csv")
+        ran = self.run_with("learn", "small.h5", "--measured", "measured.csv", prepare=limit_memory, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, WRONG_INPUT, ran.stderr[-500:])
+        self.assertIn("not a regular file", ran.stderr)
 
 
 class TemporaryFiles(CliTest):

@@ -1,4 +1,5 @@
 #include "io/measured/own_runs.hpp"
+#include "io/base/csv.hpp"
 #include "io/base/input_error.hpp"
 
 #include "tests/io/good_scenario.hpp"
@@ -76,6 +77,13 @@ TEST_F(OwnRunsOf, NamesHaveNoControlCharacters)
     EXPECT_EQ(own.runs[0].source, "s\\u009B31m");
     ASSERT_EQ(own.skipped.size(), 1U);
     EXPECT_EQ(own.skipped[0].row, "b\\u000Ac");
+}
+
+TEST_F(OwnRunsOf, OnlyTheHeadersOfOtherTablesAreRead)
+{
+    write("other.csv", "model,notes\n");
+    std::filesystem::resize_file(folder_.file("other.csv"), 2 * written_file_limit);
+    EXPECT_EQ(read_own_runs(folder_.file("")).tables, 0);
 }
 
 TEST_F(OwnRunsOf, TablesWithoutAColumnAreRefused)
