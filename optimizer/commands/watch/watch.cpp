@@ -135,13 +135,8 @@ private:
         Problem planned = problem_;
         planned.phases = {phase};
         Problem other = planned;
-        Phase& stated = other.phases.front();
-        stated.global_batch = static_cast<int>(batch);
-        const ParallelPlan plan = plan_in_phase(plan_, stated);
-        const bool fits = std::all_of(plan_rules().begin(), plan_rules().end(), [&](const PlanRule& rule) {
-            return rule.holds({plan, stated, problem_.workload, problem_.cluster});
-        });
-        if (!fits) {
+        other.phases.front().global_batch = static_cast<int>(batch);
+        if (structural_problem(plan_, other)) {
             return batch_ratio;
         }
         const auto planned_step = Predictor(planned).bound(plan_);
