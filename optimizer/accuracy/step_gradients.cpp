@@ -14,19 +14,6 @@ namespace {
 
 constexpr double difference = 1e-3;  // of a logarithm
 
-bool has(const FittedConstant& constant, const std::string& entry)
-{
-    return std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end();
-}
-
-/// Whether scaling the constant changes the cluster.
-bool uses(const Cluster& cluster, const FittedConstant& constant)
-{
-    return has(constant, cluster.stack.name) || has(constant, cluster.accelerator.catalog_entry) ||
-           std::any_of(cluster.tiers.begin(), cluster.tiers.end(),
-                       [&](const NetworkTier& tier) { return has(constant, link_of(tier, cluster.stack)); });
-}
-
 double log_step_of(const ExecutionGraph& graph) { return std::log(noise_free_step(graph).step_s); }
 
 std::optional<CompiledPlan> compiled_by(PlanCompiler& compiler, const ParallelPlan& plan)

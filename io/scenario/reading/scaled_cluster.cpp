@@ -61,6 +61,14 @@ std::string link_of(const NetworkTier& tier, const SoftwareStack& stack)
     return {};
 }
 
+bool uses(const Cluster& cluster, const FittedConstant& constant)
+{
+    return has(constant, cluster.stack.name) || has(constant, cluster.library.name) ||
+           has(constant, cluster.accelerator.catalog_entry) ||
+           std::any_of(cluster.tiers.begin(), cluster.tiers.end(),
+                       [&](const NetworkTier& tier) { return has(constant, link_of(tier, cluster.stack)); });
+}
+
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor)
 {
     if (has(constant, cluster.stack.name)) {

@@ -10,6 +10,9 @@
 
 namespace prismopt {
 
+/// Whether the cluster uses a constant: that of its stack, its library of collectives, its accelerator or one of its links.
+bool uses(const Cluster& cluster, const FittedConstant& constant);
+
 /// The cluster with a constant multiplied by `factor`, if the cluster uses that constant: of its accelerator or stack by name, of
 /// a tier by its link or its numbers. Otherwise the cluster unchanged.
 Cluster scaled(Cluster cluster, const FittedConstant& constant, double factor);

@@ -36,6 +36,28 @@ TEST(Slowed, MultipliesTheStep)
     EXPECT_NEAR(log_step(slowed(problem.cluster, 1.25)) - log_step(problem.cluster), std::log(1.25), 1e-6);
 }
 
+/// Of the library of collectives, too.
+TEST(StepGradients, KnowEachConstantThatMovesTheStep)
+{
+    const Scenario scenario = tiny_scenario(space);
+    const StudyModel model(scenario);
+    const Setting setting = setting_of(model.problem, model.problem.phases.front());
+    const FittedModel fitted = fitted_model();
+    StepGradients steps(setting, fitted);
+    const std::vector<double> gradient = steps.of(pipelined());
+    const double before = *steps.log_step(pipelined());
+    constexpr double moved = 1e-3;
+    bool of_library = false;
+    for (std::size_t k = 0; k < fitted.constants.size(); ++k) {
+        const Cluster cluster = scaled(setting.cluster, fitted.constants[k], std::exp(-moved));
+        const auto compiled = compiled_without_limit(setting, pipelined());
+        const double after = log_step_on(cluster, setting, *compiled, pipelined());
+        EXPECT_NEAR(gradient[k], (before - after) / moved, 1e-6) << fitted.constants[k].key;
+        of_library = of_library || (gradient[k] != 0.0 && fitted.constants[k].entries.front() == "nccl");
+    }
+    EXPECT_TRUE(of_library);
+}
+
 TEST(ModelIntervalOfLearned, IsThatOfMeasuredHardware)
 {
     const Scenario scenario = tiny_scenario(space);
