@@ -25,45 +25,6 @@ namespace prismopt {
 
 namespace {
 
-/// What such accelerators usually come with: GPUs that NVLink (or xGMI, or a torus) joins, and the network between these.
-struct UsualCluster {
-    std::string_view accelerator;  // the catalog's names begin so
-    int node_gpus;
-    std::string_view node_link;
-    std::string_view network_link;
-    Topology topology = Topology::switched;
-    int axes = 0;  // of a torus
-    int ring = 0;  // its axes of so many or more are closed
-};
-constexpr auto usual_clusters = std::to_array<UsualCluster>({
-    {"v100", 8, "nvlink2", "ib-100g"},      // NVIDIA DGX-1 and DGX-2
-    {"a100", 8, "nvlink3", "ib-hdr"},       // NVIDIA DGX A100
-    {"h100", 8, "nvlink4", "ib-ndr"},       // NVIDIA DGX H100
-    {"h800", 8, "nvlink4-h800", "ib-ndr"},  // arXiv 2412.19437, section 3.1
-    {"h200", 8, "nvlink4", "ib-ndr"},       // NVIDIA DGX H200
-    {"h20", 8, "nvlink4", "ib-ndr"},        // NVIDIA HGX H20
-    {"b200", 8, "nvlink5", "ib-ndr"},       // NVIDIA DGX B200
-    {"b300", 8, "nvlink5", "ib-xdr"},       // NVIDIA DGX B300
-    {"gb200", 72, "nvlink5", "ib-ndr"},     // NVIDIA GB200 NVL72
-    {"gb300", 72, "nvlink5", "ib-xdr"},     // NVIDIA GB300 NVL72
-    // AMD Instinct platforms, Intel HLS-Gaudi 2 and HLB-325, Huawei Atlas 800T A2: a link between each two
-    {"mi300x", 8, "xgmi4", "roce-400g", Topology::full_mesh},
-    {"mi325x", 8, "xgmi4", "roce-400g", Topology::full_mesh},
-    {"mi355x", 8, "xgmi4-mi355x", "roce-400g", Topology::full_mesh},
-    {"gaudi2", 8, "gaudi2-mesh", "roce-300g", Topology::full_mesh},
-    {"gaudi3", 8, "gaudi3-mesh", "roce-600g", Topology::full_mesh},
-    {"ascend", 8, "hccs", "roce-200g", Topology::full_mesh},
-    // Largest slices with a power of two of chips; rings: jax-ml/scaling-book, tpus.md
-    {"tpu-v4", 4096, "ici-v4", "dcn-tpu", Topology::torus, 3, 4},
-    {"tpu-v5e", 256, "ici-v5e", "dcn-tpu", Topology::torus, 2, 16},
-    {"tpu-v5p", 4096, "ici-v5p", "dcn-tpu", Topology::torus, 3, 4},
-    {"tpu-v6e", 256, "ici-v6e", "dcn-tpu", Topology::torus, 2, 16},
-    {"tpu-7x", 4096, "ici-7x", "dcn-tpu", Topology::torus, 3, 4},
-    // aws-neuron/aws-neuron-sdk, about-neuron/arch: instances of 4 x 4
-    {"trainium1", 16, "neuronlink-v2", "efa-800g-16", Topology::torus, 2, 4},
-    {"trainium2", 16, "neuronlink-v3", "efa-3200g-16", Topology::torus, 2, 4},
-});
-
 std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
 
 /// Lines that say how the first tier joins `gpus` GPUs.
@@ -84,11 +45,10 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
                        fmt::join(wrap, ", "));
 }
 
-const UsualCluster& usual_cluster(const std::string& accelerator)
+UsualCluster usual_cluster_of(const std::string& accelerator)
 {
-    const auto found = std::find_if(usual_clusters.begin(), usual_clusters.end(),
-                                    [&](const UsualCluster& usual) { return accelerator.starts_with(usual.accelerator); });
-    if (found == usual_clusters.end()) {
+    const auto found = usual_cluster(accelerator);
+    if (!found) {
         throw InputError(
             fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; start from another "
                         "accelerator and write the tiers yourself",
@@ -345,7 +305,7 @@ std::string starter_scenario(const StarterChoice& given)
     const Workload workload = given.imported ? given.imported->workload : catalog_workload(given.workload);
     const UsualSample sample = given.imported ? sample_of(*given.imported) : usual_sample(given.workload);
     const StarterChoice choice = completed(given, workload, sample);
-    const UsualCluster& usual = usual_cluster(choice.accelerator);
+    const UsualCluster usual = usual_cluster_of(choice.accelerator);
     const bool one_node = choice.gpus <= usual.node_gpus;
     if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
         throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,

@@ -98,6 +98,26 @@ std::optional<ListPrice> list_price(const std::string& accelerator)
     return result;
 }
 
+std::optional<UsualCluster> usual_cluster(const std::string& accelerator)
+{
+    static const auto fields =
+        Fields<UsualCluster>("a usual cluster", "what an accelerator usually comes with")
+            .integer("node_gpus", &UsualCluster::node_gpus, {"GPUs that its link joins", 1, 1e6, "8"})
+            .required()
+            .text("node_link", &UsualCluster::node_link, "nvlink4", "their link")
+            .required()
+            .text("network_link", &UsualCluster::network_link, "ib-ndr", "the link between these")
+            .required()
+            .choice("topology", &UsualCluster::topology, "full_mesh", "how the first tier joins its GPUs")
+            .integer("axes", &UsualCluster::axes, {"axes of a torus", 2, 3, "3"})
+            .integer("ring", &UsualCluster::ring, {"length from which on an axis is closed", 2, 1e4, "16"});
+    std::string longest;
+    for (const std::string& begin : catalog_names("usual_clusters.toml")) {
+        longest = accelerator.starts_with(begin) && begin.size() > longest.size() ? begin : longest;
+    }
+    return longest.empty() ? std::nullopt : std::optional(read_entry("usual_clusters.toml", longest, fields));
+}
+
 int host_gpus(const std::string& accelerator)
 {
     constexpr Range range{"GPUs of a host", 1, 1024, "8"};

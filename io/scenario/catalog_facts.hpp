@@ -3,6 +3,7 @@
 /// Facts of the built-in catalog beside its accelerators, links, networks and stacks, with the source of each number.
 
 #include "model/base/units.hpp"
+#include "model/hardware/hardware.hpp"
 
 #include <optional>
 #include <string>
@@ -51,6 +52,18 @@ struct UsualSample {
     std::string target{};  // what it learns of them, where networks differ in that; empty: not stated
 };
 UsualSample usual_sample(const std::string& workload);
+
+/// What an accelerator usually comes with.
+struct UsualCluster {
+    int node_gpus = 1;         // that its link joins
+    std::string node_link;     // of links.toml
+    std::string network_link;  // between these
+    Topology topology = Topology::switched;
+    int axes = 0;  // of a torus
+    int ring = 0;  // its axes of so many or more are closed
+};
+/// Nothing for an accelerator of which none is known.
+std::optional<UsualCluster> usual_cluster(const std::string& accelerator);
 
 /// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator);
