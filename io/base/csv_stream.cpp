@@ -1,5 +1,6 @@
 #include "io/base/csv_stream.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 
 #include <csv.h>
@@ -132,7 +133,11 @@ private:
     {
         if (columns_ == 0) {
             columns_ = fields_.size();
-            reader_.start({fields_.begin(), fields_.end()});
+            std::vector<std::string> header;
+            for (const std::string_view name : fields_) {
+                header.push_back(escape_controls(name));
+            }
+            reader_.start(header);
         } else if (fields_.size() == columns_) {
             reader_.line({fields_, line_});
         } else {

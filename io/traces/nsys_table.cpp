@@ -2,6 +2,7 @@
 
 #include "io/base/csv_stream.hpp"
 #include "io/base/input_error.hpp"
+#include "io/base/utf8.hpp"
 #include "io/traces/kernel_kinds.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +79,7 @@ private:
         const double value = number_in(field(line, column.place));
         if (!std::isfinite(value)) {
             throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a number; correct or remove the line", path_, line.number,
-                                         name, field(line, column.place).substr(0, 40)));
+                                         name, plain_text(field(line, column.place).substr(0, 40))));
         }
         return value * column.unit_s;
     }

@@ -102,7 +102,7 @@ public:
 private:
     [[noreturn]] void refuse(const TableLine& line, int place, const char* name, const char* why) const
     {
-        std::string shown(line.fields[static_cast<std::size_t>(place)].substr(0, 40));
+        const std::string shown = plain_text(line.fields[static_cast<std::size_t>(place)].substr(0, 40));
         throw InputError(
             fmt::format("{}:{}: {} = \"{}\" is not {}; correct or remove the line", path_, line.number, name, shown, why));
     }

@@ -101,7 +101,7 @@ public:
             throw InputError(
                 fmt::format("{}:{}: node = \"{}\" is cut off, so nodes cannot be distinguished; print the list with "
                             "`sacctmgr show event --parsable2`",
-                            path_, line.number, field(line, node_)));
+                            path_, line.number, plain_text(field(line, node_))));
         }
         const double start_s = time(line, start_);
         if (!std::isfinite(start_s)) {
@@ -223,7 +223,7 @@ void refuse_outage_date(const std::string& path, std::uint32_t line, std::string
 {
     throw InputError(fmt::format(
         "{}:{}: start = \"{}\" is not a time; write a number in the column's unit, or a date such as 2024-03-01T12:30:00", path,
-        line, text.substr(0, 40)));
+        line, plain_text(text.substr(0, 40))));
 }
 
 bool is_outage_list(const std::vector<std::string>& header)

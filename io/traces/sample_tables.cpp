@@ -44,7 +44,7 @@ double measured_in(const TableLine& line, int place, const std::string& path, co
     const double value = number_in(field);
     if (value == 0.0 || !std::isfinite(value)) {
         throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a positive number; correct or remove the line", path, line.number,
-                                     name, field.substr(0, 40)));
+                                     name, plain_text(field.substr(0, 40))));
     }
     return value;
 }
@@ -55,7 +55,7 @@ void refuse_size(const TableLine& line, int place, const std::string& path, cons
     const std::string_view field = line.fields[static_cast<std::size_t>(place)];
     if (field.empty() || field.front() == '-') {
         throw InputError(fmt::format("{}:{}: {} = \"{}\" is not a message size; correct or remove the line", path, line.number,
-                                     name, field.substr(0, 40)));
+                                     name, plain_text(field.substr(0, 40))));
     }
 }
 

@@ -21,12 +21,14 @@ void start_log()
 
 namespace {
 
-/// Messages repeat parts of files and of the command line, which must not command the terminal, nor look like messages of their own:
-/// each line after the first is indented.
-std::string harmless(const std::string& text)
+/// Messages repeat parts of files and of the command line, which must not command the terminal.
+std::string harmless(const std::string& text) { return escape_controls(text, "\n\t"); }
+
+/// Each line after the first is indented, so that none looks like a dated line of its own.
+std::string one_entry(const std::string& text)
 {
     std::string indented;
-    for (const char c : escape_controls(text, "\n\t")) {
+    for (const char c : harmless(text)) {
         if (!indented.empty() && indented.back() == '\n' && c != ' ') {
             indented += "  ";
         }
@@ -37,8 +39,8 @@ std::string harmless(const std::string& text)
 
 }  // namespace
 
-void log_info(const std::string& text) { spdlog::info(harmless(text)); }
-void log_warning(const std::string& text) { spdlog::warn(harmless(text)); }
+void log_info(const std::string& text) { spdlog::info(one_entry(text)); }
+void log_warning(const std::string& text) { spdlog::warn(one_entry(text)); }
 
 void print_error(const std::string& text) { std::fputs(("prismopt: " + harmless(text) + "\n").c_str(), stderr); }
 

@@ -1,11 +1,46 @@
 #include "io/base/csv.hpp"
+
+#include "io/base/csv_stream.hpp"
+#include "io/base/free_memory.hpp"
 #include "io/base/input_error.hpp"
+#include "tests/io/refusal.hpp"
+#include "tests/io/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace prismopt {
 namespace {
+
+TEST(Csv, EscapesControlCharactersOfTheHeader)
+{
+    std::vector<std::string> names;
+    read_table("\"a\nb\",c\n1,2\n", "t.csv",
+               {.start = [&](const std::vector<std::string>& header) { names = header; }, .line = [](const TableLine&) {}});
+    EXPECT_EQ(names, (std::vector<std::string>{"a\\u000Ab", "c"}));
+}
+
+TEST(Csv, LimitsFieldsAndBytesOfFiles)
+{
+    const TemporaryFolder folder;
+    std::ofstream(folder.file("t.csv")) << "a,b\n1,2\n";
+    EXPECT_EQ(read_text(folder.file("t.csv"), 8).size(), 8U);
+    EXPECT_NE(refusal_of([&] { read_text(folder.file("t.csv"), 7); }), "taken");
+    EXPECT_NE(refusal_of([] { read_text("/dev/zero"); }), "taken");
+    std::string commas = "a,b\n";
+    for (int line = 0; line < 3'000'000; ++line) {
+        commas += ",\n";
+    }
+    EXPECT_NE(refusal_of([&] { parse_csv(commas, "t.csv"); }), "taken");
+}
+
+TEST(FreeMemory, IsKnownAndNotAllUsed)
+{
+    EXPECT_GT(resident_memory(), 1U << 20U);
+    EXPECT_GT(free_memory(), 0U);
+}
 
 TEST(Csv, ReadsQuotedFields)
 {
