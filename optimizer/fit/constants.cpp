@@ -2,6 +2,7 @@
 
 #include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/machine_constants.hpp"
+#include "optimizer/fit/families.hpp"
 
 #include <algorithm>
 #include <set>
@@ -48,47 +49,9 @@ constexpr Kind kinds[] = {
     {links, "latency", 12e-6, 0.5, 0.5, 0.3, 1e-3},
 };
 
-/// Entries that are near each other: chips of one architecture, releases of one program, links of one technology. An entry in no
-/// family is one of its own.
-struct Family {
-    const char* file;
-    const char* name;
-    std::vector<std::string> entries;
-    std::set<std::string> keys{};  // empty: all that no family before it names
-};
 /// Stacks whose factors of kernels are one in the mean by definition: an accelerator's shares of the peak are those that they
 /// reach.
 constexpr const char* reference = "megatron";
-
-const std::vector<Family> families{
-    {accelerators, "ampere", {"a100-sxm-40gb", "a100-sxm-80gb"}},
-    {accelerators, "hopper", {"h100-sxm", "h200-sxm", "h100-sxm-96gb-hbm2e"}},
-    {accelerators, "blackwell", {"b200-sxm", "gb200", "b300-sxm", "gb300"}},
-    {accelerators, "tpu", {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-7x"}},
-    {stacks,
-     "layers of modules",  // of plain PyTorch, called one by one
-     {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021", "megatron-lm-local"},
-     {"host"}},
-    {stacks,
-     reference,
-     {"megatron-2022", "megatron-core", "megatron-core-2026", "megatron-lm", "megatron-lm-local", "megatron-bridge",
-      "megatron-bridge-2025", "nemo-2024", "nemo-mlperf"}},
-    {stacks, "deepspeed", {"megatron-deepspeed", "megatron-deepspeed-2023", "deepspeed-2021"}},
-    {stacks, "fsdp", {"fsdp-eager", "fsdp-pure", "fsdp-compile", "fsdp-compile-16bit", "composer", "nemo-automodel"}},
-    {stacks, "xla", {"maxtext", "paxml", "paxml-te", "t5x"}},
-    {stacks, "mindspeed", {"mindspeed", "mindspeed-legacy"}},
-    {stacks, "graphs of MLPerf", {"mlperf-bert", "mlperf-diffusion", "hugectr"}},
-    {links, "nvlink", {"nvlink2", "nvlink3", "nvlink4", "nvlink5"}, {"efficiency"}},
-    {links, "infiniband", {"ib-100g", "ib-hdr", "ib-ndr"}, {"efficiency"}},
-    {links, "roce", {"roce-50g", "roce-100g", "roce-200g", "roce-400g"}, {"efficiency"}},
-    {links, "omni-path", {"opa-50g", "opa-100g"}, {"efficiency"}},
-    {links, "tori", {"ici-v4", "ici-v5e", "ici-v5p", "ici-v6e", "ici-7x"}},
-    {links, "inside nodes", {"nvlink2", "nvlink3", "nvlink4", "nvlink5"}, {"latency"}},
-    {links,
-     "between nodes",
-     {"ib-100g", "ib-hdr", "ib-ndr", "roce-50g", "roce-100g", "roce-200g", "roce-400g", "opa-50g", "opa-100g"},
-     {"latency"}},
-};
 
 /// Stacks whose network is not as good as its links: the links' constants come from the others.
 const std::set<std::string> slow_network{"deepspeed-2021"};
@@ -97,7 +60,8 @@ bool is(const std::string& text, const char* other) { return text == other; }
 
 bool lies_in(const std::string& entry, const char* family)
 {
-    return std::any_of(families.begin(), families.end(), [&](const Family& f) {
+    const std::vector<EntryFamily>& families = catalog_families();
+    return std::any_of(families.begin(), families.end(), [&](const EntryFamily& f) {
         return is(f.name, family) && std::find(f.entries.begin(), f.entries.end(), entry) != f.entries.end();
     });
 }
@@ -184,7 +148,8 @@ std::map<std::string, std::vector<std::string>> entries_by_family(const Kind& ki
         if (fixed(kind, entry)) {
             continue;
         }
-        const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+        const std::vector<EntryFamily>& families = catalog_families();
+        const auto family = std::find_if(families.begin(), families.end(), [&](const EntryFamily& f) {
             return f.file == std::string(kind.file) && (f.keys.empty() || f.keys.contains(kind.key)) &&
                    std::find(f.entries.begin(), f.entries.end(), entry) != f.entries.end();
         });

@@ -1,0 +1,61 @@
+#include "optimizer/fit/families.hpp"
+
+#include "io/toml/catalog_file.hpp"
+#include "model/hardware/machine_constants.hpp"
+
+namespace prismopt {
+
+namespace {
+
+template <class Owner>
+std::vector<std::string> keys_of()
+{
+    std::vector<std::string> keys;
+    for (const MachineConstant<Owner>& constant : constants_of<Owner>()) {
+        keys.emplace_back(constant.key);
+    }
+    return keys;
+}
+
+std::vector<std::string> keys_of(const std::string& file)
+{
+    if (file == "accelerators.toml") {
+        return keys_of<Accelerator>();
+    }
+    return file == "stacks.toml" ? keys_of<SoftwareStack>() : keys_of<NetworkTier>();
+}
+
+EntryFamily read_family(Table row)
+{
+    EntryFamily family;
+    family.file = row.at("file", "file = \"links.toml\"").choice({"accelerators.toml", "stacks.toml", "links.toml"}, "files");
+    family.name = row.at("name", "name = \"nvlink\"").text("nvlink");
+    const std::vector<std::string> known = catalog_names(family.file);
+    for (const Value& entry : row.at("entries", "entries = [\"nvlink4\"]").list("[\"nvlink4\"]")) {
+        family.entries.push_back(entry.choice(known, "entries"));
+    }
+    if (const auto keys = row.find("keys")) {
+        for (const Value& key : keys->list("[\"latency\"]")) {
+            family.keys.insert(key.choice(keys_of(family.file), "constants"));
+        }
+    }
+    row.refuse_unknown_keys();
+    return family;
+}
+
+}  // namespace
+
+const std::vector<EntryFamily>& catalog_families()
+{
+    static const std::vector<EntryFamily> families = [] {
+        std::vector<EntryFamily> all;
+        const TomlFile& file = catalog_file("families.toml");
+        for (const Value& row : Table(file.root, file).at("family", "[[family]]").list("[[family]]")) {
+            all.push_back(read_family(row.table("[[family]]")));
+        }
+        return all;
+    }();
+    return families;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,22 @@
+#pragma once
+
+/// Families of the entries of the catalog, model/catalog/families.toml.
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// Entries that are near each other.
+struct EntryFamily {
+    std::string file;  // of the catalog
+    std::string name;
+    std::vector<std::string> entries;
+    std::set<std::string> keys;  // of constants; empty: all that no family before it names
+};
+
+/// Throws InputError for a file, an entry or a constant that the catalog does not have.
+const std::vector<EntryFamily>& catalog_families();
+
+}  // namespace prismopt
