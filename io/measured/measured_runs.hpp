@@ -14,6 +14,8 @@ namespace prismopt {
 
 /// A measured plan of a job of one phase.
 struct MeasuredRun : Job {
+    MeasuredRun() { phases.resize(1); }
+
     std::string source;   // name of the table, or a citation
     std::string row;      // the run within the source
     std::string line;     // of models: rows of a line resemble each other more than rows of a source
