@@ -447,7 +447,7 @@ void print_text(const PlanPrediction& of, StageTable table)
         fmt::print("  assumes {}\n", fmt::join(of.memory_assumes, "; "));
     }
     if (p.memory.host.si > 0.0) {
-        fmt::print("  in host memory {:.1f} GB of each GPU, {:.1f} GB of a node of {}: whether hosts have it is not checked\n",
+        fmt::print("  in host memory {:.1f} GB for each GPU, {:.1f} GB on a node of {}: whether hosts have it is not checked\n",
                    p.memory.host.si / gigabyte, of.gpus_per_node * p.memory.host.si / gigabyte, of.gpus_per_node);
     }
     if (table == StageTable::on) {
