@@ -26,7 +26,7 @@ struct NoiseFree {
     bool compiled = false;   // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
 
-/// What an objective is proportional to: nothing of the two, the time of a step, or also the tokens of the run.
+/// What an objective is proportional to: the time of a step alone, that and the number of steps of the run, or neither.
 enum class ScalesWith { nothing, step, run };
 
 struct Objective {

@@ -196,8 +196,8 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     const Accelerator& accelerator = setting.cluster.accelerator;
     const double unlike = knows(model, accelerator) ? unlike_catalog(setting.cluster) : 1.0;
     const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
-    double measured = std::hypot(compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model),
-                                 scatter_of(setting, model));
+    const double of_constants = compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model);
+    double measured = std::hypot(of_constants, scatter_of(setting, model));
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {
         const Setting other{workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders};
         measured = std::max(measured, std::hypot(constants_deviation(other, plan, model), scatter_of(other, model)));
