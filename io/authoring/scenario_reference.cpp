@@ -1,6 +1,7 @@
 #include "io/authoring/scenario_reference.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 
 #include <fmt/format.h>
@@ -112,7 +113,7 @@ std::string section_text(const SectionTable& section)
 std::string scenario_reference()
 {
     std::string text = preamble;
-    std::deque<const SectionTable*> open{&scenario_table()};
+    std::deque<const SectionTable*> open{&scenario_table(), &catalog_table()};
     std::set<std::string> seen;
     while (!open.empty()) {
         const SectionTable& section = *open.front();

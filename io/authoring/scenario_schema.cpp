@@ -102,10 +102,17 @@ private:
             case Kind::boolean: return {{"type", "boolean"}};
             case Kind::text: return {{"type", "string"}};
             case Kind::date: return {{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};
-            case Kind::choice: return {{"type", "string"}, {"enum", shape.names()}};
+            case Kind::choice: return choice(shape);
             case Kind::section: break;
         }
         return reference(shape.section());
+    }
+
+    /// Editors suggest the names of an open choice, and accept others.
+    static Json choice(const ValueShape& shape)
+    {
+        const Json known = {{"type", "string"}, {"enum", shape.names()}};
+        return shape.open ? Json{{"anyOf", {known, {{"type", "string"}}}}} : known;
     }
 
     static Json bounded(const char* type, const Range& range)

@@ -12,6 +12,8 @@
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,9 +47,9 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
                        fmt::join(wrap, ", "));
 }
 
-UsualCluster usual_cluster_of(const std::string& accelerator)
+UsualCluster usual_cluster_of(const std::string& accelerator, const Catalog& catalog)
 {
-    const auto found = usual_cluster(accelerator);
+    const auto found = usual_cluster(accelerator, catalog);
     if (!found) {
         throw InputError(
             fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; start from another "
@@ -263,25 +265,38 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     return choice;
 }
 
-/// What the numbers of a catalog entry rest on.
-std::string evidence_of(const std::string& accelerator)
+/// The line that names the files with entries of the user; empty without such files.
+std::string catalog_line(const std::vector<std::string>& files)
 {
+    std::vector<std::string> names;
+    for (const std::string& file : files) {
+        names.push_back(nlohmann::json(file).dump());  // its escapes are among those of TOML
+    }
+    return files.empty() ? "" : fmt::format("catalog = [{}]   # entries beside those of the program\n", fmt::join(names, ", "));
+}
+
+/// What the numbers of a catalog entry rest on.
+std::string evidence_of(const std::string& accelerator, const Catalog& catalog)
+{
+    if (catalog.is_own(accelerators_kind, accelerator)) {
+        return "of your own catalog";
+    }
     const int rows = rows_on(fitted_model(), accelerator);
     return rows > 0 ? fmt::format("fitted to {} measured runs", rows)
                     : "declared: from data sheets, without measured runs (docs/accelerators.md)";
 }
 
 /// Price, and what the catalog has no public source for. Neither changes the time of a step.
-std::string figures_to_give(const std::string& name)
+std::string figures_to_give(const std::string& name, const Catalog& catalog)
 {
-    const Accelerator accelerator = catalog_accelerator(name);
+    const Accelerator accelerator = catalog_accelerator(name, catalog);
     if (accelerator.memory_bandwidth.si <= 0.0) {
         throw InputError(fmt::format(
             "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start from another "
             "accelerator, and give memory_bandwidth in accelerator_override (docs/accelerators.md)",
             name));
     }
-    const auto price = list_price(name);
+    const auto price = list_price(name, catalog);
     std::string text =
         price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price), price->source)
               : "gpu_price = \"1 USD/h (placeholder)\"  # no public list price; give your own\n";
@@ -293,19 +308,19 @@ std::string figures_to_give(const std::string& name)
 
 }  // namespace
 
-std::string starter_scenario(const StarterChoice& given)
+std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
 {
     if (!given.imported) {
-        refuse_unknown("workload", given.workload, catalog_workloads());
+        refuse_unknown("workload", given.workload, catalog.names(workloads_kind));
     }
-    refuse_unknown("accelerator", given.accelerator, catalog_accelerators());
+    refuse_unknown("accelerator", given.accelerator, catalog.names(accelerators_kind));
     if (!given.trainer.empty()) {
         refuse_unknown("for", given.trainer, trainer_names());
     }
-    const Workload workload = given.imported ? given.imported->workload : catalog_workload(given.workload);
-    const UsualSample sample = given.imported ? sample_of(*given.imported) : usual_sample(given.workload);
+    const Workload workload = given.imported ? given.imported->workload : catalog_workload(given.workload, catalog);
+    const UsualSample sample = given.imported ? sample_of(*given.imported) : usual_sample(given.workload, catalog);
     const StarterChoice choice = completed(given, workload, sample);
-    const UsualCluster usual = usual_cluster_of(choice.accelerator);
+    const UsualCluster usual = usual_cluster_of(choice.accelerator, catalog);
     const bool one_node = choice.gpus <= usual.node_gpus;
     if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
         throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,
@@ -321,8 +336,8 @@ std::string starter_scenario(const StarterChoice& given)
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
         "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n# start = 2027-01-15                  # first "
-        "day of the training; reports then give completion dates\n\n",
-        workload.name, choice.gpus, choice.accelerator, file, file, choice.name);
+        "day of the training; reports then give completion dates\n{}\n",
+        workload.name, choice.gpus, choice.accelerator, file, file, choice.name, catalog_line(given.catalog));
     text += given.imported ? workload_text(*given.imported) + "\n"
                            : fmt::format(
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
@@ -343,7 +358,7 @@ std::string starter_scenario(const StarterChoice& given)
     text += fmt::format(
         "[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
         "training software; not given: times are those of none in particular\n{}\n",
-        choice.accelerator, evidence_of(choice.accelerator), choice.gpus, figures_to_give(choice.accelerator));
+        choice.accelerator, evidence_of(choice.accelerator, catalog), choice.gpus, figures_to_give(choice.accelerator, catalog));
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
                             usual.node_link, usual.node_gpus, topology_lines(usual, usual.node_gpus));

@@ -3,9 +3,11 @@
 /// Starter scenario with a comment on each line that a user may want to change.
 
 #include "io/authoring/imported/imported_network.hpp"
+#include "io/toml/catalog.hpp"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -13,6 +15,7 @@ struct StarterChoice {
     std::string name = "my-study";
     std::string workload;      // of the catalog, unless a network is imported
     std::string accelerator;   // of the catalog
+    std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
     std::string trainer = {};  // of trainers(): target of exports; empty: any
     int gpus = 0;              // of the cluster
     int sequence = 0;          // tokens; 0: the network's usual length
@@ -22,7 +25,7 @@ struct StarterChoice {
     std::optional<ImportedNetwork> imported = {};
 };
 
-/// Throws InputError for names that are not in the catalog, and for GPUs that do not fill whole nodes.
-std::string starter_scenario(const StarterChoice& choice);
+/// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for GPUs that do not fill whole nodes.
+std::string starter_scenario(const StarterChoice& choice, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

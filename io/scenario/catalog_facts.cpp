@@ -1,15 +1,15 @@
 #include "io/scenario/catalog_facts.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/toml/catalog_entry.hpp"
 #include "io/toml/catalog_file.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 namespace prismopt {
 
-UsualSample usual_sample(const std::string& workload)
+UsualSample usual_sample(const std::string& workload, const Catalog& catalog)
 {
     static const auto fields = Fields<UsualSample>("sample", "what a batch counts")
                                    .text("name", &UsualSample::name, "image", "what it is")
@@ -19,7 +19,7 @@ UsualSample usual_sample(const std::string& workload)
                                    .integer("batch", &UsualSample::batch, {"samples per step in its training", 1, 1e7, "2048"})
                                    .text("target", &UsualSample::target, "classes", "what it learns of them");
     UsualSample result;
-    if (const auto sample = catalog_entry("workloads.toml", workload).find("sample")) {
+    if (const auto sample = catalog.entry("workloads", workload).find("sample")) {
         Table table = sample->table(fields.example());
         fields.read_whole(table, Keys::all, result);
     }
@@ -42,8 +42,8 @@ std::vector<BatchRun> batch_runs()
                                    .text("source", &BatchRun::source, "a paper", "where")
                                    .required();
     std::vector<BatchRun> runs;
-    for (const std::string& name : catalog_names("batch_runs.toml")) {
-        runs.push_back(named_entry("batch_runs.toml", name, fields));
+    for (const std::string& name : Catalog::built_in().names("batch_runs")) {
+        runs.push_back(named_entry("batch_runs", name, fields));
     }
     return runs;
 }
@@ -81,27 +81,35 @@ FormatDeviation attention_deviation(const std::string& format, const std::string
                               [&kernel](Table& row) { return row.at("kernel", "").text("") == kernel; });
 }
 
-std::optional<ListPrice> list_price(const std::string& accelerator)
+const Fields<ListPrice>& list_price_fields()
 {
-    constexpr auto example = "list = { price = \"2.50 USD/h\", source = \"a price list\" }";
-    const std::vector<std::string> priced = catalog_names("prices.toml");
-    if (std::find(priced.begin(), priced.end(), accelerator) == priced.end()) {
-        return std::nullopt;
-    }
-    Table of = catalog_entry("prices.toml", accelerator);
-    Table table = of.at("list", example).table(example);
-    ListPrice result;
-    result.price = table.at("price", example).quantity<DollarsPerSecond>("2.50 USD/h");
-    result.source = table.at("source", example).text("a price list");
-    table.refuse_unknown_keys();
-    of.refuse_unknown_keys();
-    return result;
+    static const auto fields = Fields<ListPrice>("list", "list price of a GPU-hour, with its share of the node and network")
+                                   .quantity("price", &ListPrice::price, "2.50 USD/h", "price")
+                                   .required()
+                                   .text("source", &ListPrice::source, "a price list", "whose price it is")
+                                   .required();
+    return fields;
 }
 
-std::optional<UsualCluster> usual_cluster(const std::string& accelerator)
+const Fields<ListPrice>& price_fields()
 {
     static const auto fields =
-        Fields<UsualCluster>("a usual cluster", "what an accelerator usually comes with")
+        Fields<ListPrice>("[prices.NAME]", "the price of the accelerator of that name, for scenarios without gpu_price")
+            .nested("list", [](ListPrice& price) -> ListPrice& { return price; }, list_price_fields)
+            .required();
+    return fields;
+}
+
+std::optional<ListPrice> list_price(const std::string& accelerator, const Catalog& catalog)
+{
+    return catalog.has(prices_kind, accelerator) ? std::optional(read_entry(prices_kind, accelerator, price_fields(), catalog))
+                                                 : std::nullopt;
+}
+
+const Fields<UsualCluster>& usual_cluster_fields()
+{
+    static const auto fields =
+        Fields<UsualCluster>("[usual_clusters.NAME]", "node and network of accelerators whose names begin so, for `prismopt init`")
             .integer("node_gpus", &UsualCluster::node_gpus, {"GPUs that its link joins", 1, 1e6, "8"})
             .required()
             .text("node_link", &UsualCluster::node_link, "nvlink4", "their link")
@@ -111,20 +119,29 @@ std::optional<UsualCluster> usual_cluster(const std::string& accelerator)
             .choice("topology", &UsualCluster::topology, "full_mesh", "how the first tier joins its GPUs")
             .integer("axes", &UsualCluster::axes, {"axes of a torus", 2, 3, "3"})
             .integer("ring", &UsualCluster::ring, {"length from which on an axis is closed", 2, 1e4, "16"});
-    std::string longest;
-    for (const std::string& begin : catalog_names("usual_clusters.toml")) {
-        longest = accelerator.starts_with(begin) && begin.size() > longest.size() ? begin : longest;
-    }
-    return longest.empty() ? std::nullopt : std::optional(read_entry("usual_clusters.toml", longest, fields));
+    return fields;
 }
 
-int host_gpus(const std::string& accelerator)
+std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog)
 {
-    constexpr Range range{"GPUs of a host", 1, 1024, "8"};
-    Table of = catalog_entry("hosts.toml", accelerator);
-    const int gpus = of.at("gpus", "gpus = 8").count(range);
-    of.refuse_unknown_keys();
-    return gpus;
+    std::string longest;
+    for (const std::string& begin : catalog.names(usual_clusters_kind)) {
+        longest = accelerator.starts_with(begin) && begin.size() > longest.size() ? begin : longest;
+    }
+    return longest.empty() ? std::nullopt : std::optional(read_entry(usual_clusters_kind, longest, usual_cluster_fields(), catalog));
+}
+
+const Fields<int>& host_fields()
+{
+    static const auto fields = Fields<int>("[hosts.NAME]", "the host of the accelerator of that name")
+                                   .integer("gpus", [](int& gpus) -> int& { return gpus; }, {"GPUs of a host", 1, 1024, "8"})
+                                   .required();
+    return fields;
+}
+
+int host_gpus(const std::string& accelerator, const Catalog& catalog)
+{
+    return read_entry(hosts_kind, accelerator, host_fields(), catalog);
 }
 
 }  // namespace prismopt

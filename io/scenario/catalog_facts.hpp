@@ -1,7 +1,9 @@
 #pragma once
 
-/// Facts of the built-in catalog beside its accelerators, links, networks and stacks, with the source of each number.
+/// Facts of the catalog beside its accelerators, links, networks and stacks, with the source of each number.
 
+#include "io/toml/catalog.hpp"
+#include "io/toml/fields.hpp"
 #include "model/base/units.hpp"
 #include "model/hardware/hardware.hpp"
 
@@ -11,6 +13,11 @@
 
 namespace prismopt {
 
+// Kinds of entries, by which Catalog finds them.
+inline constexpr std::string_view prices_kind = "prices";
+inline constexpr std::string_view hosts_kind = "hosts";
+inline constexpr std::string_view usual_clusters_kind = "usual_clusters";
+
 /// List price per GPU with its share of the node, with its source.
 struct ListPrice {
     DollarsPerSecond price;
@@ -18,8 +25,9 @@ struct ListPrice {
 
     bool operator==(const ListPrice&) const = default;
 };
+const Fields<ListPrice>& price_fields();
 /// Nothing where no public source has one.
-std::optional<ListPrice> list_price(const std::string& accelerator);
+std::optional<ListPrice> list_price(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
 
 /// A published training with what its authors say of spikes of the loss.
 struct BatchRun {
@@ -51,7 +59,7 @@ struct UsualSample {
     int batch = 0;         // samples per step in its training; 0: not stated
     std::string target{};  // what it learns of them, where networks differ in that; empty: not stated
 };
-UsualSample usual_sample(const std::string& workload);
+UsualSample usual_sample(const std::string& workload, const Catalog& catalog = Catalog::built_in());
 
 /// What an accelerator usually comes with.
 struct UsualCluster {
@@ -62,10 +70,12 @@ struct UsualCluster {
     int axes = 0;  // of a torus
     int ring = 0;  // its axes of so many or more are closed
 };
+const Fields<UsualCluster>& usual_cluster_fields();
 /// Nothing for an accelerator of which none is known.
-std::optional<UsualCluster> usual_cluster(const std::string& accelerator);
+std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
 
+const Fields<int>& host_fields();
 /// GPUs per host with this accelerator.
-int host_gpus(const std::string& accelerator);
+int host_gpus(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

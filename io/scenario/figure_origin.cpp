@@ -17,6 +17,9 @@ void collect(const TomlNode& node, const std::string& prefix, std::vector<std::s
         keys.push_back(prefix);
     }
     for (const TomlNode& child : node.children) {
+        if (prefix.empty() && child.key == "catalog") {
+            continue;  // the text of files, each of which is collected by itself
+        }
         const bool table = node.kind == TomlNode::Kind::table;
         collect(child, table ? fmt::format("{}{}{}", prefix, prefix.empty() ? "" : ".", child.key) : prefix, keys);
     }
@@ -69,6 +72,13 @@ std::vector<std::string> placeholders(const Scenario& scenario)
 {
     std::vector<std::string> keys;
     collect(parse_toml(scenario.text, scenario.path).root, "", keys);
+    for (const TomlFile& file : catalog_of(scenario).own()) {
+        std::vector<std::string> of_file;
+        collect(file.root, "", of_file);
+        for (const std::string& key : of_file) {
+            keys.push_back(fmt::format("{} in {}", key, file.path));
+        }
+    }
     return keys;
 }
 

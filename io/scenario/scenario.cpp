@@ -2,6 +2,8 @@
 
 namespace prismopt {
 
+const Catalog& catalog_of(const Scenario& scenario) { return scenario.catalog ? *scenario.catalog : Catalog::built_in(); }
+
 std::vector<const Workload*> networks(const Scenario& scenario)
 {
     std::vector<const Workload*> all;

@@ -5,6 +5,7 @@
 #include "io/scenario/constants/learned.hpp"
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
+#include "io/toml/catalog.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/hardware_parameter.hpp"
 #include "model/job.hpp"
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +46,8 @@ struct SearchSettings {
 
 struct Scenario : Job {
     std::string path;
-    std::string text;  // the file as read
+    std::string text;  // the file as read, with the files that it names
+    std::shared_ptr<const Catalog> catalog{};  // with the user's entries; null: the program's
     std::string name;
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
@@ -65,6 +68,9 @@ struct Scenario : Job {
     std::vector<std::string> objectives;  // minimised, in this order
     SearchSettings search;
 };
+
+/// The catalog to which names of the scenario refer.
+const Catalog& catalog_of(const Scenario& scenario);
 
 /// All networks that plans may train.
 std::vector<const Workload*> networks(const Scenario& scenario);

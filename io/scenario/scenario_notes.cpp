@@ -3,7 +3,6 @@
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
-#include "io/toml/catalog_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,13 +25,13 @@ std::string learned_times_text(const Scenario& scenario)
 /// Of images and videos the catalog knows how many tokens one has.
 std::string other_samples_text(const Scenario& scenario)
 {
-    const std::vector<std::string> catalog = catalog_names("workloads.toml");
+    const Catalog& catalog = catalog_of(scenario);
     for (const Workload* network : networks(scenario)) {
-        const bool known = std::find(catalog.begin(), catalog.end(), network->name) != catalog.end();
+        const bool known = catalog.has("workloads", network->name);
         if (network->vocabulary > 0 || !known) {
             continue;
         }
-        const UsualSample usual = usual_sample(network->name);
+        const UsualSample usual = usual_sample(network->name, catalog);
         const int here = scenario.phases.front().sequence;
         if (here != usual.tokens) {
             return fmt::format(
@@ -42,6 +41,19 @@ std::string other_samples_text(const Scenario& scenario)
         }
     }
     return "";
+}
+
+/// Which entries the files of the user add.
+std::string own_entries_text(const Scenario& scenario)
+{
+    std::string text;
+    for (const std::string_view kind : catalog_kinds()) {
+        const std::vector<std::string> names = catalog_of(scenario).own_names(kind);
+        if (!names.empty()) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind, fmt::join(names, " and "));
+        }
+    }
+    return text.empty() ? "" : fmt::format("entries of your own catalog, which no measured run confirms: {}", text);
 }
 
 }  // namespace
@@ -90,7 +102,8 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
     for (std::string note : {scenario.older_keys, placeholders_text(scenario), software_text(scenario), idle_nodes_text(scenario),
-                             batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario)}) {
+                             batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
+                             own_entries_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

@@ -1,7 +1,6 @@
 #include "io/toml/catalog_file.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/toml/nearest.hpp"
 
 #include <fmt/format.h>
 
@@ -23,25 +22,6 @@ const TomlFile& catalog_file(const std::string& name)
         throw InputError(fmt::format("model/catalog/{} is missing from the program; run jobs/fit_constants and rebuild", name));
     }
     return found->second;
-}
-
-std::vector<std::string> catalog_names(const std::string& file_name)
-{
-    const TomlFile& file = catalog_file(file_name);
-    return Table(file.root, file).keys();
-}
-
-Table catalog_entry(const std::string& file_name, const std::string& name)
-{
-    const TomlFile& file = catalog_file(file_name);
-    Table all(file.root, file);
-    const auto found = all.find(name);
-    if (!found) {
-        const std::string near = nearest(name, all.keys());
-        throw InputError(fmt::format("\"{}\" is not in the catalog (entries: {}); {}", name, listed(all.keys()),
-                                     near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)));
-    }
-    return found->table("a section");
 }
 
 }  // namespace prismopt

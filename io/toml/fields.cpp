@@ -4,6 +4,14 @@ namespace prismopt {
 
 std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
+ValueShape entry_shape(std::string_view kind)
+{
+    const auto names = [kind = std::string(kind)] { return Catalog::built_in().names(kind); };
+    ValueShape shape = choice_shape(names);
+    shape.open = true;
+    return shape;
+}
+
 std::string KeyInfo::line() const
 {
     const bool heading =

@@ -3,6 +3,7 @@
 /// Declarations of the keys of scenario sections: one table of fields per section. The reader, the JSON schema, the reference
 /// page and messages about missing keys use these tables.
 
+#include "io/toml/catalog.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/toml/toml.hpp"
 #include "model/base/names.hpp"
@@ -30,6 +31,7 @@ struct ValueShape {
     Dimension dimension = Dimension::data;              // of quantities
     std::function<std::vector<std::string>()> names{};  // of choices
     std::function<const SectionTable&()> section{};     // of sections; evaluated late: a distribution may contain one
+    bool open = false;                                  // other names than those of the choice are possible, too
     bool list = false;                                  // an array of one or more values
     bool sets = false;                                  // arrays of values, as the values of a list
     bool by_name = false;                               // sections under names chosen in the file
@@ -86,6 +88,9 @@ inline ValueShape choice_shape(std::function<std::vector<std::string>()> names)
 {
     return {.kind = ValueShape::Kind::choice, .names = std::move(names)};
 }
+
+/// The name of an entry of the catalog: of the program's, or of a user's.
+ValueShape entry_shape(std::string_view kind);
 
 /// `text` in quotes, as a TOML string.
 std::string in_quotes(std::string_view text);
@@ -181,19 +186,21 @@ public:
 
     /// The key that names a catalog entry as the starting point, which the other keys change. `usual`: the default entry; if
     /// empty, all keys are required without the key.
-    Fields& base(std::string_view key, std::vector<std::string> (*names)(), T (*entry)(const std::string&), std::string help,
+    Fields& base(std::string_view key, std::string_view kind, T (*entry)(const std::string&, const Catalog&), std::string help,
                  std::string usual = "")
     {
+        const ValueShape shape = entry_shape(kind);
         keys().insert(keys().begin(),
-                      {std::string(key), help, in_quotes(names().front()), {choice_shape(names)}, Need::optional, usual});
+                      {std::string(key), help, in_quotes(shape.names().front()), {shape}, Need::optional, usual});
         reads_.insert(reads_.begin(), nullptr);
-        base_ = [key = std::string(key), names, entry, help = std::move(help),
+        base_ = [key = std::string(key), kind = std::string(kind), entry, help = std::move(help),
                  usual = std::move(usual)](const Fields& fields, Table& table, T& target) {
             const auto value = table.find(key);
             if (!value && usual.empty()) {
                 return false;
             }
-            target = entry(value ? value->choice(names(), help, fields.instead_of(key)) : usual);
+            const Catalog& catalog = table.catalog();
+            target = entry(value ? value->choice(catalog.names(kind), help, fields.instead_of(key)) : usual, catalog);
             return true;
         };
         return *this;

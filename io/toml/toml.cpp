@@ -57,6 +57,15 @@ void refuse_controls_in_key(const TomlFile& file, const TomlNode& node)
     }
 }
 
+/// Counts the lines of the file alone, without those that its text has before.
+void count_from(TomlNode& node, int lines_before)
+{
+    node.line = std::max(1, node.line - lines_before);
+    for (TomlNode& child : node.children) {
+        count_from(child, lines_before);
+    }
+}
+
 TomlNode converted(const toml::node& source, const std::string& key, int parent_line, const Lines& lines, const TomlFile& file)
 {
     TomlNode node;
@@ -132,7 +141,7 @@ void TomlFile::refuse(int line, const std::string& message) const
     throw InputError(fmt::format("{}:{}: {}", path, line, message));
 }
 
-TomlFile parse_toml(std::string_view text, const std::string& path)
+TomlFile parse_toml(std::string_view text, const std::string& path, int lines_before)
 {
     TomlFile file{path, {}};
     if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
@@ -146,9 +155,10 @@ TomlFile parse_toml(std::string_view text, const std::string& path)
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text), file);
+        count_from(file.root, lines_before);
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
-        file.refuse(line,
+        file.refuse(std::max(1, line - lines_before),
                     fmt::format("{} is not valid TOML ({}); correct the line: strings and quantities need quotes, as in "
                                 "bandwidth = \"450 GB/s\", a key may appear only once, and quotes and brackets must be closed",
                                 line_of(text, line), printable(std::string(error.description()), 200)));

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +30,12 @@ struct TomlNode {
     std::vector<TomlNode> children;  // of a list in order; of a table by name
 };
 
+class Catalog;
+
 struct TomlFile {
     std::string path;  // for messages
     TomlNode root;
+    std::shared_ptr<const Catalog> catalog{};  // to which its names refer; null: that of the program
 
     /// Throws InputError `path:line: message`.
     [[noreturn]] void refuse(int line, const std::string& message) const;
@@ -40,8 +44,9 @@ struct TomlFile {
 /// Text prepared for a message: without control characters, truncated to `most`.
 std::string printable(std::string text, std::size_t most = 60);
 
-/// Throws InputError when `text` is not valid TOML.
-TomlFile parse_toml(std::string_view text, const std::string& path);
+/// Throws InputError when `text` is not valid TOML. `lines_before`: lines of the text that are not in the file, which messages do
+/// not count.
+TomlFile parse_toml(std::string_view text, const std::string& path, int lines_before = 0);
 
 /// Valid numbers of a key: their meaning, the interval and an example.
 struct Range {
@@ -85,6 +90,8 @@ public:
     bool is_list() const { return node_->kind == TomlNode::Kind::list; }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     int line() const { return node_->line; }
+    /// The catalog to which names of the file refer.
+    const Catalog& catalog() const;
     Table table(std::string_view example) const;
     /// One of `names`; `why` describes them, `otherwise` is a remedy if none of them fits.
     std::string choice(const std::vector<std::string>& names, std::string_view why, std::string_view otherwise = "") const;
@@ -118,6 +125,8 @@ public:
     Table section(std::string_view key, std::string_view example);
 
     std::vector<std::string> keys() const;
+    /// The catalog to which names of the file refer.
+    const Catalog& catalog() const;
     /// Throws InputError for the first key, in the order of lines, that was never requested.
     void refuse_unknown_keys() const;
     [[noreturn]] void fail(const Complaint& complaint) const;

@@ -1,4 +1,5 @@
 #include "io/base/control_characters.hpp"
+#include "io/toml/catalog.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
@@ -28,6 +29,8 @@ std::string_view type_name(Kind kind)
     }
     return "";
 }
+
+const Catalog& catalog_of(const TomlFile& file) { return file.catalog ? *file.catalog : Catalog::built_in(); }
 
 /// A number as it is written, less what TOML alone knows: signs above, separators, other bases.
 std::string plain_number(const TomlNode& node)
@@ -165,6 +168,8 @@ std::vector<Value> Value::list(std::string_view example) const
     return values;
 }
 
+const Catalog& Value::catalog() const { return catalog_of(*file_); }
+
 Table Value::table(std::string_view example) const
 {
     if (node_->kind != Kind::table) {
@@ -246,6 +251,8 @@ std::optional<Value> Table::find(std::string_view key, Keys keys, std::string_vi
 }
 
 Table Table::section(std::string_view key, std::string_view example) { return at(key, example).table(example); }
+
+const Catalog& Table::catalog() const { return catalog_of(*file_); }
 
 std::vector<std::string> Table::keys() const
 {

@@ -102,6 +102,7 @@ struct SoftwareStack {
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
+    bool own = false;  // a user's, which the fit does not know
 };
 
 /// Returns the accelerator as seen through the software stack. Its `gemm_fp8` is that of the stack's kind of 8 bits.
@@ -173,6 +174,7 @@ struct CollectiveLibrary {
     Seconds all_to_all_start{0.0};           // of an all-to-all that leaves the node
     BytesPerSecond token_kernels{
         std::numeric_limits<double>::infinity()};  // most that kernels which send tokens once reach in a node
+    bool own = false;                              // a user's, which the fit does not know
 
     bool operator==(const CollectiveLibrary&) const = default;
 };

@@ -99,6 +99,9 @@ bool tiers_differ(const Cluster& cluster)
 
 bool knows(const FittedModel& model, const Accelerator& accelerator) { return rows_on(model, accelerator.catalog_entry) > 0; }
 
+/// No measured run had the software that a user describes.
+bool has_own_software(const Cluster& cluster) { return cluster.stack.own || cluster.library.own; }
+
 /// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
 /// step of a tier that is twice as slow.
 double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, const CompiledPlan& compiled)
@@ -148,6 +151,18 @@ double scatter_of(const Setting& setting, const FittedModel& model)
     return model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
 }
 
+/// Calls widen() for the cluster with each software stack of the program, and its usual library: a user's are no better known.
+template <class Widen>
+void widen_by_known_software(const Cluster& cluster, Widen&& widen)
+{
+    for (const std::string& entry : catalog_stacks()) {
+        Cluster other = cluster;
+        other.stack = catalog_stack(entry);
+        other.library = library_of(other.stack);
+        widen(other);
+    }
+}
+
 /// Calls widen() for the cluster with each accelerator that the fit knows: what was not measured is no better known than they
 /// are.
 template <class Widen>
@@ -194,7 +209,8 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
                              const FittedModel& model)
 {
     const Accelerator& accelerator = setting.cluster.accelerator;
-    const double unlike = knows(model, accelerator) ? unlike_catalog(setting.cluster) : 1.0;
+    const bool known = knows(model, accelerator) && !has_own_software(setting.cluster);
+    const double unlike = known ? unlike_catalog(setting.cluster) : 1.0;
     const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
     const double of_constants = compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model);
     double measured = std::hypot(of_constants, scatter_of(setting, model));
@@ -217,6 +233,9 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     }
     if (!knows(model, accelerator)) {
         widen_by_measured(setting.cluster, setting.workload.precision, model, widen_by_cluster);
+    }
+    if (has_own_software(setting.cluster)) {
+        widen_by_known_software(setting.cluster, widen_by_cluster);
     }
     const double declared = std::log1p(accelerator.model_error) / two_sided_95;
     const double estimated = std::hypot(measured, unlike * model.unmeasured);

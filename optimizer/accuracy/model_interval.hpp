@@ -17,7 +17,8 @@ namespace prismopt {
 /// - scatter: of measured runs of this kind about the fitted model. Below 16 bits, constants and scatter together are at least
 /// those of the same plan in 16 bits, the precision of most measured runs;
 /// - unmeasured: error of the model on accelerators that it was not fitted to (FittedModel::unmeasured), for accelerators without
-/// a fit; multiplied by unlike_catalog() for accelerators whose numbers were changed.
+/// a fit, and for software that a user describes (of which no measured run tells more); multiplied by unlike_catalog() for accelerators
+/// whose numbers were changed.
 ///
 /// The interval is never narrower than the error that the accelerator declares (model_error). Changing a number of the catalog
 /// thus never makes a prediction more certain, because the changed machine has not been measured.

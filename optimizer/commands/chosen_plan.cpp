@@ -7,6 +7,7 @@
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/nearest.hpp"
+#include "optimizer/commands/command.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -118,6 +119,7 @@ void add_plan_options(po::options_description& options)
     options.add_options()(
         "point", po::value<std::int64_t>()->value_name("ID"),
         "number of a plan in reports, if a results file is given instead of the scenario (default: the first plan of the front)");
+    add_catalog_option(options);
 }
 
 ChosenPlan chosen_plan(const po::variables_map& values)
@@ -132,7 +134,10 @@ ChosenPlan chosen_plan(const po::variables_map& values)
         if (of_point) {
             throw InputError(fmt::format("--point needs a results file, and {} is not one; give the .h5 file of a search", path));
         }
-        return by_design(read_scenario(path), design);
+        return by_design(read_scenario(path, catalogs_of(values)), design);
+    }
+    if (values.count("catalog") > 0) {
+        throw InputError(fmt::format("--catalog has no effect: {} contains the catalog that its search used; remove the option", path));
     }
     const Results results = open_results(path);
     if (design.empty()) {

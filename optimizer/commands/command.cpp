@@ -206,6 +206,17 @@ Pause stop_after(const po::variables_map& values, const Call& call, const char* 
     };
 }
 
+void add_catalog_option(po::options_description& options)
+{
+    options.add_options()("catalog", po::value<std::vector<std::string>>()->value_name("FILE"),
+                          "also know the accelerators, links, stacks, networks and other entries of this file (docs/catalog.md)");
+}
+
+std::vector<std::string> catalogs_of(const po::variables_map& values)
+{
+    return values.count("catalog") > 0 ? values["catalog"].as<std::vector<std::string>>() : std::vector<std::string>{};
+}
+
 void add_seed_option(po::options_description& options)
 {
     options.add_options()("seed", po::value<std::int64_t>()->value_name("N"), "random seed (default: from the scenario)");

@@ -108,6 +108,10 @@ std::optional<std::chrono::duration<double>> max_time_of(const boost::program_op
 /// at that time.
 Pause stop_after(const boost::program_options::variables_map& values, const Call& call, const char* left = "nothing was saved");
 
+/// Adds the option --catalog, which may be repeated; returns the files that it names.
+void add_catalog_option(boost::program_options::options_description& options);
+std::vector<std::string> catalogs_of(const boost::program_options::variables_map& values);
+
 /// Adds the option --seed; replaces the seed of the scenario by its value.
 void add_seed_option(boost::program_options::options_description& options);
 void take_seed(const boost::program_options::variables_map& values, Scenario& scenario);

@@ -1,5 +1,6 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
+#include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "optimizer/commands/command.hpp"
@@ -64,13 +65,20 @@ double tokens_of(const po::variables_map& values)
 Scenario check_starter(const std::string& text, const std::string& name)
 {
     try {
-        return parse_scenario(text, name);
+        return parse_scenario(with_catalog_files(text, name, {}).text, name);
     } catch (const InputError& error) {
         const std::string message = error.what();
         const std::size_t place = message.find(": ");
         throw InputError("these options do not give a valid scenario: " +
                          (place == std::string::npos ? message : message.substr(place + 2)));
     }
+}
+
+/// The name of the file in a scenario that is written to `out`: relative to the folder of that.
+std::string named_beside(const std::string& file, const std::string& out)
+{
+    const bool stays = out.empty() || std::filesystem::path(file).is_absolute();
+    return stays ? file : std::filesystem::proximate(file, std::filesystem::absolute(out).parent_path()).string();
 }
 
 /// Warns if the cluster cannot train the model at all, before the user edits the scenario.
@@ -104,6 +112,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("model-config", po::value<std::string>()->value_name("FILE"), configurations.c_str());
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           accelerators.c_str());
+    add_catalog_option(options);
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
         "sequence-length", po::value<int>()->value_name("N"),
         "tokens per sequence (default: the usual length of the network, 4096 for most)")(
@@ -160,7 +169,14 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();
     }
-    const std::string text = starter_scenario(choice);
+    const std::vector<std::string> files = catalogs_of(*values);
+    for (const std::string& file : files) {
+        choice.catalog.push_back(named_beside(file, out));
+    }
+    const auto own = catalog_with(files);
+    const Catalog& catalog = own ? *own : Catalog::built_in();
+    refuse_wrong_entries(catalog);
+    const std::string text = starter_scenario(choice, catalog);
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
     if (out.empty()) {
         fmt::print("{}", text);

@@ -141,6 +141,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
                           "search part K of N of the space; prismopt merge combines the results");
     options.add_options()("dry-run", po::bool_switch(),
                           "count the plans of the space and estimate the cost of a search, without running it");
+    add_catalog_option(options);
     add_seed_option(options);
     add_run_options(options);
     const auto values = parse_options("search", options, "SCENARIO", words, call);
@@ -153,7 +154,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
         values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
     const auto read = [&]() -> std::optional<Scenario> {
-        Scenario scenario = read_scenario(path);
+        Scenario scenario = read_scenario(path, catalogs_of(*values));
         if (values->count("runnable-by") > 0) {
             scenario = with_trainer(scenario, (*values)["runnable-by"].as<std::string>());
         }

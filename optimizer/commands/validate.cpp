@@ -50,13 +50,14 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("json", po::bool_switch(), "print one JSON object instead of text");
+    add_catalog_option(options);
     add_max_time_option(options, "stop after this wall-clock time, for example \"1 min\"");
     const auto values = parse_options("validate", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const Pause pause = stop_after(*values, call);
-    const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>());
+    const Scenario scenario = read_scenario((*values)["SCENARIO"].as<std::string>(), catalogs_of(*values));
     log_notes(scenario);
     const StudyModel model(scenario);
     const std::uint64_t size = model.designs.space().size();

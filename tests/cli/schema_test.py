@@ -73,7 +73,8 @@ class Schema(CliTest):
         for key, path in (("accelerator", "cluster"), ("profile", "variability"), ("strategy", "search"), ("minimise", "objectives"),
                           ("schedule", "space"), ("recompute", "space"), ("sharding", "space"), ("split", "space"), ("order", "space")):
             place = self.table_at(path)["properties"][key]
-            names = (place["items"] if "items" in place else place)["enum"]
+            place_of_one = place["items"] if "items" in place else place
+            names = place_of_one["enum"] if "enum" in place_of_one else place_of_one["anyOf"][0]["enum"]
             value = f'["{SLIP}"]' if "items" in place else f'"{SLIP}"'
             text, count = re.subn(rf"(?m)^{key} = .*$", f"{key} = {value}", self.small)
             if count == 0:

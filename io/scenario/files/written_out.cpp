@@ -9,6 +9,18 @@
 
 namespace prismopt {
 
+namespace {
+
+constexpr const char* name_pattern = R"("(?:[^"\\]|\\.)*"|'[^']*')";
+
+/// Of a list of names, or of one. Lists may have comments.
+std::string pattern_of(const Value& value)
+{
+    return value.is_list() ? fmt::format(R"(\[(?:[\s,]|{}|#[^\n]*)*\])", name_pattern) : name_pattern;
+}
+
+}  // namespace
+
 std::string with_content(const std::string& text, const Value& value, const std::string& key, const std::string& content)
 {
     auto line = text.begin();
@@ -16,12 +28,13 @@ std::string with_content(const std::string& text, const Value& value, const std:
         line = std::find(line, text.end(), '\n') + 1;
     }
     std::smatch found;
-    const std::regex named(key + R"(["']?\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'))");
+    const std::regex named(fmt::format(R"({}["']?\s*=\s*({}))", key, pattern_of(value)));
     if (!std::regex_search(line, text.end(), found, named)) {
         value.fail({"is not on the line of its key", "the content of its file is inserted there",
-                    fmt::format("write {} = \"FILE\"", key)});
+                    fmt::format("write {} = {}", key, value.is_list() ? "[\"FILE\"]" : "\"FILE\"")});
     }
-    return std::string(text.begin(), found[1].first) + content + std::string(found[1].second, text.end());
+    const auto breaks = static_cast<std::size_t>(std::count(found[1].first, found[1].second, '\n'));
+    return std::string(text.begin(), found[1].first) + content + std::string(breaks, '\n') + std::string(found[1].second, text.end());
 }
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/captured_network.hpp"
+#include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/hardware_variants.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/reading/unknown_power.hpp"
@@ -412,6 +413,15 @@ KeyInfo networks_key()
             {{.kind = ValueShape::Kind::section, .section = networks_table, .by_name = true}}};
 }
 
+KeyInfo catalog_key()
+{
+    return {"catalog",
+            "files with accelerators, links, stacks, networks and other entries beside those of the program, as paths relative to the "
+            "scenario (docs/catalog.md)",
+            R"(["site.toml"])",
+            {{.kind = ValueShape::Kind::text, .list = true}}};
+}
+
 KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
 {
     const SectionTable& section = table();
@@ -433,6 +443,7 @@ Fields<Scenario> made_scenario_fields()
     all.text("name", &Scenario::name, "my-study", "name of the study").required();
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
+    all.custom(catalog_key(), [](const Value&, Scenario&, Keys) {});  // names refer to it: parsed()
     all.custom(section_key("workload", workload_table, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         s.workload = read_workload(in(value));
         add_warning(older_keys_text(in(value)), s.older_keys);
@@ -488,14 +499,21 @@ const Fields<Scenario>& scenario_fields()
 
 const SectionTable& scenario_table() { return scenario_fields(); }
 
-Scenario parse_scenario(const std::string& text, const std::string& path)
+namespace {
+
+Scenario parsed(const WrittenOut& written, const std::string& path)
 {
-    const TomlFile file = parse_toml(text, path);
+    TomlFile file = parse_toml(written.text, path, written.lines_before);
     Table top(file.root, file);
+    file.catalog = written_catalog(top);
     Scenario scenario;
     scenario.path = path;
-    scenario.text = text;
+    scenario.text = written.text;
+    scenario.catalog = file.catalog;
     scenario.power = catalog_power(usual_power);
+    if (scenario.catalog) {
+        refuse_wrong_entries(*scenario.catalog);
+    }
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
     apply_learned(scenario);
@@ -521,7 +539,11 @@ Scenario parse_scenario(const std::string& text, const std::string& path)
     return scenario;
 }
 
-Scenario read_scenario(const std::string& path)
+}  // namespace
+
+Scenario parse_scenario(const std::string& text, const std::string& path) { return parsed({text}, path); }
+
+Scenario read_scenario(const std::string& path, const std::vector<std::string>& catalogs)
 {
     const auto refuse = [&](const std::string& why) {
         throw InputError(fmt::format(
@@ -546,7 +568,8 @@ Scenario read_scenario(const std::string& path)
     if (stream.bad()) {
         refuse("read error");
     }
-    return parse_scenario(with_captured_network(with_learned_file(text, path), path), path);
+    const std::string alone = with_captured_network(with_learned_file(text, path), path);
+    return parsed(with_catalog_files(alone, path, catalogs), path);
 }
 
 }  // namespace prismopt

@@ -3,14 +3,15 @@
 #include "io/scenario/scenario.hpp"
 
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
 class SectionTable;
 
-/// Reads and validates a scenario file. Throws InputError.
-Scenario read_scenario(const std::string& path);
-/// The same from text already in memory (`path` is for messages).
+/// Reads and validates a scenario file. `catalogs`: files with entries of the catalog, beside those that it names. Throws InputError.
+Scenario read_scenario(const std::string& path, const std::vector<std::string>& catalogs = {});
+/// The same from text already in memory that refers to no other files (`path` is for messages).
 Scenario parse_scenario(const std::string& text, const std::string& path);
 
 /// The keys of the whole file.

@@ -113,7 +113,7 @@ const Fields<NetworkTier>& tier_fields()
 {
     static const auto fields =
         Fields<NetworkTier>("[[cluster.tier]]", "a network tier, innermost first: the links that join groups of GPUs")
-            .base("link", catalog_links, catalog_link, "links in the catalog")
+            .base("link", links_kind, catalog_link, "links in the catalog")
             .text("name", &NetworkTier::name, "node", "name of the tier")
             .required()
             .include(link_fields())
@@ -140,7 +140,7 @@ const Fields<NetworkTier>& torus_fields()
     static const auto fields =
         Fields<NetworkTier>("[[cluster.tier]] with topology = \"torus\"",
                             "an innermost tier without switches: a torus or mesh, each GPU with links to its neighbours")
-            .base("link", catalog_links, catalog_link, "links in the catalog; bandwidth is that of one link")
+            .base("link", links_kind, catalog_link, "links in the catalog; bandwidth is that of one link")
             .custom({"topology",
                      "a grid of links",
                      in_quotes("torus"),
@@ -469,10 +469,12 @@ const Fields<Cluster>& cluster_fields()
     const auto later = [](const Value&, Cluster&, Keys) {};  // depends on others: read_cluster()
     static const auto fields =
         Fields<Cluster>("[cluster]", "the machine: accelerator, number of GPUs, network")
-            .custom({"accelerator", "accelerator from the catalog", in_quotes("h100-sxm"), {choice_shape(catalog_accelerators)}},
+            .custom({"accelerator", "accelerator from the catalog", in_quotes("h100-sxm"), {entry_shape(accelerators_kind)}},
                     [](const Value& value, Cluster& cluster, Keys) {
+                        const Catalog& catalog = value.catalog();
+                        const std::vector<std::string> names = catalog.names(accelerators_kind);
                         cluster.accelerator = catalog_accelerator(
-                            value.choice(catalog_accelerators(), "accelerators in the catalog", own_accelerator));
+                            value.choice(names, "accelerators in the catalog", own_accelerator), catalog);
                     })
             .required()
             .custom(
@@ -489,10 +491,12 @@ const Fields<Cluster>& cluster_fields()
             .custom({"stack",
                      "software stack from the catalog; default: that of the reference measurements",
                      in_quotes("megatron-lm"),
-                     {choice_shape(catalog_stacks)}},
+                     {entry_shape(stacks_kind)}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.stack = catalog_stack(value.choice(catalog_stacks(), "software stacks in the catalog"));
-                        cluster.library = library_of(cluster.stack);
+                        const Catalog& catalog = value.catalog();
+                        const std::vector<std::string> names = catalog.names(stacks_kind);
+                        cluster.stack = catalog_stack(value.choice(names, "software stacks in the catalog"), catalog);
+                        cluster.library = library_of(cluster.stack, catalog);
                         cluster.accelerator = under(cluster.accelerator, cluster.stack);
                     })
             .custom({"learned",
@@ -509,9 +513,11 @@ const Fields<Cluster>& cluster_fields()
             .custom({"collectives",
                      "library of collectives and its release; default: that of the stack, or nccl",
                      in_quotes("nccl-2-17"),
-                     {choice_shape(catalog_libraries)}},
+                     {entry_shape(libraries_kind)}},
                     [](const Value& value, Cluster& cluster, Keys) {
-                        cluster.library = catalog_library(value.choice(catalog_libraries(), "libraries in the catalog"));
+                        const Catalog& catalog = value.catalog();
+                        const std::vector<std::string> names = catalog.names(libraries_kind);
+                        cluster.library = catalog_library(value.choice(names, "libraries in the catalog"), catalog);
                     })
             .flag("flat_collectives", &Cluster::flat_collectives, "whether collectives ignore the tier hierarchy")
             .custom({"slow_nodes", "known slow nodes", "[{ node = 3, factor = 1.2 }]", {nodes}}, later)
@@ -570,7 +576,7 @@ Cluster read_cluster(Table table)
     cluster_fields().read_whole(table, Keys::all, cluster);
     refuse_missing_figures(table, cluster.accelerator);
     if (!table.find("gpu_price")) {
-        const auto price = list_price(table.find("accelerator")->text("h100-sxm"));
+        const auto price = list_price(table.find("accelerator")->text("h100-sxm"), table.catalog());
         if (!price) {
             table.find("accelerator")
                 ->fail({"has no list price in the catalog", "no public source states one",

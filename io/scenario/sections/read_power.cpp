@@ -41,7 +41,7 @@ const Fields<Power>& power_profile_fields()
 const Fields<Power>& power_fields()
 {
     static const auto fields = Fields<Power>("[power]", "power and carbon, for the objectives energy and carbon")
-                                   .base("profile", catalog_powers, catalog_power, "power profile from the catalog", usual_power)
+                                   .base("profile", power_kind, catalog_power, "power profile from the catalog", usual_power)
                                    .include(power_profile_fields());
     return fields;
 }

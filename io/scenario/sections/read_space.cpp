@@ -323,11 +323,11 @@ Workload network_named(const Value& value, const std::vector<Workload>& own)
     if (found != own.end()) {
         return *found;
     }
-    std::vector<std::string> names = catalog_workloads();
+    std::vector<std::string> names = value.catalog().names(workloads_kind);
     for (const Workload& network : own) {
         names.push_back(network.name);
     }
-    Workload workload = catalog_workload(value.choice(names, "networks"));
+    Workload workload = catalog_workload(value.choice(names, "networks"), value.catalog());
     workload.name = name;
     return workload;
 }
@@ -369,7 +369,7 @@ std::string_view kind_of_text(const Workload& network)
     return full && !causal ? "texts with masked tokens" : "text";
 }
 
-Samples samples_of(const Workload& network)
+Samples samples_of(const Workload& network, const Catalog& catalog)
 {
     if (network.vocabulary > 0) {
         return {kind_of_text(network)};
@@ -377,17 +377,16 @@ Samples samples_of(const Workload& network)
     if (network.find<TablesBlock>() != nullptr) {
         return {"rows of tables"};
     }
-    const std::vector<std::string> catalog = catalog_workloads();
-    const bool known = std::find(catalog.begin(), catalog.end(), network.name) != catalog.end();
-    const UsualSample usual = known ? usual_sample(network.name) : UsualSample{.tokens = 0};
+    const bool known = catalog.has(workloads_kind, network.name);
+    const UsualSample usual = known ? usual_sample(network.name, catalog) : UsualSample{.tokens = 0};
     return {"images, videos or sounds", usual.tokens, usual.target};
 }
 
 /// Networks of a study are trained on the same samples, whatever else differs.
 void refuse_other_samples(const Value& value, const Workload& network, const Workload& first)
 {
-    const Samples own = samples_of(network);
-    const Samples others = samples_of(first);
+    const Samples own = samples_of(network, value.catalog());
+    const Samples others = samples_of(first, value.catalog());
     if (!own.fit(others)) {
         value.fail(
             {fmt::format("is trained on {}, \"{}\" on {}", own.text(), first.name, others.text()),

@@ -116,7 +116,7 @@ const Fields<Variability>& variability_fields()
 {
     static const auto fields =
         Fields<Variability>("[variability]", "how durations vary: random factors with mean one")
-            .base("profile", catalog_variabilities, catalog_variability, "variability profile from the catalog")
+            .base("profile", variability_kind, catalog_variability, "variability profile from the catalog")
             .include(factors("[variability]", "", false));
     return fields;
 }

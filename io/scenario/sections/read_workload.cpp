@@ -168,9 +168,9 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
     return w;
 }
 
-NetworkReading catalog_reading(const std::string& name)
+NetworkReading catalog_reading(const std::string& name, const Catalog& catalog)
 {
-    NetworkReading reading{catalog_workload(name), {}};
+    NetworkReading reading{catalog_workload(name, catalog), {}};
     const auto alike = transformer_of(reading.workload);
     reading.has_alike = alike.has_value();
     reading.alike = alike.value_or(Transformer{});
@@ -221,7 +221,7 @@ const Fields<NetworkReading>& scenario_network_fields()
     static const auto fields =
         Fields<NetworkReading>("[workload]",
                                "the network to train: from the catalog, with changes if any, or described by its layers")
-            .base("model", catalog_workloads, catalog_reading, "network from the catalog")
+            .base("model", workloads_kind, catalog_reading, "network from the catalog")
             .include(captured_fields())
             .text("name", of(&Workload::name), "my-model", "name of the network in reports")
             .include(reading_fields());
@@ -290,8 +290,7 @@ std::vector<Workload> read_networks(Table table)
             value.fail({fmt::format("is called \"{}\"", name), "reports and --design need names of one word",
                         "choose a name without spaces or ="});
         }
-        const std::vector<std::string> catalog = catalog_workloads();
-        if (std::find(catalog.begin(), catalog.end(), name) != catalog.end()) {
+        if (table.catalog().has(workloads_kind, name)) {
             value.fail({fmt::format("is called \"{}\"", name), "the catalog has a network of that name", "choose another name"});
         }
         networks.push_back(read_workload(std::move(own)));

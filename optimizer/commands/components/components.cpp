@@ -145,7 +145,8 @@ Members members_in(const po::variables_map& values, const CollectiveTable& table
     }
     const int node = cluster.gpus_per_node();
     const bool listed = table.hosts > 0 && ranks == table.ranks;
-    const int hosts_of_node = std::max(1, node / host_gpus(cluster.accelerator.catalog_entry));
+    const std::string& entry = cluster.accelerator.catalog_entry;
+    const int hosts_of_node = entry.empty() ? 1 : std::max(1, node / host_gpus(entry));
     const int nodes = listed ? (table.hosts + hosts_of_node - 1) / hosts_of_node : (ranks + node - 1) / node;
     const Members members{ranks / nodes, nodes};
     if (members.count() != ranks || members.inside > node || members.nodes > cluster.nodes()) {
@@ -343,12 +344,13 @@ int components_command(const std::vector<std::string>& words, const Call& call)
         "plan whose kernels are listed, for example \"tp=8 microbatch=2\"")(
         "json", po::bool_switch(), "print one JSON object instead of tables")("svg", po::value<std::string>()->value_name("FILE"),
                                                                               "write plots of bus bandwidth by size");
+    add_catalog_option(options);
     const auto values = parse_options("components", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const auto& path = (*values)["SCENARIO"].as<std::string>();
-    const Scenario scenario = read_scenario(path);
+    const Scenario scenario = read_scenario(path, catalogs_of(*values));
     const Cluster& cluster = scenario.cluster;
     std::vector<std::string> inputs{path};
     std::vector<Plot> plots;

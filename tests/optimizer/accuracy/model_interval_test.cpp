@@ -271,6 +271,26 @@ TEST_P(DeclaredAccelerators, AreNeverMoreCertainThanMeasuredOnes)
     EXPECT_GE(narrowest_declared, widest_measured);
 }
 
+/// Software that a user describes is known no better than any of the program, whatever its numbers are; neither are a library or a link.
+TEST(OwnEntries, AreNeverMoreCertainThanTheProgrammes)
+{
+    double widest = 1.0;
+    for (const std::string& stack : catalog_stacks()) {
+        const std::string lines = fmt::format("accelerator = \"h100-sxm\"\nstack = \"{}\"\n", stack);
+        widest = std::max(widest, interval_of_scenario(scenario_with(lines)).high);
+    }
+    Scenario own = scenario_with("accelerator = \"h100-sxm\"\nstack = \"megatron-bridge\"\n");
+    const ModelInterval known = interval_of_scenario(own);
+    own.cluster.stack.name = "ours";
+    own.cluster.stack.own = true;
+    EXPECT_GT(interval_of_scenario(own).high, widest);
+    EXPECT_FALSE(interval_of_scenario(own).fitted);
+    own.cluster.stack.own = false;
+    own.cluster.library.own = true;
+    EXPECT_GT(interval_of_scenario(own).high, known.high);
+    EXPECT_FALSE(interval_of_scenario(own).fitted);
+}
+
 /// The text beside the interval says where it comes from.
 TEST(ModelInterval, OfAModelErrorInTheScenarioIsNotFromMeasuredRuns)
 {
