@@ -13,12 +13,12 @@ namespace prismopt {
 
 struct StarterChoice {
     std::string name = "my-study";
-    std::string workload;      // of the catalog, unless a network is imported
-    std::string accelerator;   // of the catalog
+    std::string workload;                   // of the catalog, unless a network is imported
+    std::string accelerator;                // of the catalog
     std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
-    std::string trainer = {};  // of trainers(): target of exports; empty: any
-    int gpus = 0;              // of the cluster
-    int sequence = 0;          // tokens; 0: the network's usual length
+    std::string trainer = {};               // of trainers(): target of exports; empty: any
+    int gpus = 0;                           // of the cluster
+    int sequence = 0;                       // tokens; 0: the network's usual length
     int global_batch =
         0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
     double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary

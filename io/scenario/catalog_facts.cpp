@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-
 namespace prismopt {
 
 UsualSample usual_sample(const std::string& workload, const Catalog& catalog)
@@ -95,7 +94,8 @@ const Fields<ListPrice>& price_fields()
 {
     static const auto fields =
         Fields<ListPrice>("[prices.NAME]", "the price of the accelerator of that name, for scenarios without gpu_price")
-            .nested("list", [](ListPrice& price) -> ListPrice& { return price; }, list_price_fields)
+            .nested(
+                "list", [](ListPrice& price) -> ListPrice& { return price; }, list_price_fields)
             .required();
     return fields;
 }
@@ -109,7 +109,8 @@ std::optional<ListPrice> list_price(const std::string& accelerator, const Catalo
 const Fields<UsualCluster>& usual_cluster_fields()
 {
     static const auto fields =
-        Fields<UsualCluster>("[usual_clusters.NAME]", "node and network of accelerators whose names begin so, for `prismopt init`")
+        Fields<UsualCluster>("[usual_clusters.NAME]",
+                             "node and network of accelerators whose names begin so, for `prismopt init`")
             .integer("node_gpus", &UsualCluster::node_gpus, {"GPUs that its link joins", 1, 1e6, "8"})
             .required()
             .text("node_link", &UsualCluster::node_link, "nvlink4", "their link")
@@ -128,7 +129,8 @@ std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const 
     for (const std::string& begin : catalog.names(usual_clusters_kind)) {
         longest = accelerator.starts_with(begin) && begin.size() > longest.size() ? begin : longest;
     }
-    return longest.empty() ? std::nullopt : std::optional(read_entry(usual_clusters_kind, longest, usual_cluster_fields(), catalog));
+    return longest.empty() ? std::nullopt
+                           : std::optional(read_entry(usual_clusters_kind, longest, usual_cluster_fields(), catalog));
 }
 
 const Fields<int>& host_fields()

@@ -46,7 +46,7 @@ struct SearchSettings {
 
 struct Scenario : Job {
     std::string path;
-    std::string text;  // the file as read, with the files that it names
+    std::string text;                          // the file as read, with the files that it names
     std::shared_ptr<const Catalog> catalog{};  // with the user's entries; null: the program's
     std::string name;
     std::uint64_t seed = 1;

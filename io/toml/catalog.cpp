@@ -38,8 +38,8 @@ void refuse_unknown_kinds(const TomlFile& file)
 
 std::span<const std::string_view> catalog_kinds()
 {
-    static constexpr std::array<std::string_view, 10> kinds{"accelerators", "links",     "libraries",   "stacks", "workloads",
-                                                            "power",        "variability", "prices", "hosts",  "usual_clusters"};
+    static constexpr std::array<std::string_view, 10> kinds{
+        "accelerators", "links", "libraries", "stacks", "workloads", "power", "variability", "prices", "hosts", "usual_clusters"};
     return kinds;
 }
 

@@ -190,8 +190,7 @@ public:
                  std::string usual = "")
     {
         const ValueShape shape = entry_shape(kind);
-        keys().insert(keys().begin(),
-                      {std::string(key), help, in_quotes(shape.names().front()), {shape}, Need::optional, usual});
+        keys().insert(keys().begin(), {std::string(key), help, in_quotes(shape.names().front()), {shape}, Need::optional, usual});
         reads_.insert(reads_.begin(), nullptr);
         base_ = [key = std::string(key), kind = std::string(kind), entry, help = std::move(help),
                  usual = std::move(usual)](const Fields& fields, Table& table, T& target) {

@@ -101,7 +101,7 @@ struct SoftwareStack {
     Seconds host{0.0};                 // host time per kernel launch: no pass is shorter than its launches
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
-        false;  // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
+        false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
     bool own = false;  // a user's, which the fit does not know
 };
 

@@ -137,7 +137,8 @@ ChosenPlan chosen_plan(const po::variables_map& values)
         return by_design(read_scenario(path, catalogs_of(values)), design);
     }
     if (values.count("catalog") > 0) {
-        throw InputError(fmt::format("--catalog has no effect: {} contains the catalog that its search used; remove the option", path));
+        throw InputError(
+            fmt::format("--catalog has no effect: {} contains the catalog that its search used; remove the option", path));
     }
     const Results results = open_results(path);
     if (design.empty()) {

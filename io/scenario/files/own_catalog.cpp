@@ -32,9 +32,10 @@ std::vector<std::string> written_files(const std::vector<std::string>& names)
     std::vector<std::string> result;
     for (const std::string& name : names) {
         if (!std::filesystem::is_regular_file(name)) {
-            throw InputError(fmt::format("--catalog {}: there is no file of that name; give a file with entries of the catalog "
-                                         "(docs/catalog.md)",
-                                         name));
+            throw InputError(
+                fmt::format("--catalog {}: there is no file of that name; give a file with entries of the catalog "
+                            "(docs/catalog.md)",
+                            name));
         }
         result.push_back(written(name, name));
     }

@@ -34,7 +34,8 @@ std::string with_content(const std::string& text, const Value& value, const std:
                     fmt::format("write {} = {}", key, value.is_list() ? "[\"FILE\"]" : "\"FILE\"")});
     }
     const auto breaks = static_cast<std::size_t>(std::count(found[1].first, found[1].second, '\n'));
-    return std::string(text.begin(), found[1].first) + content + std::string(breaks, '\n') + std::string(found[1].second, text.end());
+    return std::string(text.begin(), found[1].first) + content + std::string(breaks, '\n') +
+           std::string(found[1].second, text.end());
 }
 
 }  // namespace prismopt

@@ -416,7 +416,8 @@ KeyInfo networks_key()
 KeyInfo catalog_key()
 {
     return {"catalog",
-            "files with accelerators, links, stacks, networks and other entries beside those of the program, as paths relative to the "
+            "files with accelerators, links, stacks, networks and other entries beside those of the program, as paths relative "
+            "to the "
             "scenario (docs/catalog.md)",
             R"(["site.toml"])",
             {{.kind = ValueShape::Kind::text, .list = true}}};

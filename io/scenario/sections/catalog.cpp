@@ -53,7 +53,10 @@ Workload catalog_workload(const std::string& name, const Catalog& catalog)
     return result;
 }
 
-NetworkTier catalog_link(const std::string& name, const Catalog& catalog) { return traced(links_kind, name, link_fields(), catalog); }
+NetworkTier catalog_link(const std::string& name, const Catalog& catalog)
+{
+    return traced(links_kind, name, link_fields(), catalog);
+}
 
 CollectiveLibrary catalog_library(const std::string& name, const Catalog& catalog)
 {
@@ -119,8 +122,9 @@ void read_network_and_sample(const std::string& name, const Catalog& catalog)
 void read_stack_and_library(const std::string& name, const Catalog& catalog)
 {
     if (name == SoftwareStack{}.name) {
-        catalog.entry(stacks_kind, name).fail({fmt::format("is called \"{}\"", name), "this is the name of no software in particular",
-                                               "choose another name"});
+        catalog.entry(stacks_kind, name)
+            .fail(
+                {fmt::format("is called \"{}\"", name), "this is the name of no software in particular", "choose another name"});
     }
     library_of(catalog_stack(name, catalog), catalog);
 }
@@ -145,8 +149,9 @@ constexpr std::array kind_rows{
 const SectionTable& catalog_table()
 {
     static const SectionTable table = [] {
-        SectionTable result("A catalog of your own", "a file that `catalog` or `--catalog` names: entries by kind and name "
-                                                     "([a catalog of your own](catalog.md))");
+        SectionTable result("A catalog of your own",
+                            "a file that `catalog` or `--catalog` names: entries by kind and name "
+                            "([a catalog of your own](catalog.md))");
         for (const KindRow& row : kind_rows) {
             result.add({.key = std::string(row.kind),
                         .help = std::string(row.help),

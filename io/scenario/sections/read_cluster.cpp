@@ -473,8 +473,8 @@ const Fields<Cluster>& cluster_fields()
                     [](const Value& value, Cluster& cluster, Keys) {
                         const Catalog& catalog = value.catalog();
                         const std::vector<std::string> names = catalog.names(accelerators_kind);
-                        cluster.accelerator = catalog_accelerator(
-                            value.choice(names, "accelerators in the catalog", own_accelerator), catalog);
+                        cluster.accelerator =
+                            catalog_accelerator(value.choice(names, "accelerators in the catalog", own_accelerator), catalog);
                     })
             .required()
             .custom(

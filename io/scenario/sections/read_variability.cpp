@@ -114,10 +114,9 @@ const Fields<Variability>& variability_profile_fields()
 
 const Fields<Variability>& variability_fields()
 {
-    static const auto fields =
-        Fields<Variability>("[variability]", "how durations vary: random factors with mean one")
-            .base("profile", variability_kind, catalog_variability, "variability profile from the catalog")
-            .include(factors("[variability]", "", false));
+    static const auto fields = Fields<Variability>("[variability]", "how durations vary: random factors with mean one")
+                                   .base("profile", variability_kind, catalog_variability, "variability profile from the catalog")
+                                   .include(factors("[variability]", "", false));
     return fields;
 }
 

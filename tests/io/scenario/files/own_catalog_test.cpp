@@ -127,9 +127,11 @@ TEST_F(OwnCatalog, RefusesWhatItCannotMean)
         written("site.toml", site);
         return refusal_of([&] { read(named); });
     };
-    EXPECT_THAT(refused("[accelerator.chip-x]\n"), HasSubstr("site.toml:1: unknown key 'accelerator' (did you mean 'accelerators'?)"));
+    EXPECT_THAT(refused("[accelerator.chip-x]\n"),
+                HasSubstr("site.toml:1: unknown key 'accelerator' (did you mean 'accelerators'?)"));
     EXPECT_THAT(refused(chip + "colour = 3\n"), HasSubstr("unknown key 'colour'"));
-    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")), HasSubstr("the catalog has accelerators of that name"));
+    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")),
+                HasSubstr("the catalog has accelerators of that name"));
     EXPECT_THAT(refused("[accelerators.\"chip x\"]\n"), HasSubstr("names of one word"));
     EXPECT_THAT(refused(replaced(chip, "memory_bandwidth = \"2.039 TB/s\"", "memory_bandwidth = 2.039")),
                 HasSubstr("memory_bandwidth = 2.039 has no unit"));
