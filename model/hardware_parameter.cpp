@@ -33,11 +33,7 @@ void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
         case HardwareTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
             if (parameter.tier == 0) {
-                const double larger = static_cast<double>(group) / cluster.gpus_per_node();
-                hardware.reliability.node_failure_rate.si *= larger;
-                for (Cause& cause : hardware.reliability.causes) {
-                    cause.rate.si *= cause.of == RateOf::node ? larger : 1.0;
-                }
+                scale_node_failures(hardware.reliability, static_cast<double>(group) / cluster.gpus_per_node());
             }
             cluster.tiers[parameter.tier].group_gpus = group;
             break;
@@ -45,10 +41,6 @@ void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
         case HardwareTarget::memory: accelerator.memory.si = value; break;
         case HardwareTarget::memory_bandwidth: accelerator.memory_bandwidth.si = value; break;
         case HardwareTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
-        case HardwareTarget::workload:
-        case HardwareTarget::global_batch:
-        case HardwareTarget::precision:
-        case HardwareTarget::attention_kernel: break;
         case HardwareTarget::power:
             scale_peaks(accelerator, clock_at(value / accelerator.power.si));
             accelerator.power.si = value;
@@ -69,6 +61,14 @@ bool nested(const Cluster& cluster)
 
 }  // namespace
 
+void scale_node_failures(Reliability& reliability, double larger)
+{
+    reliability.node_failure_rate.si *= larger;
+    for (Cause& cause : reliability.causes) {
+        cause.rate.si *= cause.of == RateOf::node ? larger : 1.0;
+    }
+}
+
 double value_of(const HardwareParameter& parameter, const Cluster& cluster)
 {
     switch (parameter.target) {
@@ -81,10 +81,6 @@ double value_of(const HardwareParameter& parameter, const Cluster& cluster)
         case HardwareTarget::memory_bandwidth: return cluster.accelerator.memory_bandwidth.si;
         case HardwareTarget::compute: return cluster.accelerator.peak_bf16.si;
         case HardwareTarget::power: return cluster.accelerator.power.si;
-        case HardwareTarget::workload:
-        case HardwareTarget::global_batch:
-        case HardwareTarget::precision:
-        case HardwareTarget::attention_kernel: break;
     }
     return 0.0;
 }

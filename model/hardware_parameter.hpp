@@ -1,7 +1,6 @@
 #pragma once
 
-/// Hardware parameters that a co-design may vary, each with its price, and the choice among several networks, global batches,
-/// precisions and attention kernels.
+/// Hardware parameters that a co-design may vary, each with its price.
 
 #include "model/base/names.hpp"
 #include "model/hardware/hardware.hpp"
@@ -18,8 +17,7 @@ namespace prismopt {
 
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
-/// which the clock and with it the peaks follow). Of the training, without a name here: workload, which network is trained;
-/// global_batch, in sequences; precision, of the products of linear layers; attention_kernel, of all attention blocks.
+/// which the clock and with it the peaks follow).
 enum class HardwareTarget {
     bandwidth,
     latency,
@@ -29,11 +27,7 @@ enum class HardwareTarget {
     memory,
     memory_bandwidth,
     compute,
-    power,
-    workload,
-    global_batch,
-    precision,
-    attention_kernel
+    power
 };
 template <>
 inline constexpr auto names_of<HardwareTarget> =
@@ -47,15 +41,12 @@ inline constexpr auto names_of<HardwareTarget> =
                                           {HardwareTarget::compute, "compute"},
                                           {HardwareTarget::power, "power"}});
 
-/// One hardware parameter with the values that a co-design may choose.
+/// One hardware parameter.
 struct HardwareParameter {
     HardwareTarget target = HardwareTarget::bandwidth;
-    std::size_t tier = 0;                // for parameters of a tier
-    std::string name;                    // "node.bandwidth", "memory"
-    std::vector<double> levels{};        // SI, ascending; values of the discrete search. Of choices: 0, 1, ...
-    bool continuous = false;             // any value from the first to the last level may be tuned
-    DollarsPerSecond price_per_unit{};   // per GPU and SI unit above (or below) the cluster's value
-    std::vector<std::string> choices{};  // names of networks, precisions or kernels, by level
+    std::size_t tier = 0;  // for parameters of a tier
+    std::string name;                   // "node.bandwidth", "memory"
+    DollarsPerSecond price_per_unit{};  // per GPU and SI unit above (or below) the cluster's value
 };
 
 /// Returns whether hardware with another value draws another power, which nothing states. The power of an accelerator is that of
@@ -67,6 +58,9 @@ constexpr bool changes_unknown_power(HardwareTarget target)
 
 /// Returns the value of the hardware parameter in this cluster, in SI units.
 double value_of(const HardwareParameter& parameter, const Cluster& cluster);
+
+/// Makes the failure rates those of nodes with so many times the GPUs: the rate per GPU stays.
+void scale_node_failures(Reliability& reliability, double larger);
 
 /// A cluster with its reliability.
 struct Hardware {

@@ -72,7 +72,7 @@ std::map<std::string, std::string> values_by_axis(const Results& results)
 {
     std::map<std::string, std::string> values;
     for (const Axis& axis : results.axes) {
-        if (axis.name != hardware_axis) {
+        if (axis.name != variant_axis) {
             values[axis.name] = listed(axis.labels);
         }
     }

@@ -3,7 +3,7 @@
 #include "io/base/control_characters.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/files/orders_file.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/plan_axes.hpp"
@@ -64,11 +64,11 @@ std::string slowest(const std::vector<int>& nodes, const std::vector<double>& fa
 /// Of which hardware the plan is, where a scenario has a choice.
 std::string hardware_line(const Launch& launch)
 {
-    if (launch.hardware_parameters.empty()) {
+    if (launch.choices.empty()) {
         return "";
     }
     return fmt::format("# Predicted for this variant of hardware and network: {}\n",
-                       one_line(hardware_text(launch.hardware_parameters, launch.hardware_values)));
+                       one_line(variant_text(launch.choices, launch.chosen)));
 }
 
 /// Nodes beside the job's that were held ready for it; 0 also where none was ever missing.
@@ -84,18 +84,23 @@ std::string spares_line(const Launch& launch)
                              spares, spares == 1 ? "" : "s", spares * launch.job.cluster.gpus_per_node());
 }
 
-/// [knob]: its value, SI; null where there is no choice.
+/// [choice]: its value, SI; null where there is no choice.
 nlohmann::json hardware_json(const Launch& launch)
 {
     nlohmann::json json;
-    for (std::size_t k = 0; k < launch.hardware_parameters.size(); ++k) {
-        const HardwareParameter& parameter = launch.hardware_parameters[k];
-        const double value = launch.hardware_values[k];
-        json.push_back({{"name", parameter.name},
-                        {"value", parameter.choices.empty() ? nlohmann::json(value)
-                                                            : nlohmann::json(parameter.choices[static_cast<std::size_t>(value)])},
-                        {"units", parameter_units(parameter.target)},
-                        {"text", hardware_text({&parameter, 1}, {&value, 1})}});
+    for (std::size_t k = 0; k < launch.choices.size(); ++k) {
+        const StudyChoice& choice = launch.choices[k];
+        const std::string text = value_text(choice, launch.chosen[k]);
+        nlohmann::json value = text.substr(choice.name.size() + 1);
+        if (const auto* level = std::get_if<HardwareLevel>(&launch.chosen[k])) {
+            value = level->si;
+        } else if (const auto* batch = std::get_if<GlobalBatch>(&launch.chosen[k])) {
+            value = batch->sequences;
+        }
+        json.push_back({{"name", choice.name},
+                        {"value", value},
+                        {"units", choice.hardware ? parameter_units(choice.hardware->target) : "1"},
+                        {"text", text}});
     }
     return json;
 }

@@ -33,8 +33,8 @@ struct Launch {
     long samples = 0;                                    // of the run
     int longest_sequence = 0;                            // of the run
     int host_gpus = 0;                                   // per host, as Slurm counts nodes; 0: as the innermost tier
-    std::vector<HardwareParameter> hardware_parameters;  // of the scenario
-    std::vector<double> hardware_values;                 // SI, [knob]: those of the cluster
+    std::vector<StudyChoice> choices;                         // of the scenario
+    ChosenValues chosen;                                 // those of the plan
     std::string price;                                   // per GPU-hour, with its source; empty: unknown
     std::vector<Chunk> chunks;                           // layers of each, in the order of the network
     PartOrders orders;                                   // task order of each stage

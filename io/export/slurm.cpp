@@ -128,7 +128,7 @@ Exported slurm_script(const Launch& launch)
                         job_name(launch.study), last + 1, plan.gpus(), node);
     text += fmt::format("#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n#SBATCH --requeue\n", node);
     text += stamp(launch, "Slurm 22.05 and later", "https://slurm.schedmd.com/sbatch.html");
-    text += launch.hardware_parameters.empty() ? "" : judged_hardware;
+    text += launch.choices.empty() ? "" : judged_hardware;
     text += hosts > 1 ? fmt::format(several_hosts, hosts, node, launch.job.cluster.gpus_per_node(),
                                     one_line(launch.job.cluster.tiers.front().name), hosts)
                       : "";

@@ -88,13 +88,13 @@ Json accuracy_json(const Results& results)
 
 Json choices_json(const ChoiceTable& table) { return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}}; }
 
-/// `design`: the plan without its hardware, which has a column of its own.
+/// `design`: the plan without its variant, which has a column of its own.
 Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
 {
     Json json{{"id", std::to_string(point.index)},
               {"plan", plan_words(results, point)},
-              {"design", plan_words(results, point, hardware_axis)},
-              {"hardware", axis_label(results, point.point, hardware_axis).value_or("")},
+              {"design", plan_words(results, point, variant_axis)},
+              {"variant", axis_label(results, point.point, variant_axis).value_or("")},
               {"gpus", point.prediction.gpus},
               {"dominated", point.dominated},
               {"draws", point.prediction.draws},

@@ -35,7 +35,9 @@ StudyNotes study_notes(const Results& results)
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = tokens_of(scenario.phases);
-        notes.accelerator = scenario.cluster.accelerator.name;
+        for (const Cluster* cluster : clusters(scenario)) {
+            notes.accelerator += (notes.accelerator.empty() ? "" : " or ") + cluster->accelerator.name;
+        }
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);

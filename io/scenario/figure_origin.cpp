@@ -43,6 +43,22 @@ FigureOrigin origin_of(const TomlNode* value)
     return is_placeholder(value->text) ? FigureOrigin::placeholder : FigureOrigin::given;
 }
 
+/// The least certain of the clusters. `find`: the value in one of them.
+template <class Find>
+FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find)
+{
+    const TomlFile file = parse_toml(scenario.text, scenario.path);
+    const TomlNode* section = child(&file.root, "cluster");
+    if (section == nullptr || section->kind != TomlNode::Kind::list) {
+        return section == nullptr ? FigureOrigin::catalog : origin_of(find(*section));
+    }
+    FigureOrigin least = FigureOrigin::given;
+    for (const TomlNode& cluster : section->children) {
+        least = std::max(least, origin_of(find(cluster)));
+    }
+    return least;
+}
+
 }  // namespace
 
 std::string_view name(FigureOrigin origin)
@@ -58,14 +74,13 @@ std::string_view name(FigureOrigin origin)
 
 FigureOrigin price_origin(const Scenario& scenario)
 {
-    const TomlFile file = parse_toml(scenario.text, scenario.path);
-    return origin_of(child(child(&file.root, "cluster"), "gpu_price"));
+    return origin_in_clusters(scenario, [](const TomlNode& cluster) { return child(&cluster, "gpu_price"); });
 }
 
 FigureOrigin power_origin(const Scenario& scenario)
 {
-    const TomlFile file = parse_toml(scenario.text, scenario.path);
-    return origin_of(child(child(child(&file.root, "cluster"), "accelerator_override"), "power"));
+    return origin_in_clusters(scenario,
+                              [](const TomlNode& cluster) { return child(child(&cluster, "accelerator_override"), "power"); });
 }
 
 std::vector<std::string> placeholders(const Scenario& scenario)

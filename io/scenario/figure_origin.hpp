@@ -11,6 +11,7 @@
 
 namespace prismopt {
 
+/// From the surest on; of several clusters, that of the least sure.
 enum class FigureOrigin { unknown, given, catalog, placeholder };
 /// "unknown", "given", "catalog", "placeholder".
 std::string_view name(FigureOrigin origin);

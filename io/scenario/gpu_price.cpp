@@ -31,14 +31,18 @@ std::string origin(const Scenario& scenario)
         case FigureOrigin::unknown:
         case FigureOrigin::catalog: break;
     }
+    if (!scenario.machines.empty()) {
+        return "of each cluster, as given or from the catalog; gpu_price in [[cluster]] overrides it";
+    }
     const TomlFile file = parse_toml(scenario.text, scenario.path);
     const std::string accelerator = Table(file.root, file).section("cluster", "").at("accelerator", "").text("");
-    return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it", list_price(accelerator)->source);
+    return fmt::format("catalog list price: {}; gpu_price in [cluster] overrides it",
+                       list_price(accelerator, catalog_of(scenario))->source);
 }
 
-std::string price_text(const Scenario& scenario, const std::string& more)
+std::string price_text(DollarsPerSecond price, const Scenario& scenario, const std::string& more)
 {
-    return fmt::format("{} USD per GPU-hour ({}){}", dollars(scenario.cluster.gpu_price.si * hour), origin(scenario), more);
+    return fmt::format("{} USD per GPU-hour ({}){}", dollars(price.si * hour), origin(scenario), more);
 }
 
 }  // namespace
@@ -47,15 +51,23 @@ std::string hourly(DollarsPerSecond price) { return fmt::format("{} USD/h", doll
 
 std::string gpu_price_text(const Scenario& scenario)
 {
-    const bool priced = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
-                                    [](const HardwareParameter& parameter) { return parameter.price_per_unit.si != 0.0; });
-    return price_text(scenario, priced ? ", plus the prices of its [[knob]] parameters" : "");
+    if (!scenario.machines.empty()) {
+        std::string prices;
+        for (const Cluster& machine : scenario.machines) {
+            prices += fmt::format("{}{} {}", prices.empty() ? "" : ", ", machine.name, hourly(machine.gpu_price));
+        }
+        return fmt::format("{} per GPU ({})", prices, origin(scenario));
+    }
+    return price_text(scenario.cluster.gpu_price, scenario, has_priced_hardware(scenario) ? ", plus the prices of its [[knob]] parameters" : "");
 }
 
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
 {
+    if (!scenario.machines.empty()) {
+        return price_text(hardware.gpu_price, scenario, "");
+    }
     const double more = (hardware.gpu_price.si - scenario.cluster.gpu_price.si) * hour;
-    return price_text(scenario, more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
+    return price_text(scenario.cluster.gpu_price, scenario, more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
 }
 
 }  // namespace prismopt

@@ -1,19 +1,38 @@
 #include "io/scenario/scenario.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 const Catalog& catalog_of(const Scenario& scenario) { return scenario.catalog ? *scenario.catalog : Catalog::built_in(); }
 
-std::vector<const Workload*> networks(const Scenario& scenario)
+bool has_priced_hardware(const Scenario& scenario)
 {
-    std::vector<const Workload*> all;
-    for (const Workload& workload : scenario.workloads) {
-        all.push_back(&workload);
+    return std::any_of(scenario.choices.begin(), scenario.choices.end(), [](const StudyChoice& choice) {
+        return choice.hardware && choice.hardware->price_per_unit.si != 0.0;
+    });
+}
+
+namespace {
+
+/// All of the choices, or the only one.
+template <class Kind>
+std::vector<const Kind*> all_or_one(const std::vector<Kind>& choices, const Kind& only)
+{
+    std::vector<const Kind*> all;
+    for (const Kind& choice : choices) {
+        all.push_back(&choice);
     }
     if (all.empty()) {
-        all.push_back(&scenario.workload);
+        all.push_back(&only);
     }
     return all;
 }
+
+}  // namespace
+
+std::vector<const Cluster*> clusters(const Scenario& scenario) { return all_or_one(scenario.machines, scenario.cluster); }
+
+std::vector<const Workload*> networks(const Scenario& scenario) { return all_or_one(scenario.workloads, scenario.workload); }
 
 }  // namespace prismopt

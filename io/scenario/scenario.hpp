@@ -2,12 +2,12 @@
 
 /// Scenario: all inputs of a run, read from one TOML file and the built-in catalog.
 
+#include "io/scenario/choices.hpp"
 #include "io/scenario/constants/learned.hpp"
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
 #include "io/toml/catalog.hpp"
 #include "model/distribution/variability.hpp"
-#include "model/hardware_parameter.hpp"
 #include "model/job.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/run/critical_batch.hpp"
@@ -51,7 +51,7 @@ struct Scenario : Job {
     std::string name;
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
-    // The workload of the job is the first if there are several.
+    // The workload and the cluster of the job are the first if there are several.
     std::vector<Workload> workloads;   // choices of [space] workload; empty: a single one
     std::string older_keys;            // warnings about deprecated keys; empty: none
     Numerics numerics;                 // what number formats do to learning
@@ -59,10 +59,9 @@ struct Scenario : Job {
     std::optional<Learning> learning;  // what the global batch of a phase costs
     Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
-    std::vector<HardwareParameter>
-        hardware_parameters;  // those of the workload and of the global batch first, where a space chooses them
-    std::vector<std::vector<double>>
-        hardware;  // hardware parameter values of each hardware variant; empty without hardware parameters
+    std::vector<Cluster> machines;       // choices of [space] cluster; empty: a single one
+    std::vector<StudyChoice> choices;         // what the study chooses beside the plan; those of what is trained first
+    std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;
     bool gives_order = false;             // whether the scenario states the order of the parallel dimensions
     std::vector<std::string> objectives;  // minimised, in this order
@@ -71,6 +70,12 @@ struct Scenario : Job {
 
 /// The catalog to which names of the scenario refer.
 const Catalog& catalog_of(const Scenario& scenario);
+
+/// Whether some choice of hardware has a price.
+bool has_priced_hardware(const Scenario& scenario);
+
+/// All clusters on which plans may run.
+std::vector<const Cluster*> clusters(const Scenario& scenario);
 
 /// All networks that plans may train.
 std::vector<const Workload*> networks(const Scenario& scenario);

@@ -60,8 +60,8 @@ std::string own_entries_text(const Scenario& scenario)
 
 std::string idle_nodes_text(const Scenario& scenario)
 {
-    if (scenario.space.spares.size() > 1) {
-        return "";  // who compares numbers of spares knows of them
+    if (scenario.space.spares.size() > 1 || !scenario.machines.empty()) {
+        return "";  // who compares numbers of spares knows of them; clusters have several numbers of nodes
     }
     const int spares = scenario.space.spares.front();
     const std::vector<Cause> causes = all_causes(scenario.reliability);
@@ -79,7 +79,10 @@ std::string idle_nodes_text(const Scenario& scenario)
 
 std::string software_text(const Scenario& scenario)
 {
-    return scenario.cluster.stack.name != SoftwareStack{}.name
+    const std::vector<const Cluster*> all = clusters(scenario);
+    const bool named = std::all_of(all.begin(), all.end(),
+                                   [](const Cluster* cluster) { return cluster->stack.name != SoftwareStack{}.name; });
+    return named
                ? ""
                : "stack in [cluster] is not given: times are those of no particular training software, "
                  "and other software may lie outside their interval; name yours (docs/scenario.md lists them)";

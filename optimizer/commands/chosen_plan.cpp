@@ -4,7 +4,7 @@
 #include "io/results/hdf5_file.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
@@ -23,63 +23,62 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// The scenario on the hardware that its hardware parameters make at these values, which stays the only one.
-Scenario on_hardware(Scenario scenario, const std::vector<double>& values, Variant variant)
+/// The scenario whose only variant is that of these values.
+Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant variant)
 {
     scenario.numerics.loss_gap.clear();  // the phases have its tokens
     scenario.local_updates = {.published = false, .given = std::move(variant.local)};
     static_cast<Job&>(scenario) = std::move(variant);
-    scenario.hardware = {values};
+    scenario.variants = {values};
     return scenario;
 }
 
-/// Takes the words that name hardware parameters out of a design: "hardware node.bandwidth=900GB/s".
-std::string take_hardware_words(std::string& design, const Scenario& scenario)
+/// Takes the words that name choices out of a design: "variant node.bandwidth=900GB/s".
+std::string take_variant_words(std::string& design, const Scenario& scenario)
 {
-    std::string hardware;
+    std::string variant;
     std::string rest;
     std::istringstream words(design);
     for (std::string word; words >> word;) {
         const std::string name = word.substr(0, word.find('='));
-        const bool parameter = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
-                                           [&](const HardwareParameter& k) { return k.name == name; });
-        if (word != "hardware") {
-            std::string& side = parameter ? hardware : rest;
+        const bool of_choice = std::any_of(scenario.choices.begin(), scenario.choices.end(),
+                                           [&](const StudyChoice& choice) { return choice.name == name; });
+        if (word != "variant" && word != "hardware") {  // the name of the axis, now and in older reports
+            std::string& side = of_choice ? variant : rest;
             side += (side.empty() ? "" : " ") + word;
         }
     }
     design = rest;
-    return hardware;
+    return variant;
 }
 
 ChosenPlan by_design(Scenario scenario, std::string design)
 {
     const Scenario as_written = scenario;
-    ChosenPlan chosen{.scenario = std::move(scenario), .plan = {}, .hardware = {}, .price = gpu_price_text(as_written)};
-    if (!as_written.hardware_parameters.empty()) {
-        chosen.hardware = take_hardware_words(design, as_written);
+    ChosenPlan chosen{.scenario = std::move(scenario), .plan = {}, .variant = {}, .price = gpu_price_text(as_written)};
+    const std::string first = variant_text(as_written.choices, as_written.variants.front());
+    chosen.variant = take_variant_words(design, as_written);
+    if (chosen.variant.empty() && as_written.variants.size() == 1) {
+        chosen.variant = first;
     }
-    if (chosen.hardware.empty() && as_written.hardware.size() == 1) {
-        chosen.hardware = hardware_text(as_written.hardware_parameters, as_written.hardware.front());
+    const bool several = as_written.workloads.size() > 1 || as_written.machines.size() > 1;
+    if (several && chosen.variant.empty()) {
+        throw InputError(fmt::format(
+            "--design: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}", first));
     }
-    if (as_written.workloads.size() > 1 && chosen.hardware.empty()) {
-        throw InputError(
-            fmt::format("--design: the scenario has several networks; name one, and a value for each [[knob]], for example {}",
-                        hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
-    }
-    if (!chosen.hardware.empty()) {
-        const auto values = hardware_values(as_written.hardware_parameters, chosen.hardware);
+    if (!chosen.variant.empty()) {
+        const auto values = variant_values(as_written.choices, chosen.variant);
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
         if (!variant) {
             throw InputError(
                 fmt::format("--design: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
                             "and [[knob]] in "
                             "order, as reports print them, for example {}",
-                            chosen.hardware, hardware_text(as_written.hardware_parameters, as_written.hardware.front())));
+                            chosen.variant, first));
         }
         chosen.price = gpu_price_text(as_written, variant->cluster);
         chosen.longer = variant->longer;
-        chosen.scenario = on_hardware(as_written, *values, *variant);
+        chosen.scenario = with_variant(as_written, *values, *variant);
     }
     chosen.plan = parse_design(design, chosen.scenario);
     chosen.scenario.gives_order = chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
@@ -97,14 +96,14 @@ ChosenPlan by_point(const po::variables_map& values, const Results& results)
     StoredStudy study(results);
     const Point point = study.space().point(chosen_point(values, results, study));
     const Scenario& scenario = study.scenario();
-    ChosenPlan chosen{.scenario = scenario, .plan = study.plan(point), .hardware = {}, .price = gpu_price_text(scenario)};
-    if (!scenario.hardware_parameters.empty()) {
-        const std::vector<double> at = study.hardware_values(point);
+    ChosenPlan chosen{.scenario = scenario, .plan = study.plan(point), .variant = {}, .price = gpu_price_text(scenario)};
+    if (!scenario.choices.empty()) {
+        const ChosenValues& at = study.chosen_values(point);
         const auto variant = variant_at(scenario, at);
-        chosen.hardware = hardware_text(scenario.hardware_parameters, at);
+        chosen.variant = variant_text(scenario.choices, at);
         chosen.price = gpu_price_text(scenario, variant->cluster);
         chosen.longer = variant->longer;
-        chosen.scenario = on_hardware(scenario, at, *variant);
+        chosen.scenario = with_variant(scenario, at, *variant);
     }
     return chosen;
 }

@@ -15,9 +15,9 @@
 namespace prismopt {
 
 struct ChosenPlan {
-    Scenario scenario;  // with the hardware of the plan if there are [[knob]]s
+    Scenario scenario;  // with the variant of the plan if the study chooses more than plans
     ParallelPlan plan;
-    std::string hardware;  // values of the [[knob]]s, as "node.bandwidth=900GB/s"; empty: none, or none chosen
+    std::string variant;  // values of the choices, as "node.bandwidth=900GB/s"; empty: none, or none chosen
     std::string price;     // of a GPU-hour, with its source
     double longer = 1.0;   // the run, by its precision
 };

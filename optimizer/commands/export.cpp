@@ -98,9 +98,9 @@ Launch launch_of(const po::variables_map& values, const Results& results, Stored
     launch.design = design_text(launch.plan, study.scenario().space);
     launch.job = problem;
     launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
-    launch.hardware_parameters = study.scenario().hardware_parameters;
+    launch.choices = study.scenario().choices;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
-    launch.hardware_values = study.hardware_values(point);
+    launch.chosen = study.chosen_values(point);
     if (!out.empty()) {
         launch.stem = out.stem().string();
     }

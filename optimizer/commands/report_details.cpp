@@ -140,7 +140,7 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     }
     const std::string design = json["design"];
     StoredStudy stored(study.results);
-    if (!stored.scenario().hardware_parameters.empty()) {
+    if (!stored.scenario().choices.empty()) {
         throw InputError(fmt::format(
             "--sensitivity {}: this study varies the hardware or the network, and the page shows the sensitivity only for "
             "studies "

@@ -1,7 +1,7 @@
 #include "optimizer/loop/codesign.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/base/parallel.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
@@ -43,10 +43,12 @@ double rounded(double value)
     return std::round(value / unit) * unit;
 }
 
+double level_of(const ChoiceValue& value) { return std::get<HardwareLevel>(value).si; }
+
 /// A point of the front of the grid, with its objectives in the noise-free model.
 struct GridDesign {
     ParallelPlan plan;
-    std::vector<double> hardware_parameters;
+    ChosenValues variant;
     std::vector<double> values;
 };
 
@@ -55,11 +57,12 @@ public:
     Tuner(const Scenario& scenario, const TuningLog& log)
         : scenario_(scenario), log_(log), model_(scenario), problem_(model_.problem)
     {
-        for (std::size_t k = 0; k < scenario.hardware_parameters.size(); ++k) {
-            if (scenario.hardware_parameters[k].continuous) {
+        for (std::size_t k = 0; k < scenario.choices.size(); ++k) {
+            const StudyChoice& choice = scenario.choices[k];
+            if (choice.continuous) {
                 free_.push_back(k);
-                box_.low.push_back(scenario.hardware_parameters[k].levels.front());
-                box_.high.push_back(scenario.hardware_parameters[k].levels.back());
+                box_.low.push_back(level_of(choice.values.front()));
+                box_.high.push_back(level_of(choice.values.back()));
             }
         }
     }
@@ -82,7 +85,7 @@ public:
                 weight = std::max(weight, least_weight);
             }
             for (const GridDesign* design : best_for(scalar, front)) {
-                keep(tune(*design, scalar), tuned.hardware);
+                keep(tune(*design, scalar), tuned.variants);
             }
         }
         tuned.evaluations = evaluations_;
@@ -111,7 +114,7 @@ private:
         std::vector<GridDesign> front;
         for (const Bound& bound : non_dominated_of(best)) {
             const Point point = model_.designs.space().point(bound.index);
-            front.push_back({model_.designs.plan(point), scenario_.hardware[model_.designs.hardware(point)], bound.objectives});
+            front.push_back({model_.designs.plan(point), scenario_.variants[model_.designs.variant(point)], bound.objectives});
         }
         if (front.empty()) {
             throw InputError(fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}",
@@ -195,33 +198,31 @@ private:
 
     bool same_discrete(const GridDesign& a, const GridDesign& b) const
     {
-        for (std::size_t k = 0; k < a.hardware_parameters.size(); ++k) {
-            if (!scenario_.hardware_parameters[k].continuous && a.hardware_parameters[k] != b.hardware_parameters[k]) {
+        for (std::size_t k = 0; k < a.variant.size(); ++k) {
+            if (!scenario_.choices[k].continuous && a.variant[k] != b.variant[k]) {
                 return false;
             }
         }
         return design_text(a.plan) == design_text(b.plan);
     }
 
-    std::vector<double> tune(const GridDesign& design, const Scalarisation& scalar)
+    ChosenValues tune(const GridDesign& design, const Scalarisation& scalar)
     {
-        std::vector<double> hardware_parameters = design.hardware_parameters;
+        ChosenValues variant = design.variant;
         const auto set = [&](std::span<const double> x) {
             for (std::size_t k = 0; k < free_.size(); ++k) {
-                hardware_parameters[free_[k]] = x[k];
+                variant[free_[k]] = HardwareLevel{x[k]};
             }
         };
         std::vector<double> start;
         for (const std::size_t k : free_) {
-            start.push_back(design.hardware_parameters[k]);
+            start.push_back(level_of(design.variant[k]));
         }
         const auto cost = [&](std::span<const double> x) {
             set(x);
             doing_ = fmt::format("{} of at most {} evaluations", evaluations_, most_tuning_evaluations(scenario_));
-            const std::string question =
-                fmt::format("{} with hardware {}", design_text(design.plan), fmt::join(hardware_parameters, " "));
-            const Message answer =
-                answer_to(question, [&] { return (Packer() << judge(design.plan, hardware_parameters)).take(); });
+            const std::string question = fmt::format("{} with {}", design_text(design.plan), exact_text(variant));
+            const Message answer = answer_to(question, [&] { return (Packer() << judge(design.plan, variant)).take(); });
             ++evaluations_;
             Values values;
             Unpacker(answer) >> values;
@@ -229,13 +230,25 @@ private:
         };
         const Tuned tuned = minimise(cost, box_, start, {.max_evaluations = scenario_.search.tune_evaluations, .seed = 1});
         set(tuned.x);
-        return hardware_parameters;
+        return variant;
     }
 
-    /// Objectives of a plan on the hardware with these hardware parameters; empty if it is infeasible.
-    std::vector<double> judge(const ParallelPlan& plan, const std::vector<double>& hardware_parameters)
+    /// A question to the journal, with all digits of the levels.
+    std::string exact_text(const ChosenValues& values) const
     {
-        auto variant = variant_at(scenario_, hardware_parameters);
+        std::string text;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            const auto* level = std::get_if<HardwareLevel>(&values[k]);
+            const StudyChoice& choice = scenario_.choices[k];
+            text += (k == 0 ? "" : " ") + (level != nullptr ? fmt::format("{}", level->si) : value_text(choice, values[k]));
+        }
+        return text;
+    }
+
+    /// Objectives of a plan on this variant; empty if it is infeasible.
+    std::vector<double> judge(const ParallelPlan& plan, const ChosenValues& values_of_choices)
+    {
+        auto variant = variant_at(scenario_, values_of_choices);
         if (!variant) {
             return {};
         }
@@ -272,15 +285,16 @@ private:
         return values;
     }
 
-    void keep(const std::vector<double>& hardware_parameters, std::vector<std::vector<double>>& list) const
+    void keep(const ChosenValues& exact, std::vector<ChosenValues>& list) const
     {
-        std::vector<double> short_parameters = hardware_parameters;
+        ChosenValues shorter = exact;
         for (const std::size_t k : free_) {
-            short_parameters[k] = std::clamp(rounded(hardware_parameters[k]), scenario_.hardware_parameters[k].levels.front(),
-                                             scenario_.hardware_parameters[k].levels.back());
+            const StudyChoice& choice = scenario_.choices[k];
+            const double level = rounded(level_of(exact[k]));
+            shorter[k] = HardwareLevel{std::clamp(level, level_of(choice.values.front()), level_of(choice.values.back()))};
         }
-        const std::vector<double>& kept = variant_at(scenario_, short_parameters) ? short_parameters : hardware_parameters;
-        const auto& grid = scenario_.hardware;
+        const ChosenValues& kept = variant_at(scenario_, shorter) ? shorter : exact;
+        const auto& grid = scenario_.variants;
         if (std::find(list.begin(), list.end(), kept) == list.end() && std::find(grid.begin(), grid.end(), kept) == grid.end()) {
             list.push_back(kept);
         }
@@ -290,7 +304,7 @@ private:
     const TuningLog& log_;
     StudyModel model_;
     Problem problem_;                // with the hardware parameters as they are being tried
-    std::vector<std::size_t> free_;  // continuous hardware parameters
+    std::vector<std::size_t> free_;  // continuous choices
     Box box_;
     std::uint64_t evaluations_ = 0;
     std::string doing_;  // and how far
@@ -301,8 +315,8 @@ private:
 
 bool tunes_hardware(const Scenario& scenario)
 {
-    const bool continuous = std::any_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
-                                        [](const HardwareParameter& parameter) { return parameter.continuous; });
+    const bool continuous = std::any_of(scenario.choices.begin(), scenario.choices.end(),
+                                        [](const StudyChoice& choice) { return choice.continuous; });
     const Tuning tuning = facts_of_strategy(scenario.search.strategy).tuning;
     if (tuning == Tuning::always && !continuous) {
         throw InputError(

@@ -15,7 +15,7 @@
 namespace prismopt {
 
 struct TunedHardware {
-    std::vector<std::vector<double>> hardware;  // values of the hardware parameters, as in Scenario::hardware; without duplicates
+    std::vector<ChosenValues> variants;  // as in Scenario::variants; without duplicates
     std::uint64_t evaluations = 0;
 };
 

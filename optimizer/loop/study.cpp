@@ -340,7 +340,7 @@ StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
 void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopRequest& stop)
 {
     KnownTuning known = journal.take_tuning();
-    if (!known.hardware) {
+    if (!known.tuned) {
         TuningLog log;
         log.stop = [&] { return stop.reason().has_value(); };
         log.recall = [&](const std::string& question) {
@@ -352,11 +352,11 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
             known.answers.emplace(question, answer);  // other directions may ask it again
         };
         const TunedHardware tuned = tune_hardware(scenario, log);
-        log_info(fmt::format("tuned {} hardware variants in {} evaluations", tuned.hardware.size(), tuned.evaluations));
-        journal.finish_tuning(tuned.hardware);
-        known.hardware = tuned.hardware;
+        log_info(fmt::format("tuned {} hardware variants in {} evaluations", tuned.variants.size(), tuned.evaluations));
+        journal.finish_tuning(tuned.variants);
+        known.tuned = tuned.variants;
     }
-    scenario.hardware.insert(scenario.hardware.end(), known.hardware->begin(), known.hardware->end());
+    scenario.variants.insert(scenario.variants.end(), known.tuned->begin(), known.tuned->end());
 }
 
 StudyEnd stopped_tuning(const std::string& why, const std::string& progress, const StudyOptions& options)

@@ -2,7 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "optimizer/loop/draw_store.hpp"
 #include "optimizer/parallel/bytes.hpp"
@@ -46,7 +46,7 @@ auto study_of(Of<Scenario> auto& scenario)
 {
     auto& search = scenario.search;
     return std::tie(scenario.path, scenario.text, scenario.seed, search.strategy, search.max_evaluations, search.part,
-                    search.parts, scenario.hardware);
+                    search.parts, scenario.variants);
 }
 
 /// Calls `use(record, begin)` for each record that this program wrote.
@@ -67,8 +67,8 @@ std::uint64_t study_hash(const Scenario& scenario)
 {
     std::string options = fmt::format(" {} {} {}/{} ", scenario.search.strategy, scenario.search.max_evaluations,
                                       scenario.search.part, scenario.search.parts);
-    for (const std::vector<double>& values : scenario.hardware) {
-        options += hardware_text(scenario.hardware_parameters, values) + ' ';
+    for (const ChosenValues& values : scenario.variants) {
+        options += variant_text(scenario.choices, values) + ' ';
     }
     return study_hash(scenario.text, scenario.seed, release() + options + commit());
 }
@@ -240,7 +240,7 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
                 Unpacker(record.content) >> question >> answer;
                 tuning_.answers.emplace(std::move(question), std::move(answer));
             } else if (record.kind == RecordKind::tuned_hardware) {
-                Unpacker(record.content) >> tuning_.hardware.emplace();
+                Unpacker(record.content) >> tuning_.tuned.emplace();
             }
         });
         if (!contents.damage.empty()) {
@@ -269,7 +269,7 @@ void StudyJournal::append_tuning(const std::string& question, const Message& ans
     append(encode(Record{RecordKind::tuning_step, 0, (Packer() << question << answer).take()}));
 }
 
-void StudyJournal::finish_tuning(const std::vector<std::vector<double>>& hardware)
+void StudyJournal::finish_tuning(const std::vector<ChosenValues>& tuned)
 {
     append(encode(Record{RecordKind::tuned_hardware, 0, encode(hardware)}));
 }

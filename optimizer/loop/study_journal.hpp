@@ -46,7 +46,7 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
 /// hardware variants that it found.
 struct KnownTuning {
     std::map<std::string, Message> answers;
-    std::optional<std::vector<std::vector<double>>> hardware;
+    std::optional<std::vector<ChosenValues>> tuned;
 };
 
 /// Content of a journal.
@@ -72,7 +72,7 @@ public:
     /// Call first in a study that tunes hardware.
     KnownTuning take_tuning();
     void append_tuning(const std::string& question, const Message& answer);
-    void finish_tuning(const std::vector<std::vector<double>>& hardware);
+    void finish_tuning(const std::vector<ChosenValues>& tuned);
 
     bool knows(std::uint64_t number) const { return known_.contains(number); }
     /// Takes a known answer, once. Throws InputError if the record is not an answer to this request.

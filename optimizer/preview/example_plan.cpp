@@ -1,6 +1,6 @@
 #include "optimizer/preview/example_plan.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/space/spread_ranges.hpp"
@@ -36,9 +36,7 @@ std::string example_design(const Scenario& scenario)
     }
     const Point point = model.designs.space().point(best->index);
     const std::string design = design_text(model.designs.plan(point), scenario.space);
-    return scenario.hardware_parameters.empty()
-               ? design
-               : hardware_text(scenario.hardware_parameters, scenario.hardware[model.designs.hardware(point)]) + " " + design;
+    return scenario.choices.empty() ? design : model.designs.variant_words(point) + " " + design;
 }
 
 }  // namespace prismopt

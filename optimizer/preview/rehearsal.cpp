@@ -66,7 +66,7 @@ DrawnSample draw_sample(const StudyModel& model, const std::vector<Bound>& feasi
         const Bound& bound = feasible[(count - 1 - i) * feasible.size() / count];  // the last have the most GPUs and cost least
         const Point point = model.designs.space().point(bound.index);
         const ParallelPlan plan = model.designs.plan(point);
-        Predictor& predictor = bench.of(model.designs.hardware(point));
+        Predictor& predictor = bench.of(model.designs.variant(point));
         const SamplerOptions sampler = model.sampler({Purpose::search});
         PhaseDraws draws(model.problem.phases.size());
         int drawn_fleets = 0;
@@ -167,7 +167,7 @@ DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const 
         for (const std::uint64_t point : points) {
             plans.push_back(model.designs.plan(model.designs.space().point(point)));
         }
-        Predictor& predictor = bench.of(model.designs.hardware(model.designs.space().point(points.front())));
+        Predictor& predictor = bench.of(model.designs.variant(model.designs.space().point(points.front())));
         const double start_s = processor_s();
         predictor.sample(plans, range, model.sampler({Purpose::search}));
         return (processor_s() - start_s) / (static_cast<double>(points.size()) * range.fleets * range.steps);
@@ -195,7 +195,7 @@ DrawCosts draw_costs(const StudyModel& model, const Rehearsal& rehearsal, const 
     pause();
     const Point point = model.designs.space().point(rehearsal.drawn.front().first);
     const double start_s = processor_s();
-    model_interval(bench.problem(model.designs.hardware(point)), model.designs.plan(point), fitted_model());
+    model_interval(bench.problem(model.designs.variant(point)), model.designs.plan(point), fitted_model());
     costs.model_interval_s = processor_s() - start_s;
     return costs;
 }

@@ -21,18 +21,18 @@ std::vector<HardwareParameter> hardware_parameters_of(const Scenario& scenario)
         for (const HardwareTarget target : {HardwareTarget::bandwidth, HardwareTarget::latency, HardwareTarget::aggregate}) {
             if (target != HardwareTarget::aggregate || cluster.tiers[t].circuit()) {
                 hardware_parameters.push_back(
-                    {target, t, cluster.tiers[t].name + "." + std::string(name(target)), {}, false, {}});
+                    {.target = target, .tier = t, .name = cluster.tiers[t].name + "." + std::string(name(target))});
             }
         }
     }
     for (const HardwareTarget target : {HardwareTarget::memory_bandwidth, HardwareTarget::compute, HardwareTarget::power}) {
-        hardware_parameters.push_back({target, 0, std::string(name(target)), {}, false, {}});
+        hardware_parameters.push_back({.target = target, .name = std::string(name(target))});
     }
     for (HardwareParameter& parameter : hardware_parameters) {
-        const auto priced = std::find_if(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(),
-                                         [&parameter](const HardwareParameter& other) { return other.name == parameter.name; });
-        if (priced != scenario.hardware_parameters.end()) {
-            parameter.price_per_unit = priced->price_per_unit;
+        const auto priced = std::find_if(scenario.choices.begin(), scenario.choices.end(),
+                                         [&parameter](const StudyChoice& choice) { return choice.name == parameter.name; });
+        if (priced != scenario.choices.end() && priced->hardware) {
+            parameter.price_per_unit = priced->hardware->price_per_unit;
         }
     }
     return hardware_parameters;

@@ -1,6 +1,6 @@
 #include "optimizer/space/design_map.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 #include "model/network/passes.hpp"
@@ -348,20 +348,26 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     std::vector<Constraint> all;
     add_rules(scenario, all);
     add_names(scenario, all);
+    if (!scenario.machines.empty()) {
+        const auto fits = [gpus = scenario.space.gpus, most = scenario.cluster.gpus](std::span<const int> point) {
+            return gpus[static_cast<std::size_t>(point.front())] <= most;
+        };
+        all.push_back({"more GPUs than the cluster has", 1, fits});
+    }
     for (Constraint& constraint : trainer_constraints(scenario)) {
         all.push_back(std::move(constraint));
     }
     return all;
 }
 
-/// The kinds of hardware as the first axis, in front of those of the plan, whose rules depend on the hardware.
-Space space_of_hardware(const Scenario& scenario)
+/// The variants as the first axis, in front of those of the plan, whose rules depend on the variant.
+Space space_of_variants(const Scenario& scenario)
 {
     std::vector<Axis> all = axes(scenario.space);
-    all.insert(all.begin(), {"hardware", false, {}});
-    std::vector<std::vector<Constraint>> rules;  // [hardware]: in the same order for each
-    for (const std::vector<double>& values : scenario.hardware) {
-        all.front().labels.push_back(hardware_text(scenario.hardware_parameters, values));
+    all.insert(all.begin(), {"variant", false, {}});
+    std::vector<std::vector<Constraint>> rules;  // [variant]: in the same order for each
+    for (const ChosenValues& values : scenario.variants) {
+        all.front().labels.push_back(variant_text(scenario.choices, values));
         Scenario variant = scenario;
         static_cast<Job&>(variant) = *variant_at(scenario, values);
         rules.push_back(constraints(variant));
@@ -369,12 +375,12 @@ Space space_of_hardware(const Scenario& scenario)
     std::vector<Constraint> joint = rules.front();
     for (std::size_t r = 0; r < joint.size(); ++r) {
         ++joint[r].depth;
-        std::vector<std::function<bool(std::span<const int>)>> by_hardware;
-        by_hardware.reserve(rules.size());
+        std::vector<std::function<bool(std::span<const int>)>> by_variant;
+        by_variant.reserve(rules.size());
         for (const std::vector<Constraint>& of_variant : rules) {
-            by_hardware.push_back(of_variant[r].allows);
+            by_variant.push_back(of_variant[r].allows);
         }
-        joint[r].allows = [by_hardware](std::span<const int> point) { return by_hardware[point.front()](point.subspan(1)); };
+        joint[r].allows = [by_variant](std::span<const int> point) { return by_variant[point.front()](point.subspan(1)); };
     }
     return {std::move(all), std::move(joint)};
 }
@@ -382,20 +388,24 @@ Space space_of_hardware(const Scenario& scenario)
 }  // namespace
 
 DesignMap::DesignMap(const Scenario& scenario)
-    : choices_(scenario.space), hardware_parameters_(!scenario.hardware_parameters.empty()),
-      space_(hardware_parameters_ ? space_of_hardware(scenario) : Space(axes(scenario.space), constraints(scenario)))
+    : settings_(scenario.space), has_variants_(!scenario.choices.empty()),
+      space_(has_variants_ ? space_of_variants(scenario) : Space(axes(scenario.space), constraints(scenario)))
 {
 }
 
 std::vector<int> layer_groups(const Scenario& scenario)
 {
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
-        return !scenario.hardware_parameters.empty() &&
+        return !scenario.choices.empty() &&
                (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
     std::vector<Job> all;  // one for each network
     for (const Workload* network : networks(scenario)) {
         all.emplace_back(scenario).workload = *network;
+    }
+    int most_gpus = 0;
+    for (const Cluster* cluster : clusters(scenario)) {
+        most_gpus = std::max(most_gpus, cluster->gpus);
     }
     std::set<int> sizes;
     for (const Phase& phase : scenario.phases) {
@@ -411,7 +421,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
                            std::any_of(all.begin(), all.end(), of);
                 };
                 const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
-                if (size <= scenario.cluster.gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
+                if (size <= most_gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
                     sizes.insert(static_cast<int>(size));
                 }
             }
@@ -422,7 +432,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
 
 ParallelPlan DesignMap::plan(std::span<const int> point) const
 {
-    return partial_plan(choices_, hardware_parameters_ ? point.subspan(1) : point);
+    return partial_plan(settings_, has_variants_ ? point.subspan(1) : point);
 }
 
 }  // namespace prismopt

@@ -17,24 +17,24 @@ public:
 
     const Space& space() const { return space_; }
     ParallelPlan plan(std::span<const int> point) const;
-    /// Index into Scenario::hardware; 0 if there are no [[knob]]s.
-    std::size_t hardware(std::span<const int> point) const
+    /// Index into Scenario::variants.
+    std::size_t variant(std::span<const int> point) const
     {
-        return hardware_parameters_ ? static_cast<std::size_t>(point.front()) : 0;
+        return has_variants_ ? static_cast<std::size_t>(point.front()) : 0;
     }
 
-    /// The words of that variant; empty if there are no [[knob]]s.
-    std::string hardware_words(std::span<const int> point) const
+    /// The words of that variant; empty if the study has no choices.
+    std::string variant_words(std::span<const int> point) const
     {
-        return hardware_parameters_ ? space_.axes().front().labels[hardware(point)] : "";
+        return has_variants_ ? space_.axes().front().labels[variant(point)] : "";
     }
 
     /// Axes in front of those of plans.
-    std::size_t axes_of_hardware() const { return hardware_parameters_ ? 1 : 0; }
+    std::size_t axes_of_variants() const { return has_variants_ ? 1 : 0; }
 
 private:
-    SpaceSettings choices_;
-    bool hardware_parameters_ = false;  // the first axis is the hardware variant
+    SpaceSettings settings_;
+    bool has_variants_ = false;  // the first axis is the variant
     Space space_;
 };
 

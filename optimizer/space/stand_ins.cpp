@@ -51,11 +51,11 @@ bool is_another_name(const ParallelPlan& plan, const ParallelPlan& first)
 }  // namespace
 
 StandIns::StandIns(const DesignMap& designs, std::size_t last_axis)
-    : designs_(designs), depth_(designs.axes_of_hardware() + last_axis + 1),
+    : designs_(designs), depth_(designs.axes_of_variants() + last_axis + 1),
       least_work_(last_axis < place_of(&ParallelPlan::recomputed_layers))
 {
     const std::vector<Axis>& axes = designs.space().axes();
-    const std::size_t before = designs.axes_of_hardware();
+    const std::size_t before = designs.axes_of_variants();
     const auto later = std::span(axes).subspan(depth_);
     const auto all_but = [&](Places first, Places second) {
         return choices(later, [&](std::size_t axis) {

@@ -131,7 +131,7 @@ std::vector<Contender> contenders_of(const StudyModel& model, const Results& res
     for (Contender& contender : near) {
         pause();
         const Point point = model.designs.space().point(contender.index);
-        const std::size_t variant = model.designs.hardware(point);
+        const std::size_t variant = model.designs.variant(point);
         const auto bound = bench.of(variant).bound(model.designs.plan(point));
         const auto* plan = std::get_if<NoiseFree>(&bound);
         contender.memory_share = plan == nullptr ? std::numeric_limits<double>::infinity()

@@ -1,6 +1,6 @@
 #include "optimizer/study/evaluator.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/range_sweep.hpp"
@@ -33,7 +33,7 @@ Message Worker::operator()(const Message& bytes)
     for (const std::uint64_t point : block.points) {
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
-    Predictor& predictor = bench_.of(model_.designs.hardware(model_.designs.space().point(block.points.front())));
+    Predictor& predictor = bench_.of(model_.designs.variant(model_.designs.space().point(block.points.front())));
     return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
 }
 
@@ -54,9 +54,8 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     const Point choices = model.designs.space().point(point);
     const ParallelPlan plan = model.designs.plan(choices);
     std::vector<ScheduleShape> shapes;
-    const std::size_t variant = model.designs.hardware(choices);
-    const std::vector<Phase> phases =
-        model.scenario.hardware.empty() ? model.problem.phases : phases_at(model.scenario, model.scenario.hardware[variant]);
+    const std::size_t variant = model.designs.variant(choices);
+    const std::vector<Phase> phases = phases_at(model.scenario, model.scenario.variants[variant]);
     shapes.reserve(phases.size());
     for (const Phase& phase : phases) {
         shapes.push_back(schedule_shape(plan_in_phase(plan, phase), phase.global_batch));
@@ -188,7 +187,7 @@ Answer Evaluator::summarise(const PointRequest& request)
     if (request.miss > 0.0) {
         confidence.simultaneous = 1.0 - 2.0 * request.miss;
     }
-    prediction_ = bench_.of(model_.designs.hardware(point))
+    prediction_ = bench_.of(model_.designs.variant(point))
                       .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
                                  model_.sampler(request.source), confidence);
     return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_), request.source};
@@ -210,7 +209,7 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
             collect_draws(index, source);
             const Point point = model_.designs.space().point(index);
             predictions.push_back(
-                bench_.of(model_.designs.hardware(point))
+                bench_.of(model_.designs.variant(point))
                     .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps, model_.sampler(source), confidence_));
         }
     } catch (const Stopped&) {

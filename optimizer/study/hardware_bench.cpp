@@ -1,6 +1,6 @@
 #include "optimizer/study/hardware_bench.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 
 #include <algorithm>
 
@@ -35,11 +35,9 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
         return found->second;
     }
     make_room();
-    if (scenario_.hardware_parameters.empty()) {
-        return stands_.emplace(variant, Stand{nullptr, Predictor(base_), ++calls_}).first->second;
-    }
     auto problem = std::make_shared<Problem>(base_);
-    take_variant(*problem, *variant_at(scenario_, scenario_.hardware[variant]));
+    take_variant(*problem, *variant_at(scenario_, scenario_.variants[variant]));
+    problem->memory_headroom = base_.memory_headroom;  // perhaps without a limit
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
 }
@@ -55,8 +53,7 @@ Predictor& HardwareBench::of(std::size_t variant) { return stand(variant).predic
 
 const Problem& HardwareBench::problem(std::size_t variant)
 {
-    const Stand& found = stand(variant);
-    return found.own ? *found.own : base_;
+    return *stand(variant).problem;
 }
 
 }  // namespace prismopt

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Predictors of the hardware variants of a study, created on demand. Those used last are kept.
+/// Predictors of the variants of a study, created on demand. Those used last are kept.
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/predictor.hpp"
 
@@ -21,14 +21,14 @@ public:
     /// Scenario and base problem must outlive the bench.
     HardwareBench(const Scenario& scenario, const Problem& base) : scenario_(scenario), base_(base) {}
 
-    /// The predictor of a variant of Scenario::hardware (0 if there are no [[knob]]s). Valid until the next call.
+    /// The predictor of a variant of Scenario::variants, with the memory limit of the base problem. Valid until the next call.
     Predictor& of(std::size_t variant);
     /// The problem of that predictor.
     const Problem& problem(std::size_t variant);
 
 private:
     struct Stand {
-        std::shared_ptr<const Problem> own;  // shared by copies of the bench; none: the base problem
+        std::shared_ptr<const Problem> problem;  // shared by copies of the bench
         Predictor predictor;
         std::uint64_t used = 0;  // by this call
     };

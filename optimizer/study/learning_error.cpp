@@ -1,6 +1,6 @@
 #include "optimizer/study/learning_error.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/base/statistics.hpp"
 #include "model/network/network.hpp"
 #include "model/run/loss_gap.hpp"
@@ -53,7 +53,7 @@ std::vector<double> longer_by_gap(const LossGap& gap, double parameters, double 
 
 bool varies_by_learning(const Scenario& scenario) { return scenario.learning.has_value() || !scenario.numerics.loss_gap.empty(); }
 
-std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const double> values, std::size_t draws)
+std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const ChoiceValue> values, std::size_t draws)
 {
     std::vector<double> longer(draws, 1.0);
     const auto multiply = [&longer](const std::vector<double>& by) {
@@ -62,7 +62,7 @@ std::vector<double> longer_by_learning(const Scenario& scenario, std::span<const
         }
     };
     if (scenario.learning) {
-        const int batch = global_batch_at(scenario, values).value_or(scenario.learning->as_given.global_batch);
+        const int batch = global_batch_at(values).value_or(scenario.learning->as_given.global_batch);
         multiply(longer_by_batch(*scenario.learning, scenario.phases, batch, draws));
     }
     const Workload workload = workload_at(scenario, values);

@@ -37,7 +37,7 @@ int position_of(const std::string& name, std::vector<std::string>& names)
 /// What may be written of a measured step.
 LearnedStep step_of(const StudyModel& model, const Point& point, VariantGradients& gradients, const PlanOfPosterior& known)
 {
-    LearnedStep step = unmeasured_step(model.designs, point, gradients.bench().problem(model.designs.hardware(point)));
+    LearnedStep step = unmeasured_step(model.designs, point, gradients.bench().problem(model.designs.variant(point)));
     for (std::size_t k = 0; k < known.gradient.size(); ++k) {
         if (known.gradient[k] != 0.0) {
             step.gradient.emplace_back(name_of(gradients.fitted().constants[k]), known.gradient[k]);
@@ -76,7 +76,7 @@ public:
         return plan == nullptr ? std::numeric_limits<double>::infinity() : plan->memory_bytes / capacity(point);
     }
 
-    double capacity(const Point& point) { return limited_.problem(model_.designs.hardware(point)).cluster.accelerator.memory.si; }
+    double capacity(const Point& point) { return limited_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si; }
 
     /// The mean of the first phase's steps, in seconds.
     double mean_step(std::uint64_t index)
@@ -94,7 +94,7 @@ public:
                             index, refusal->text()));
         }
         const std::vector<double> steps =
-            bench(point).of(model_.designs.hardware(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
+            bench(point).of(model_.designs.variant(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
         return means_[index] = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
     }
 
@@ -104,7 +104,7 @@ public:
         const DrawRange range{0, block_fleets, steps};
         const Point point = model_.designs.space().point(index);
         const std::vector<double> all =
-            bench(point).of(model_.designs.hardware(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
+            bench(point).of(model_.designs.variant(point)).sample(model_.designs.plan(point), range, model_.sampler({})).front();
         std::pair<double, double> result{std::numeric_limits<double>::infinity(), 0.0};
         for (auto begin = all.begin(); begin != all.end(); begin += steps) {
             const double own = variation_of({begin, begin + steps});
@@ -117,13 +117,13 @@ private:
     /// The one on which the plan fits into memory.
     HardwareBench& bench(const Point& point)
     {
-        const auto found = limited_.of(model_.designs.hardware(point)).bound(model_.designs.plan(point));
+        const auto found = limited_.of(model_.designs.variant(point)).bound(model_.designs.plan(point));
         const auto* refusal = std::get_if<Infeasible>(&found);
         return refusal != nullptr && refusal->reason == Reason::out_of_memory ? unlimited_ : limited_;
     }
     std::variant<NoiseFree, Infeasible> bound(const Point& point)
     {
-        return bench(point).of(model_.designs.hardware(point)).bound(model_.designs.plan(point));
+        return bench(point).of(model_.designs.variant(point)).bound(model_.designs.plan(point));
     }
 
     const StudyModel& model_;
@@ -193,7 +193,7 @@ LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const 
     step.network = problem.workload.name;
     step.plan = plan_in_phase(designs.plan(point), first);
     step.design = design_text(step.plan);
-    step.hardware = designs.hardware_words(point);
+    step.hardware = designs.variant_words(point);
     step.sequence = first.sequence;
     step.global_batch = first.global_batch;
     return step;
@@ -201,7 +201,7 @@ LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const 
 
 PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)
 {
-    const std::size_t variant = model.designs.hardware(point);
+    const std::size_t variant = model.designs.variant(point);
     const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
     return {traits_of(first), gradients.of(variant).of(first),
             position_of(gradients.bench().problem(variant).workload.name, jobs)};
@@ -220,7 +220,7 @@ void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured
     std::map<std::uint64_t, LearnedStep> plans;  // by index, without what was measured
     for (const MeasuredPlan& plan : measured) {
         const Point point = model.designs.space().point(plan.index);
-        const std::size_t variant = model.designs.hardware(point);
+        const std::size_t variant = model.designs.variant(point);
         const double capacity = predictions.capacity(point);
         MeasuredAndPredicted row;
         row.measured = plan;

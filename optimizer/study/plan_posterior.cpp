@@ -1,5 +1,6 @@
 #include "optimizer/study/plan_posterior.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
@@ -74,7 +75,7 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     for (const Contender& contender : contenders_) {
         pause();
         const Point point = model.designs.space().point(contender.index);
-        const std::size_t variant = model.designs.hardware(point);
+        const std::size_t variant = model.designs.variant(point);
         const ParallelPlan plan = model.designs.plan(point);
         const ParallelPlan first = plan_in_phase(plan, gradients.phase(variant));
         plans_.push_back(known_of(model, point, gradients, networks_));
@@ -89,9 +90,8 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     const Scenario& scenario = model.scenario;
     for (const Contender& contender : contenders_) {
         if (varies_by_learning(scenario) && !longer_.contains(contender.variant)) {
-            const std::vector<double> values =
-                scenario.hardware.empty() ? std::vector<double>{} : scenario.hardware[contender.variant];
-            longer_[contender.variant] = longer_by_learning(scenario, values, posterior_draws);
+            longer_[contender.variant] =
+                longer_by_learning(scenario, scenario.variants[contender.variant], posterior_draws);
         }
     }
 }
@@ -241,6 +241,12 @@ int PlanPosterior::job_of(const std::string& network) const
 Learned PlanPosterior::learned() const
 {
     Learned result;
+    if (!model_.scenario.machines.empty()) {
+        throw InputError(
+            fmt::format("{}: what is learned belongs to one cluster, and this study chooses from several; search that of the measured "
+                        "plans alone, and learn from its results",
+                        model_.scenario.path));
+    }
     result.origins = model_.scenario.learned.origins;
     const Cluster& cluster = model_.scenario.cluster;
     result.accelerator = cluster.accelerator.name;
@@ -366,7 +372,7 @@ double PlanPosterior::linearisation_error(const Results& results) const
     VariantGradients gradients(model_, fitted_);
     double largest = 0.0;
     for (const FrontPoint& point : results.front) {
-        const std::size_t variant = model_.designs.hardware(point.point);
+        const std::size_t variant = model_.designs.variant(point.point);
         const ParallelPlan plan = plan_in_phase(model_.designs.plan(point.point), gradients.phase(variant));
         const std::vector<double> gradient = gradients.of(variant).of(plan);
         const auto base = gradients.of(variant).log_step(plan);

@@ -128,7 +128,7 @@ private:
     {
         pause_();
         stand_ins.set(leading);
-        Predictor& predictor = bench_.of(model_.designs.hardware(leading));
+        Predictor& predictor = bench_.of(model_.designs.variant(leading));
         memory_bytes_ = predictor.least_memory(stand_ins.memory());
         return memory_bytes_ <= predictor.capacity_bytes();
     }
@@ -137,7 +137,7 @@ private:
     bool not_excluded(const StandIns& stand_ins, std::span<const int> leading)
     {
         region_ = StudyModel::region(stand_ins.steps().front());
-        return !bench_.of(model_.designs.hardware(leading))
+        return !bench_.of(model_.designs.variant(leading))
                     .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
     }
 
@@ -147,7 +147,7 @@ private:
         const ParallelPlan plan = model_.designs.plan(point);
         region_ = StudyModel::region(plan);
         checked_bounds_ = 0;
-        Predictor& predictor = bench_.of(model_.designs.hardware(point));
+        Predictor& predictor = bench_.of(model_.designs.variant(point));
         const auto bound = range_.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model_, *refusal, plan);

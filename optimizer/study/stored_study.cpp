@@ -3,7 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/stored_scenario.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/program/log.hpp"
 
 #include <algorithm>
@@ -25,20 +25,20 @@ bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b)
                       [](const Axis& one, const Axis& other) { return one.name == other.name && one.labels == other.labels; });
 }
 
-/// The scenario with the hardware variants that the search had tuned; these are only in the labels of that axis.
+/// The scenario with the variants that the search had tuned; these are only in the labels of that axis.
 Scenario tuned_scenario(const Results& results)
 {
     Scenario scenario = scenario_of(results.study);
-    if (scenario.hardware_parameters.empty() || results.axes.empty()) {
+    if (scenario.choices.empty() || results.axes.empty()) {
         return scenario;
     }
     const std::vector<std::string>& labels = results.axes.front().labels;
-    for (std::size_t kind = scenario.hardware.size(); kind < labels.size(); ++kind) {
-        const auto values = hardware_values(scenario.hardware_parameters, labels[kind]);
+    for (std::size_t kind = scenario.variants.size(); kind < labels.size(); ++kind) {
+        const auto values = variant_values(scenario.choices, labels[kind]);
         if (!values || !variant_at(scenario, *values)) {
             break;  // written by another version; the check of the axes reports it
         }
-        scenario.hardware.push_back(*values);
+        scenario.variants.push_back(*values);
     }
     return scenario;
 }
@@ -68,12 +68,12 @@ StoredStudy::StoredStudy(const Results& results)
 
 std::vector<Phase> StoredStudy::phases(std::span<const int> point) const
 {
-    return scenario_.hardware_parameters.empty() ? scenario_.phases : phases_at(scenario_, hardware_values(point));
+    return phases_at(scenario_, chosen_values(point));
 }
 
-std::vector<double> StoredStudy::hardware_values(std::span<const int> point) const
+const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
 {
-    return scenario_.hardware_parameters.empty() ? std::vector<double>{} : scenario_.hardware[model_.designs.hardware(point)];
+    return scenario_.variants[model_.designs.variant(point)];
 }
 
 }  // namespace prismopt

@@ -28,11 +28,11 @@ public:
     ParallelPlan plan(std::span<const int> point) const { return model_.designs.plan(point); }
     SamplerOptions sampler(const DrawSource& source) const { return model_.sampler(source); }
     /// Values of the [[knob]]s at a point, in SI units; empty if there are none.
-    std::vector<double> hardware_values(std::span<const int> point) const;
+    const ChosenValues& chosen_values(std::span<const int> point) const;
     /// The phases of the training at a point.
     std::vector<Phase> phases(std::span<const int> point) const;
     /// The problem with the hardware of a point; valid until the next call.
-    const Problem& problem(std::span<const int> point) { return bench_.problem(model_.designs.hardware(point)); }
+    const Problem& problem(std::span<const int> point) { return bench_.problem(model_.designs.variant(point)); }
 
 private:
     Scenario scenario_;

@@ -29,7 +29,7 @@ void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front
     HardwareBench bench(model.scenario, model.problem);
     for (FrontPoint& point : front) {
         const ModelInterval interval =
-            model_interval(bench.problem(model.designs.hardware(point.point)), model.designs.plan(point.point), fitted);
+            model_interval(bench.problem(model.designs.variant(point.point)), model.designs.plan(point.point), fitted);
         point.model_low = interval.low;
         point.model_high = interval.high;
         point.model_fitted = interval.fitted ? 1.0 : 0.0;
@@ -55,7 +55,7 @@ void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
     }
     HardwareBench bench(model.scenario, model.problem);
     for (FrontPoint& point : front) {
-        const std::size_t variant = model.designs.hardware(point.point);
+        const std::size_t variant = model.designs.variant(point.point);
         const LearnedStep job = unmeasured_step(model.designs, point.point, bench.problem(variant));
         double sum = 0.0;
         int count = 0;

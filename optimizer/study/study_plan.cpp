@@ -51,7 +51,7 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
     }
     std::map<std::string, std::string> found;
     const DesignMap designs(scenario);
-    const std::uint64_t end = scenario.hardware_parameters.empty() ? std::min(most_plans, designs.space().size()) : 0;
+    const std::uint64_t end = scenario.choices.empty() ? std::min(most_plans, designs.space().size()) : 0;
     for (std::uint64_t index = 0; index < end && found.size() < unexplained.size(); ++index) {
         const ParallelPlan plan = designs.plan(designs.space().point(index));
         const auto broken = structural_problem(plan, scenario);

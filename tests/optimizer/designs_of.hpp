@@ -15,7 +15,7 @@ inline std::set<std::string> designs_of(const Scenario& scenario, std::size_t va
     const DesignMap designs(scenario);
     std::set<std::string> found;
     designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t, std::span<const int> point) {
-        if (designs.hardware(point) == variant) {
+        if (designs.variant(point) == variant) {
             found.insert(design_text(designs.plan(point)));
         }
     });

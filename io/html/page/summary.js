@@ -137,7 +137,7 @@ function namedTable(study) {
     if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
-        `${point.design}${point.hardware ? `; hardware: ${point.hardware}` : ""}`));
+        `${point.design}${point.variant ? `; variant: ${point.variant}` : ""}`));
     return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Best, knee and cheapest plan" }, element("table", { class: "named stacks" },
         element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
         element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },

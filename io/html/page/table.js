@@ -3,8 +3,8 @@
 const estimate = (name) => metricOf(name) ?? { ...data.estimates.find((info) => info.name === name), of: (point) => point.estimates[name] };
 const sorting = { column: 0, descending: false };
 
-/// Studies of several kinds of hardware ([[knob]]), or whose prices differ.
-const hasHardware = (list) => list.some((point) => point.hardware !== "");
+/// Studies of several variants, or whose prices differ.
+const hasVariants = (list) => list.some((point) => point.variant !== "");
 
 /// Names the peak of which MFU is a share; older files do not state it.
 function mfuTitle(list) {
@@ -39,8 +39,8 @@ function tableColumns() {
         { title: "point", key: (point) => Number(point.id), text: (point) => point.id },
         { title: "GPUs", key: (point) => point.gpus, text: (point) => grouped(point.gpus) },
         { title: "plan", key: (point) => point.design, text: (point) => point.design, wide: true },
-        ...(hasHardware(points) ? [
-            { title: "hardware", key: (point) => point.hardware, text: (point) => point.hardware, wide: true },
+        ...(hasVariants(points) ? [
+            { title: "variant", key: (point) => point.variant, text: (point) => point.variant, wide: true },
             { title: "GPU price (USD/h)", key: (point) => point.numbers.gpu_price, text: (point) => digits(point.numbers.gpu_price, 3) }] : []),
         timed("training_time_p50", `${runTime.split(" ")[0]} p50`), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
         ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),

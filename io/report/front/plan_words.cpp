@@ -70,7 +70,7 @@ std::string plan_words(const Results& results, const FrontPoint& point, std::str
         if (axis.labels.size() > 1 && axis.name != except && has_effect(results, point, axis.name) &&
             std::find(told.begin(), told.end(), axis.name) == told.end()) {
             // The label of hardware names its parameters.
-            text += fmt::format(" {}{}", axis.name == hardware_axis ? "" : axis.name + " ",
+            text += fmt::format(" {}{}", axis.name == variant_axis ? "" : axis.name + " ",
                                 *axis_label(results, point.point, axis.name));
         }
     }
@@ -81,7 +81,7 @@ std::vector<VariantChoice> variant_choices(const Results& results)
 {
     std::vector<VariantChoice> choices;
     const auto axis =
-        std::find_if(results.axes.begin(), results.axes.end(), [](const Axis& one) { return one.name == hardware_axis; });
+        std::find_if(results.axes.begin(), results.axes.end(), [](const Axis& one) { return one.name == variant_axis; });
     if (axis == results.axes.end()) {
         return choices;
     }

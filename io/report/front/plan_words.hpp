@@ -14,8 +14,8 @@ namespace prismopt {
 /// "tp 8 pp 16 dp 128 v 4 mb 1 interleaved", followed by other axes that the study varied. --design accepts it.
 std::string plan_words(const Results& results, const FrontPoint& point, std::string_view except = "");
 
-/// Name of the axis of hardware variants.
-inline constexpr std::string_view hardware_axis = "hardware";
+/// Name of the axis of variants.
+inline constexpr std::string_view variant_axis = "variant";
 
 /// Label of the point on an axis; empty if the study has no such axis.
 std::optional<std::string> axis_label(const Results& results, const Point& point, std::string_view axis);

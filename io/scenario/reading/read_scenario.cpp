@@ -4,7 +4,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/sections/catalog.hpp"
@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 namespace prismopt {
@@ -123,14 +124,25 @@ Value precision_key(Table& top, const Workload& network)
     return *described;
 }
 
+/// A cluster whose accelerator has no peak rate in the precision; null if all have one.
+const Cluster* cluster_without(const Scenario& scenario, Precision precision)
+{
+    for (const Cluster* cluster : clusters(scenario)) {
+        if (cluster->accelerator.peak(precision).si <= 0.0) {
+            return cluster;
+        }
+    }
+    return nullptr;
+}
+
 void refuse_missing_precision(const Scenario& scenario, Table& top)
 {
     for (const Workload* network : networks(scenario)) {
-        if (scenario.cluster.accelerator.peak(network->precision).si <= 0.0) {
+        if (const Cluster* without = cluster_without(scenario, network->precision)) {
             precision_key(top, *network)
                 .fail({"needs a precision that the accelerator does not support",
                        fmt::format("{} is trained in {}, and {} has no peak rate for it", network->name, name(network->precision),
-                                   scenario.cluster.accelerator.name),
+                                   without->accelerator.name),
                        "choose another precision, or give the peak rate in accelerator_override in [cluster]"});
         }
     }
@@ -165,7 +177,10 @@ double slowest_run_s(const Scenario& scenario)
     const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     double longest = 0.0;
     for (const Workload* trained : networks(scenario)) {
-        const double peak = share_of_peak * scenario.cluster.accelerator.peak(trained->precision).si;
+        double peak = std::numeric_limits<double>::infinity();
+        for (const Cluster* cluster : clusters(scenario)) {
+            peak = std::min(peak, share_of_peak * cluster->accelerator.peak(trained->precision).si);
+        }
         const Network network = network_of(*trained);
         double seconds = 0.0;
         for (const Phase& phase : scenario.phases) {
@@ -234,7 +249,11 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
 /// A cluster that is part of a node has the node's tiers, but not its other GPUs.
 void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
 {
-    const int given = top.find("cluster")->table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"});
+    const Value clusters = *top.find("cluster");
+    int given = 0;
+    for (const Value& cluster : clusters.is_list() ? clusters.list("") : std::vector{clusters}) {
+        given = std::max(given, cluster.table("").at("gpus", "").count({"GPUs of the cluster", 1, 1e7, "16384"}));
+    }
     const int most = *std::max_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     if (most > given) {
         top.find("space")
@@ -265,20 +284,6 @@ void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
     }
 }
 
-std::string_view name(const PrecisionChoice& choice) { return choice.name; }
-
-/// A choice by name is a hardware parameter without a price.
-template <class T>
-HardwareParameter parameter_of(HardwareTarget target, std::string key, const std::vector<T>& choices)
-{
-    HardwareParameter parameter{.target = target, .name = std::move(key)};
-    for (const T& choice : choices) {
-        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
-        parameter.choices.emplace_back(name(choice));
-    }
-    return parameter;
-}
-
 /// A precision without an effect on learning would be a free choice, too.
 void take_precisions(Scenario& scenario, Table& top)
 {
@@ -292,13 +297,18 @@ void take_precisions(Scenario& scenario, Table& top)
                    "add [numerics] with loss_gap, max_deviation or accept_numerics = true (docs/learning.md)"});
     }
     for (const PrecisionChoice& choice : choices) {
-        if (scenario.cluster.accelerator.peak(choice.precision).si <= 0.0) {
+        if (const Cluster* without = cluster_without(scenario, choice.precision)) {
             list.fail({fmt::format("has {}, which the accelerator does not support", name(choice.precision)),
-                       fmt::format("{} has no peak rate for it", scenario.cluster.accelerator.name),
+                       fmt::format("{} has no peak rate for it", without->accelerator.name),
                        "remove it, or give the peak rate in accelerator_override in [cluster]"});
         }
     }
-    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::precision, "precision", choices));
+    StudyChoice choice{.name = "precision"};
+    for (const PrecisionChoice& precision : choices) {
+        choice.values.emplace_back(ChosenPrecision{choice.values.size()});
+        choice.labels.push_back(precision.name);
+    }
+    scenario.choices.push_back(std::move(choice));
 }
 
 /// The same for attention kernels, of which no loss gap is published.
@@ -322,7 +332,12 @@ void take_attention_kernels(Scenario& scenario, Table& top)
                    "kernels round differently, and a search would otherwise ignore what that does to learning",
                    "add one of the two (docs/learning.md)"});
     }
-    scenario.hardware_parameters.push_back(parameter_of(HardwareTarget::attention_kernel, "attention_kernel", choices));
+    StudyChoice choice{.name = "attention_kernel"};
+    for (const AttentionKernel kernel : choices) {
+        choice.values.emplace_back(kernel);
+        choice.labels.emplace_back(name(kernel));
+    }
+    scenario.choices.push_back(std::move(choice));
 }
 
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
@@ -353,12 +368,11 @@ void refuse_idle_price_limit(const Scenario& scenario, Table& top)
         return;
     }
     const Value limit = *top.find("search")->table("").find("gpu_price_limit");
-    if (scenario.hardware_parameters.empty()) {
+    if (scenario.choices.empty()) {
         limit.fail({"has no effect", "it excludes hardware variants by price, and there is no [[knob]]",
                     "add a [[knob]] with a price, or remove the limit"});
     }
-    const auto priced = [](const HardwareParameter& parameter) { return parameter.price_per_unit.si != 0.0; };
-    if (std::none_of(scenario.hardware_parameters.begin(), scenario.hardware_parameters.end(), priced)) {
+    if (scenario.machines.empty() && !has_priced_hardware(scenario)) {
         limit.fail({"has no effect", "no [[knob]] has a price, so that all hardware variants cost the same",
                     R"(give a [[knob]] a price, as in price = { per = "100 GB/s", cost = "0.10 USD/h" }, or remove the limit)"});
     }
@@ -393,14 +407,21 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
 void refuse_phases(const Scenario& scenario, const Value& phases)
 {
     for (const Phase& phase : scenario.phases) {
-        if (phase.own.gpus > scenario.cluster.gpus) {
-            phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
-                         fmt::format("[cluster] has {} GPUs", scenario.cluster.gpus), "give that phase fewer GPUs"});
+        std::optional<Complaint> first;
+        bool possible = false;
+        for (const Cluster* cluster : clusters(scenario)) {
+            if (phase.own.gpus > cluster->gpus) {
+                phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
+                             fmt::format("[cluster] has {} GPUs", cluster->gpus), "give that phase fewer GPUs"});
+            }
+            for (const Workload* network : networks(scenario)) {
+                const auto problem = phase_problem(phase, *network, *cluster);
+                possible = possible || !problem;
+                first = first ? first : problem;
+            }
         }
-        const std::vector<const Workload*> all = networks(scenario);
-        const auto problem = [&](const Workload* network) { return phase_problem(phase, *network, scenario.cluster); };
-        if (std::all_of(all.begin(), all.end(), [&](const Workload* network) { return problem(network).has_value(); })) {
-            phases.fail(*problem(all.front()));
+        if (!possible) {
+            phases.fail(*first);
         }
     }
 }
@@ -421,6 +442,71 @@ KeyInfo catalog_key()
             "scenario (docs/catalog.md)",
             R"(["site.toml"])",
             {{.kind = ValueShape::Kind::text, .list = true}}};
+}
+
+/// One cluster, or several to choose from.
+KeyInfo clusters_key()
+{
+    const SectionTable& section = cluster_table();
+    const ValueShape one{.kind = ValueShape::Kind::section, .section = cluster_table};
+    ValueShape several = one;
+    several.list = true;
+    return {"cluster", section.help() + "; several [[cluster]], each with its name, are alternatives",
+            section.title() + " with " + section.keys().front().line(), {one, several}, Need::required};
+}
+
+void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
+{
+    constexpr std::string_view example = "name = \"four-racks\"";
+    const Value value = table.at("name", example);
+    const std::string name = value.text("four-racks");
+    if (name.find_first_of(" =\t") != std::string::npos) {
+        value.fail({"is more than a word", "reports and --design need names of one word", "choose a name without spaces or ="});
+    }
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+        value.fail({"is listed twice", "each cluster has a name of its own", "choose another name"});
+    }
+    if (const auto learned = table.find("learned")) {
+        learned->fail({"belongs to one cluster", "it was measured there, and this study compares several", "search them separately"});
+    }
+}
+
+void read_clusters(const Value& value, Scenario& scenario)
+{
+    if (value.is_list()) {
+        StudyChoice choice{.name = "cluster"};
+        for (const Value& element : value.list("[[cluster]]")) {
+            Table table = element.table("[[cluster]]");
+            refuse_unclear_machine(table, choice.labels);
+            scenario.machines.push_back(read_cluster(table));
+            add_warning(older_shares_text(table), scenario.older_keys);
+            choice.values.emplace_back(Machine{choice.values.size()});
+            choice.labels.push_back(scenario.machines.back().name);
+        }
+        scenario.cluster = scenario.machines.front();
+        scenario.choices.push_back(std::move(choice));
+        return;
+    }
+    const Table table = value.table("a section");
+    scenario.cluster = read_cluster(table);
+    add_warning(older_shares_text(table), scenario.older_keys);
+    scenario.learned = read_learned(table, scenario.cluster);
+}
+
+/// Per-step factors are of the tiers of one cluster.
+std::vector<Distribution> tier_variability_of(const Value& cluster)
+{
+    if (!cluster.is_list()) {
+        return read_tier_variability(cluster.table(""));
+    }
+    for (const Value& element : cluster.list("")) {
+        for (const Value& tier : element.table("").find("tier")->list("")) {
+            if (const auto distribution = tier.table("").find("variability")) {
+                distribution->fail({"belongs to one cluster", "the tiers of several clusters differ", "search them separately"});
+            }
+        }
+    }
+    return {};
 }
 
 KeyInfo section_key(std::string key, const SectionTable& (*table)(), Need need, bool list = false)
@@ -452,11 +538,7 @@ Fields<Scenario> made_scenario_fields()
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
-    all.custom(section_key("cluster", cluster_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
-        s.cluster = read_cluster(in(value));
-        add_warning(older_shares_text(in(value)), s.older_keys);
-        s.learned = read_learned(in(value), s.cluster);
-    });
+    all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys) { read_clusters(value, s); });
     all.nested(
         "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
@@ -484,8 +566,12 @@ Fields<Scenario> made_scenario_fields()
                    search_fields().read_whole(table, Keys::all, s.search);
                });
     all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
-        const std::vector<HardwareParameter> hardware_parameters = read_hardware_parameters(value, s.cluster);
-        s.hardware_parameters.insert(s.hardware_parameters.end(), hardware_parameters.begin(), hardware_parameters.end());
+        if (!s.machines.empty()) {
+            value.list("[[knob]]").front().table("[[knob]]").fail(
+                {"changes one cluster", "this study chooses from several", "search each cluster with its [[knob]] separately"});
+        }
+        const std::vector<StudyChoice> hardware = read_hardware_parameters(value, s.cluster);
+        s.choices.insert(s.choices.end(), hardware.begin(), hardware.end());
     });
     return all;
 }
@@ -518,7 +604,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
     apply_learned(scenario);
-    scenario.variability.tier = read_tier_variability(top.find("cluster")->table(""));
+    scenario.variability.tier = tier_variability_of(*top.find("cluster"));
     refuse_missing_precision(scenario, top);
     take_precisions(scenario, top);
     take_attention_kernels(scenario, top);
@@ -534,9 +620,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
     refuse_other_gpus_of_a_node(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     refuse_idle_price_limit(scenario, top);
-    if (!scenario.hardware_parameters.empty()) {
-        scenario.hardware = hardware_grid(scenario);
-    }
+    scenario.variants = all_variants(scenario);
     return scenario;
 }
 

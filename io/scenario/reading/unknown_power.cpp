@@ -33,9 +33,9 @@ bool overrides_without_power(const Scenario& scenario)
 std::vector<std::string> changes_of_unknown_power(const Scenario& scenario)
 {
     std::vector<std::string> changes;
-    for (const HardwareParameter& parameter : scenario.hardware_parameters) {
-        if (changes_unknown_power(parameter.target)) {
-            changes.push_back(parameter.name);
+    for (const StudyChoice& choice : scenario.choices) {
+        if (choice.hardware && changes_unknown_power(choice.hardware->target)) {
+            changes.push_back(choice.name);
         }
     }
     if (overrides_without_power(scenario)) {

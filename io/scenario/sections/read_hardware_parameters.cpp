@@ -28,10 +28,6 @@ double si_of(HardwareTarget target, const Value& value)
         case HardwareTarget::memory: return value.quantity<Bytes>("192 GB").si;
         case HardwareTarget::compute: return value.quantity<FlopsPerSecond>("989 TFLOP/s").si;
         case HardwareTarget::power: return value.quantity<Watts>("700 W").si;
-        case HardwareTarget::workload:
-        case HardwareTarget::global_batch:
-        case HardwareTarget::precision:
-        case HardwareTarget::attention_kernel: break;  // are no [[knob]]
     }
     return 0.0;
 }
@@ -63,34 +59,40 @@ void read_tier(Table& table, const Cluster& cluster, HardwareParameter& paramete
     parameter.name = chosen + "." + parameter.name;
 }
 
-void read_levels(Table& table, HardwareParameter& parameter)
+void read_levels(Table& table, StudyChoice& choice)
 {
+    const HardwareTarget target = choice.hardware->target;
     constexpr std::string_view example = R"(values = ["450 GB/s", "900 GB/s"], or range = ["450 GB/s", "1800 GB/s"])";
     if (const auto range = table.find("range")) {
         const std::vector<Value> ends = range->list(R"(["450 GB/s", "1800 GB/s"])");
-        if (parameter.target == HardwareTarget::group) {
+        if (target == HardwareTarget::group) {
             range->fail({"cannot be a range", "group sizes are integers and must nest", "list the values: values = [8, 72]"});
         }
-        if (ends.size() != 2 || !(si_of(parameter.target, ends[0]) < si_of(parameter.target, ends[1]))) {
+        if (ends.size() != 2 || !(si_of(target, ends[0]) < si_of(target, ends[1]))) {
             range->fail({"is not a range", "needs the lowest and the highest value", R"(write ["450 GB/s", "1800 GB/s"])"});
         }
         const auto count = table.find("levels");
         const int levels = count ? count->count(levels_range) : 3;
-        const double low = si_of(parameter.target, ends[0]);
-        const double high = si_of(parameter.target, ends[1]);
+        const double low = si_of(target, ends[0]);
+        const double high = si_of(target, ends[1]);
         for (int i = 0; i < levels; ++i) {
-            parameter.levels.push_back(low + (high - low) * i / (levels - 1));
+            choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
         }
-        parameter.continuous = true;
+        choice.continuous = true;
         return;
     }
+    std::vector<double> levels;
     for (const Value& value : table.at("values", example).list(example)) {
-        parameter.levels.push_back(si_of(parameter.target, value));
-        if (std::count(parameter.levels.begin(), parameter.levels.end(), parameter.levels.back()) > 1) {
+        const double level = si_of(target, value);
+        if (std::find(levels.begin(), levels.end(), level) != levels.end()) {
             value.fail({"is listed twice", "each value is one hardware variant", "remove one of the two"});
         }
+        levels.push_back(level);
     }
-    std::sort(parameter.levels.begin(), parameter.levels.end());
+    std::sort(levels.begin(), levels.end());
+    for (const double level : levels) {
+        choice.values.emplace_back(HardwareLevel{level});
+    }
 }
 
 /// Where less is better, less is what costs.
@@ -178,9 +180,9 @@ const Fields<HardwareParameter>& hardware_parameter_fields()
 
 const SectionTable& hardware_parameter_table() { return hardware_parameter_fields(); }
 
-std::vector<HardwareParameter> read_hardware_parameters(const Value& list, const Cluster& cluster)
+std::vector<StudyChoice> read_hardware_parameters(const Value& list, const Cluster& cluster)
 {
-    std::vector<HardwareParameter> hardware_parameters;
+    std::vector<StudyChoice> choices;
     std::size_t variants = 1;
     for (const Value& element : list.list("[[knob]] with of and values")) {
         Table table = element.table("[[knob]] with of and values");
@@ -188,20 +190,21 @@ std::vector<HardwareParameter> read_hardware_parameters(const Value& list, const
         hardware_parameter_fields().read_whole(table, Keys::all, parameter);
         parameter.name = name(parameter.target);
         read_tier(table, cluster, parameter);
-        read_levels(table, parameter);
-        const auto same = [&](const HardwareParameter& other) { return other.name == parameter.name; };
-        if (std::any_of(hardware_parameters.begin(), hardware_parameters.end(), same)) {
+        StudyChoice choice{.name = parameter.name, .hardware = parameter};
+        read_levels(table, choice);
+        const auto same = [&](const StudyChoice& other) { return other.name == choice.name; };
+        if (std::any_of(choices.begin(), choices.end(), same)) {
             table.find("of")->fail(
-                {"is listed twice", fmt::format("there is already a [[knob]] for {}", parameter.name), "remove one of the two"});
+                {"is listed twice", fmt::format("there is already a [[knob]] for {}", choice.name), "remove one of the two"});
         }
-        variants *= parameter.levels.size();
+        variants *= choice.values.size();
         if (variants > most_variants) {
             table.fail({fmt::format("gives more than {} hardware variants", most_variants), "each is evaluated with every plan",
                         "give fewer values or levels"});
         }
-        hardware_parameters.push_back(std::move(parameter));
+        choices.push_back(std::move(choice));
     }
-    return hardware_parameters;
+    return choices;
 }
 
 }  // namespace prismopt

@@ -281,9 +281,12 @@ void read_learning(Table table, Scenario& scenario)
     const auto phase = scenario.phases.begin() + static_cast<std::ptrdiff_t>(learning.phase);
     scenario.phases.insert(scenario.phases.erase(phase), phases.begin(), phases.end());
     if (!learning.global_batch.empty()) {
-        scenario.hardware_parameters.push_back({.target = HardwareTarget::global_batch,
-                                                .name = "global_batch",
-                                                .levels = {learning.global_batch.begin(), learning.global_batch.end()}});
+        StudyChoice choice{.name = "global_batch"};
+        for (const int sequences : learning.global_batch) {
+            choice.values.emplace_back(GlobalBatch{sequences});
+            choice.labels.push_back(std::to_string(sequences));
+        }
+        scenario.choices.push_back(std::move(choice));
     }
     scenario.learning = std::move(learning);
 }

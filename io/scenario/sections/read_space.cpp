@@ -193,15 +193,15 @@ std::vector<T> values_of(const std::vector<Choice<T>>& choices)
     return values;
 }
 
-/// The networks that a space chooses from, or the one of [workload].
-struct Networks {
-    std::vector<const Workload*> all;
-    const Cluster& cluster;
+/// The networks and the clusters that a study chooses from, or the only ones.
+struct Alternatives {
+    std::vector<const Workload*> networks;
+    std::vector<const Cluster*> clusters;
 };
 
-/// Refuses a value that fits no plan of any of the networks.
+/// Refuses a value that fits no plan of any of the networks on any of the clusters.
 template <class T>
-void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Networks& networks)
+void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Alternatives& alternatives)
 {
     if (axis.choice == nullptr) {
         return;  // not an axis of plans
@@ -209,34 +209,39 @@ void refuse_value(const Choice<T>& choice, const PlanAxis<T>& axis, const Networ
     ParallelPlan plan;
     plan.*(axis.choice) = choice.value;
     std::optional<ValueProblem> first;
-    for (const Workload* network : networks.all) {
-        auto problem = value_problem(plan, Job{.workload = *network, .cluster = networks.cluster});
-        if (!problem) {
-            return;
+    for (const Cluster* cluster : alternatives.clusters) {
+        for (const Workload* network : alternatives.networks) {
+            auto problem = value_problem(plan, Job{.workload = *network, .cluster = *cluster});
+            if (!problem) {
+                return;
+            }
+            first = first ? std::move(first) : std::move(problem);
         }
-        first = first ? std::move(first) : std::move(problem);
     }
     choice.fail({"is infeasible", first->infeasible.text(), first->remedy});
 }
 
 template <class T>
-void read_axis(const Value& value, const PlanAxis<T>& axis, const Networks& networks, SpaceSettings& space)
+void read_axis(const Value& value, const PlanAxis<T>& axis, const Alternatives& alternatives, SpaceSettings& space)
 {
     const std::vector<Choice<T>> choices = read_choices(value, axis);
     for (const Choice<T>& choice : choices) {
-        refuse_value(choice, axis, networks);
+        refuse_value(choice, axis, alternatives);
     }
     space.*(axis.values) = values_of(choices);
 }
 
-/// The GPUs of the plans, on the cluster.
-void read_gpus(const Value& value, const Cluster& cluster, SpaceSettings& space)
+/// The GPUs of the plans, on the largest cluster.
+void read_gpus(const Value& value, const Scenario& scenario, SpaceSettings& space)
 {
+    int most = 0;
+    for (const Cluster* cluster : clusters(scenario)) {
+        most = std::max(most, cluster->gpus);
+    }
     const std::vector<Choice<int>> choices = read_choices(value, gpus_axis);
     for (const Choice<int>& gpus : choices) {
-        if (gpus.value > cluster.gpus) {
-            gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", cluster.gpus),
-                       fmt::format("write {} or less", cluster.gpus)});
+        if (gpus.value > most) {
+            gpus.fail({"exceeds the cluster", fmt::format("[cluster] has {} GPUs", most), fmt::format("write {} or less", most)});
         }
     }
     space.gpus = values_of(choices);
@@ -395,8 +400,7 @@ void refuse_other_samples(const Value& value, const Workload& network, const Wor
     }
 }
 
-/// The choice among networks is a hardware parameter without a price: each is a variant of what is trained, as hardware
-/// parameters' values are of hardware.
+/// Reads the networks to choose from.
 void read_networks(Table& table, Scenario& scenario)
 {
     const std::vector<Workload> own = std::exchange(scenario.workloads, {});
@@ -404,7 +408,7 @@ void read_networks(Table& table, Scenario& scenario)
     if (!list) {
         return;
     }
-    HardwareParameter parameter{.target = HardwareTarget::workload, .name = "workload"};
+    StudyChoice choice{.name = "workload"};
     for (const Value& value : list->list(networks_example)) {
         scenario.workloads.push_back(network_named(value, own));
         const std::string& name = scenario.workloads.back().name;
@@ -413,19 +417,19 @@ void read_networks(Table& table, Scenario& scenario)
                 {"has another task than the first", "training and inference cannot be compared", "search them separately"});
         }
         refuse_other_samples(value, scenario.workloads.back(), scenario.workloads.front());
-        if (std::find(parameter.choices.begin(), parameter.choices.end(), name) != parameter.choices.end()) {
+        if (std::find(choice.labels.begin(), choice.labels.end(), name) != choice.labels.end()) {
             value.fail({"is listed twice", "each choice is one network", "remove one of the two"});
         }
-        parameter.levels.push_back(static_cast<double>(parameter.choices.size()));
-        parameter.choices.push_back(name);
+        choice.values.emplace_back(TrainedNetwork{choice.values.size()});
+        choice.labels.push_back(name);
     }
     for (const Workload& network : own) {
-        if (std::find(parameter.choices.begin(), parameter.choices.end(), network.name) == parameter.choices.end()) {
+        if (std::find(choice.labels.begin(), choice.labels.end(), network.name) == choice.labels.end()) {
             list->fail({fmt::format("omits \"{}\"", network.name), "[networks] defines it", "list it, or remove its definition"});
         }
     }
     scenario.workload = scenario.workloads.front();
-    scenario.hardware_parameters.push_back(std::move(parameter));
+    scenario.choices.push_back(std::move(choice));
 }
 
 /// Read like the axes of plans.
@@ -538,23 +542,23 @@ const SectionTable& space_table()
 void read_space(Table table, Scenario& scenario)
 {
     read_networks(table, scenario);
-    const Networks networks{prismopt::networks(scenario), scenario.cluster};
+    const Alternatives alternatives{networks(scenario), clusters(scenario)};
     SpaceSettings& space = scenario.space;
-    read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario.cluster, space);
+    read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario, space);
     for_each_axis([&](const auto& axis) {
         if (const auto value = table.find(axis.name)) {
-            read_axis(*value, axis, networks, space);
+            read_axis(*value, axis, alternatives, space);
         }
     });
     scenario.gives_order = table.find("order").has_value();
     if (const auto value = table.find(batch_axis.name)) {
-        read_axis(*value, batch_axis, networks, space);
+        read_axis(*value, batch_axis, alternatives, space);
     }
     if (const auto value = table.find("precision")) {
-        space.precision = read_precisions(*value, networks.all);
+        space.precision = read_precisions(*value, alternatives.networks);
     }
     if (const auto value = table.find(kernel_axis.name)) {
-        read_axis(*value, kernel_axis, networks, space);
+        read_axis(*value, kernel_axis, alternatives, space);
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();

@@ -73,6 +73,6 @@ std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vect
 void read_learning(Table table, Scenario& scenario);
 /// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
-std::vector<HardwareParameter> read_hardware_parameters(const Value& list, const Cluster& cluster);
+std::vector<StudyChoice> read_hardware_parameters(const Value& list, const Cluster& cluster);
 
 }  // namespace prismopt

@@ -253,7 +253,7 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.space = scenario.space;
     of.network = network_size(scenario.workload, first.sequence);
     of.task = scenario.workload.task;
-    of.hardware = chosen.hardware;
+    of.hardware = chosen.variant;
     of.price = chosen.price;
     of.price_origin = price_origin(scenario);
     of.power_origin = power_origin(scenario);

@@ -3,7 +3,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "search/ranking.hpp"
@@ -127,7 +127,7 @@ DrawnFront exact_front(Scenario scenario)
         std::vector<double>& values = front.values.emplace_back();
         for (const Estimate& objective : archive.evaluations().at(index).objectives) values.push_back(objective.value);
         const Point point = model.designs.space().point(index);
-        const std::size_t kind = model.designs.hardware(point);
+        const std::size_t kind = model.designs.variant(point);
         front.gpus.push_back(model.designs.plan(point).gpus());
         front.hardware.push_back(hardware_text(scenario.hardware_parameters, scenario.hardware[kind]));
     }

@@ -1,7 +1,7 @@
 #include "optimizer/loop/codesign.hpp"
 #include "io/base/input_error.hpp"
 
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/space/design_map.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/evaluator.hpp"
@@ -83,7 +83,7 @@ TEST(HardwareParameters, AreTheFirstAxisAndRulesFollowTheHardware)
         std::set<std::string> there;
         const std::uint64_t each = plain.space().size();
         designs.space().enumerate(h * each, (h + 1) * each, [&](std::uint64_t, std::span<const int> point) {
-            EXPECT_EQ(designs.hardware(point), h);
+            EXPECT_EQ(designs.variant(point), h);
             here.insert(design_text(designs.plan(point)));
         });
         plain.space().enumerate(0, each,

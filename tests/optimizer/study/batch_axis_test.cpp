@@ -1,7 +1,7 @@
 /// The global batch as an axis of the space.
 
 #include "io/base/input_error.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 
 #include "model/network/network.hpp"
 #include "optimizer/study/evaluator.hpp"

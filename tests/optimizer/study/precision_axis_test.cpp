@@ -1,7 +1,7 @@
 /// The precision as an axis of the space.
 
 #include "io/base/input_error.hpp"
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
 #include "tests/optimizer/designs_of.hpp"

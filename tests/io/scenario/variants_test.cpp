@@ -1,4 +1,4 @@
-#include "io/scenario/hardware_variants.hpp"
+#include "io/scenario/variants.hpp"
 
 #include <gtest/gtest.h>
 

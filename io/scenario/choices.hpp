@@ -1,0 +1,69 @@
+#pragma once
+
+/// What a study chooses beside the plan: hardware, and what is trained on it.
+
+#include "model/hardware_parameter.hpp"
+#include "model/plan/plan.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// A value of the hardware parameter of its choice.
+struct HardwareLevel {
+    double si = 0.0;
+    bool operator==(const HardwareLevel&) const = default;
+};
+/// A cluster, by its number in Scenario::machines.
+struct Machine {
+    std::size_t number = 0;
+    bool operator==(const Machine&) const = default;
+};
+/// A network, by its number in Scenario::workloads.
+struct TrainedNetwork {
+    std::size_t number = 0;
+    bool operator==(const TrainedNetwork&) const = default;
+};
+struct GlobalBatch {
+    int sequences = 0;
+    bool operator==(const GlobalBatch&) const = default;
+};
+/// A precision, by its number in SpaceSettings::precision.
+struct ChosenPrecision {
+    std::size_t number = 0;
+    bool operator==(const ChosenPrecision&) const = default;
+};
+
+using ChoiceValue = std::variant<HardwareLevel, Machine, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel>;
+
+/// One value of each choice of a study: a variant of its job.
+using ChosenValues = std::vector<ChoiceValue>;
+
+/// One of the things that a study chooses.
+struct StudyChoice {
+    std::string name;                            // "workload", "node.bandwidth"
+    std::vector<ChoiceValue> values{};           // of the discrete search; levels of hardware ascend
+    std::vector<std::string> labels{};           // of the values, in one word each; levels of hardware have none
+    std::optional<HardwareParameter> hardware{}; // whose levels the values are
+    bool continuous = false;                     // any level from the first to the last may be tuned
+};
+
+/// The value of this kind; null if the study does not choose one.
+template <class Kind>
+const Kind* chosen(std::span<const ChoiceValue> values)
+{
+    for (const ChoiceValue& value : values) {
+        if (const Kind* found = std::get_if<Kind>(&value)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,217 @@
+#include "io/scenario/variants.hpp"
+
+#include "io/base/input_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// Units of a hardware parameter: as its values are written, with how many SI units one is, and the SI unit. Counts have none.
+struct ParameterUnits {
+    const char* written = "";
+    double size = 1.0;
+    const char* si = "1";
+};
+
+ParameterUnits units_of(HardwareTarget target)
+{
+    switch (target) {
+        case HardwareTarget::bandwidth:
+        case HardwareTarget::aggregate:
+        case HardwareTarget::memory_bandwidth: return {"GB/s", 1e9, "B/s"};
+        case HardwareTarget::latency: return {"us", 1e-6, "s"};
+        case HardwareTarget::memory: return {"GB", 1e9, "B"};
+        case HardwareTarget::compute: return {"TFLOP/s", 1e12, "FLOP/s"};
+        case HardwareTarget::power: return {"W", 1.0, "W"};
+        case HardwareTarget::oversubscription:
+        case HardwareTarget::group: break;
+    }
+    return {};
+}
+
+/// The value that value_text() wrote; nothing if it is none of the choice. Other levels than those listed are possible: nlopt tunes them.
+std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
+{
+    if (!choice.hardware) {
+        const auto at = std::find_if(choice.values.begin(), choice.values.end(),
+                                     [&](const ChoiceValue& value) { return value_text(choice, value) == text; });
+        return at == choice.values.end() ? std::nullopt : std::optional(*at);
+    }
+    const std::size_t from = choice.name.size() + 1;
+    double value = 0.0;
+    if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    const HardwareLevel level{value * units_of(choice.hardware->target).size};
+    return value_text(choice, level) == text ? std::optional<ChoiceValue>(level) : std::nullopt;
+}
+
+/// The machine of the variant, before its parameters are turned. Failures are given for nodes of the first machine; of another one the
+/// rate per GPU is the same.
+Hardware machine_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    Hardware hardware{scenario.cluster, scenario.reliability};
+    if (const auto* machine = chosen<Machine>(values)) {
+        hardware.cluster = scenario.machines[machine->number];
+        const double larger = static_cast<double>(hardware.cluster.gpus_per_node()) / scenario.cluster.gpus_per_node();
+        scale_node_failures(hardware.reliability, larger);
+    }
+    return hardware;
+}
+
+/// Cluster and reliability of the variant; nothing if the groups of its tiers would not nest.
+std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    std::vector<HardwareParameter> parameters;
+    std::vector<double> levels;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        if (const auto* level = std::get_if<HardwareLevel>(&values[k])) {
+            parameters.push_back(*scenario.choices[k].hardware);
+            levels.push_back(level->si);
+        }
+    }
+    return turned(machine_at(scenario, values), parameters, levels);
+}
+
+/// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
+std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
+                                          const Workload& workload)
+{
+    const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
+    return gap ? factor_of_gap(scenario, workload, gap->expected()) : 1.0;
+}
+
+}  // namespace
+
+Workload workload_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    const auto* network = chosen<TrainedNetwork>(values);
+    Workload workload = network != nullptr ? scenario.workloads[network->number] : scenario.workload;
+    if (const PrecisionChoice* choice = precision_at(scenario, values)) {
+        workload.precision = choice->precision;
+        workload.wide = choice->wide;
+    }
+    if (const auto* kernel = chosen<AttentionKernel>(values)) {
+        workload.set_attention_kernel(*kernel);
+    }
+    return workload;
+}
+
+const PrecisionChoice* precision_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    const auto* choice = chosen<ChosenPrecision>(values);
+    return choice != nullptr ? &scenario.space.precision[choice->number] : nullptr;
+}
+
+std::optional<int> global_batch_at(std::span<const ChoiceValue> values)
+{
+    const auto* batch = chosen<GlobalBatch>(values);
+    return batch != nullptr ? std::optional(batch->sequences) : std::nullopt;
+}
+
+std::optional<Variant> variant_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    Variant variant{scenario};
+    if (!values.empty()) {
+        auto hardware = hardware_at(scenario, values);
+        const double limit = scenario.search.gpu_price_limit.si;
+        if (!hardware || (limit > 0.0 && hardware->cluster.gpu_price.si > limit)) {
+            return std::nullopt;
+        }
+        variant.cluster = std::move(hardware->cluster);
+        variant.reliability = std::move(hardware->reliability);
+    }
+    variant.workload = workload_at(scenario, values);
+    variant.deviation = deviation_from(scenario.numerics.reference, numeric_choice(variant.workload));
+    const auto factor = factor_of_precision(scenario, values, variant.workload);
+    if (!factor || (!values.empty() && variant.deviation > scenario.numerics.max_deviation)) {
+        return std::nullopt;
+    }
+    variant.longer = *factor;
+    variant.local = local_updates_of(scenario, variant.workload, *factor * tokens_to_the_loss(scenario));
+    variant.phases = longer_phases(scenario, global_batch_at(values), *factor);
+    return variant;
+}
+
+std::vector<Phase> phases_at(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    const auto factor = factor_of_precision(scenario, values, workload_at(scenario, values));
+    return longer_phases(scenario, global_batch_at(values), *factor);
+}
+
+std::vector<ChosenValues> all_variants(const Scenario& scenario)
+{
+    std::vector<ChosenValues> all;
+    std::vector<std::size_t> at(scenario.choices.size(), 0);
+    while (true) {
+        ChosenValues values;
+        for (std::size_t k = 0; k < at.size(); ++k) {
+            values.push_back(scenario.choices[k].values[at[k]]);
+        }
+        if (variant_at(scenario, values)) {
+            all.push_back(std::move(values));
+        }
+        std::size_t choice = at.size();
+        while (choice > 0 && at[choice - 1] + 1 == scenario.choices[choice - 1].values.size()) {
+            at[--choice] = 0;
+        }
+        if (choice == 0) {
+            break;
+        }
+        ++at[choice - 1];
+    }
+    if (all.empty()) {
+        throw InputError(
+            fmt::format("{}: no combination of [[knob]] values is possible: groups must nest, and prices must not exceed "
+                        "gpu_price_limit; change the values",
+                        scenario.path));
+    }
+    return all;
+}
+
+std::string value_text(const StudyChoice& choice, const ChoiceValue& value)
+{
+    if (const auto* level = std::get_if<HardwareLevel>(&value)) {
+        const ParameterUnits units = units_of(choice.hardware->target);
+        return fmt::format("{}={:.6g}{}", choice.name, level->si / units.size, units.written);
+    }
+    const auto at = std::find(choice.values.begin(), choice.values.end(), value) - choice.values.begin();
+    return fmt::format("{}={}", choice.name, choice.labels.at(static_cast<std::size_t>(at)));
+}
+
+std::string variant_text(std::span<const StudyChoice> choices, std::span<const ChoiceValue> values)
+{
+    std::string text;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+        text += k == 0 ? "" : " ";
+        text += value_text(choices[k], values[k]);
+    }
+    return text;
+}
+
+std::optional<ChosenValues> variant_values(std::span<const StudyChoice> choices, const std::string& text)
+{
+    ChosenValues values;
+    std::istringstream words(text);
+    for (const StudyChoice& choice : choices) {
+        std::string word;
+        words >> word;
+        const auto value = value_in(choice, word);
+        if (!value) {
+            return std::nullopt;
+        }
+        values.push_back(*value);
+    }
+    return words >> std::ws && !words.eof() ? std::nullopt : std::optional(values);
+}
+
+std::string_view parameter_units(HardwareTarget target) { return units_of(target).si; }
+
+}  // namespace prismopt
