@@ -62,7 +62,7 @@ std::string slowest(const std::vector<int>& nodes, const std::vector<double>& fa
 }
 
 /// Of which hardware the plan is, where a scenario has a choice.
-std::string hardware_line(const Launch& launch)
+std::string variant_line(const Launch& launch)
 {
     if (launch.choices.empty()) {
         return "";
@@ -85,7 +85,7 @@ std::string spares_line(const Launch& launch)
 }
 
 /// [choice]: its value, SI; null where there is no choice.
-nlohmann::json hardware_json(const Launch& launch)
+nlohmann::json variant_json(const Launch& launch)
 {
     nlohmann::json json;
     for (std::size_t k = 0; k < launch.choices.size(); ++k) {
@@ -178,7 +178,7 @@ std::string stamp(const Launch& launch, const std::string& version, const std::s
                           launch.phase_number, launch.phases)
             : "";
     return fmt::format("# Study {}, point {}: {}\n{}{}{}{}{}# For {}\n#   {}\n# Written by {}\n{}", one_line(launch.study),
-                       one_line(launch.point), one_line(launch.design), hardware_line(launch), spares_line(launch),
+                       one_line(launch.point), one_line(launch.design), variant_line(launch), spares_line(launch),
                        launch.price.empty() ? "" : fmt::format("# Costs are at {}\n", one_line(launch.price)), phase,
                        launch.provisional ? provisional : "", version, source, launch.program, nodes_text(launch));
 }
@@ -232,7 +232,7 @@ Exported launch_json(const Launch& launch)
                         {"workload",
                          {{"name", w.name}, {"layers", w.layers()}, {"hidden", w.hidden}, {"vocabulary", w.vocabulary}}},
                         {"cluster", {{"name", launch.job.cluster.name}, {"gpus_per_node", launch.job.cluster.gpus_per_node()}}},
-                        {"hardware", hardware_json(launch)},
+                        {"variant", variant_json(launch)},
                         {"gpu_price", launch.price},
                         {"nodes", nodes_json(launch)},
                         {"quantiles_of", quantiles_of(launch.job.cluster.nodes_known())},

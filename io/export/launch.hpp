@@ -3,9 +3,9 @@
 /// Exports a plan to training programs: arguments, configurations, job scripts. What a program cannot run is refused with the
 /// reason; nothing is approximated.
 
+#include "io/scenario/choices.hpp"
 #include "io/trainers/trainer.hpp"
 #include "model/hardware/hardware.hpp"
-#include "model/hardware_parameter.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/layout.hpp"
 #include "model/plan/phase.hpp"

@@ -378,6 +378,14 @@ void check_is_results(const Hdf5Object& root, const std::string& path)
     }
 }
 
+/// Axes as they are called now: before schema 1.11 that of the variants was `hardware`.
+void rename_axes(std::vector<Axis>& axes)
+{
+    for (Axis& axis : axes) {
+        axis.name = axis.name == "hardware" ? "variant" : axis.name;
+    }
+}
+
 /// As files from before there were seals do; behind a seal that is damaged beyond recognition HDF5 would still find its own
 /// begin.
 bool begins_as_hdf5(const std::string& path)
@@ -422,6 +430,7 @@ Results read_results(const std::string& path)
         }
         read_progress(root, results.progress);
         read_ranks(root, results);
+        rename_axes(results.axes);
         return results;
     } catch (const InputError&) {
         throw;

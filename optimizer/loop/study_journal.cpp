@@ -271,7 +271,7 @@ void StudyJournal::append_tuning(const std::string& question, const Message& ans
 
 void StudyJournal::finish_tuning(const std::vector<ChosenValues>& tuned)
 {
-    append(encode(Record{RecordKind::tuned_hardware, 0, encode(hardware)}));
+    append(encode(Record{RecordKind::tuned_hardware, 0, encode(tuned)}));
 }
 
 KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)

@@ -276,7 +276,7 @@ const tests = {
         assert.ok(given.deadline > 0 && given.first.estimates.miss_probability[0] !== null);
         assert.match(text, /model error: .*sampling error: /s);
         const heads = await page.locator("#points-table thead th").allTextContents();
-        for (const head of ["hardware", "GPU price (USD/h)", "p90", "done by (p99)", "energy", "misses deadline"]) {
+        for (const head of ["variant", "GPU price (USD/h)", "p90", "done by (p99)", "energy", "misses deadline"]) {
             assert.ok(heads.some((one) => one.startsWith(head)), `${head} in ${heads.join("; ")}`);
         }
         const hardware = await page.locator("#points-table tbody tr").first().innerText();

@@ -62,10 +62,10 @@ class ChosenPlan(CliTest):
         prices = set()
         for point, plan in words.items():
             of_point = self.predicted("knobs.h5", "--point", point)
-            self.assertEqual(of_point["hardware"], rows[point]["hardware"])
+            self.assertEqual(of_point["variant"], rows[point]["variant"])
             self.assertEqual(of_point, self.predicted("knobs.toml", "--design", plan))
             prices.add(of_point["gpu_price"])
-        self.assertEqual(len(prices), len({row["hardware"] for row in rows.values()}))
+        self.assertEqual(len(prices), len({row["variant"] for row in rows.values()}))
 
     def test_refusals(self):
         self.output("search", support.SMALL, "--out", "small.h5")

@@ -87,12 +87,12 @@ class Export(CliTest):
         self.output("search", "tuned.toml", "--out", "tuned.h5")
         self.output("report", "tuned.h5", "--csv", "tuned.csv")
         with open(self.folder / "tuned.csv", newline="") as file:
-            hardware = {row["hardware"]: row["point"] for row in csv.DictReader(file)}
+            hardware = {row["variant"]: row["point"] for row in csv.DictReader(file)}
         self.assertGreater(len(hardware), 3)  # more than the two ends and their middle
         for told, point in sorted(hardware.items())[:3]:  # each takes a second
             plan = json.loads(self.output("export", "tuned.h5", "--point", point, "--target", "json"))
-            self.assertEqual([one["text"] for one in plan["hardware"]], [told])
-            self.assertAlmostEqual(plan["hardware"][0]["value"] / 1e9, float(told.split("=")[1].removesuffix("GB/s")), 9)
+            self.assertEqual([one["text"] for one in plan["variant"]], [told])
+            self.assertAlmostEqual(plan["variant"][0]["value"] / 1e9, float(told.split("=")[1].removesuffix("GB/s")), 9)
 
     def test_results_are_not_overwritten(self):
         before = (self.folder / "small.h5").read_bytes()

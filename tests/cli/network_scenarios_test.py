@@ -95,10 +95,10 @@ class NetworkScenarios(CliTest):
         self.output("search", folder() / "hybrid-attention.toml", "--out", file, "--max-time", "60 s", threads=2)
         report = json.loads(self.output("report", file, "--json"))
         self.assertEqual(report["job"]["model"], "nemotron-h-8b or eight-attend or twelve-attend")
-        plans = [row for row in report["front"] if row["plan"]["hardware"].startswith("workload=")]
+        plans = [row for row in report["front"] if row["plan"]["variant"].startswith("workload=")]
         self.assertEqual(len(plans), len(report["front"]))
         judged = json.loads(self.output("predict", file, "--json", "--draws", 128))
-        self.assertEqual(judged["hardware"], plans[0]["plan"]["hardware"])
+        self.assertEqual(judged["variant"], plans[0]["plan"]["variant"])
 
 
 if __name__ == "__main__":

@@ -33,18 +33,18 @@ class Precisions(support.CliTest):
     def test_a_gap_costs_tokens(self):
         with_gap = self.searched(GAP)
         self.assertIn("% more tokens", with_gap["numerics_note"])
-        self.assertEqual({point["plan"]["hardware"] for point in with_gap["front"]}, {"precision=fp8"})
+        self.assertEqual({point["plan"]["variant"] for point in with_gap["front"]}, {"precision=fp8"})
         free = self.searched(ACCEPTED)
         self.assertNotIn("more tokens", free["numerics_note"])
         self.assertGreater(self.fastest(with_gap), self.fastest(free))
         narrow = self.searched(LIMIT % 10)
         self.assertIn("excluded by max_deviation", narrow["numerics_note"])
-        self.assertEqual({point["plan"]["hardware"] for point in narrow["front"]}, {"precision=bf16"})
+        self.assertEqual({point["plan"]["variant"] for point in narrow["front"]}, {"precision=bf16"})
         self.assertGreater(self.fastest(narrow), self.fastest(with_gap))
 
     def test_reports_and_exports_name_it(self):
         report = self.searched(GAP, objectives='"training_time_p99", "deviation"')
-        deviations = {point["plan"]["hardware"]: point["objectives"]["deviation"]["value"] for point in report["front"]}
+        deviations = {point["plan"]["variant"]: point["objectives"]["deviation"]["value"] for point in report["front"]}
         self.assertEqual(deviations["precision=bf16"], 1)
         self.assertGreater(deviations["precision=fp8"], 10)
         self.assertIn(report["numerics_note"], self.output("report", "precisions.h5", "--html", "page.html", "--csv", "front.csv"))
@@ -52,18 +52,18 @@ class Precisions(support.CliTest):
         rows = [line.split() for line in self.output("report", "precisions.h5").splitlines() if line.strip().startswith("precision=")]
         self.assertEqual([(row[0], row[-3:]) for row in rows], [(f"precision={p}", ["on", "the", "front"]) for p in ("bf16", "fp8")])
         columns = (self.folder / "front.csv").read_text().splitlines()[0].split(",")
-        self.assertLessEqual({"hardware", "objective_deviation"}, set(columns))
+        self.assertLessEqual({"variant", "objective_deviation"}, set(columns))
         for point in report["front"]:
             arguments = self.output("export", "precisions.h5", "--target", "megatron", "--point", point["point"])
-            self.assertEqual("--fp8-format e4m3" in arguments, point["plan"]["hardware"] == "precision=fp8")
+            self.assertEqual("--fp8-format e4m3" in arguments, point["plan"]["variant"] == "precision=fp8")
             samples = int(arguments.split("--train-samples ")[1].split()[0])
-            self.assertEqual(samples > 1e10 / 1024 + 64, point["plan"]["hardware"] == "precision=fp8")
+            self.assertEqual(samples > 1e10 / 1024 + 64, point["plan"]["variant"] == "precision=fp8")
 
     def test_attention_kernels(self):
         kernels = 'attention_kernel = ["plain", "flash"]\n'
         limited = self.searched("[numerics]\nmax_deviation = { kernel = \"flash\", factor = 1.0 }\n", kernels)
         self.assertIn("plain attention: 1.86 times the deviation of bf16 with flash attention, excluded", limited["numerics_note"])
-        self.assertEqual({point["plan"]["hardware"] for point in limited["front"]}, {"attention_kernel=flash"})
+        self.assertEqual({point["plan"]["variant"] for point in limited["front"]}, {"attention_kernel=flash"})
         for kernel in ("flash", "plain"):
             self.write_study(ACCEPTED, f'attention_kernel = ["{kernel}"]\n')
             self.output("search", "precisions.toml", "--out", "kernel.h5", "--force")
@@ -90,7 +90,7 @@ class Precisions(support.CliTest):
         price = '[numerics]\nloss_gap = [{ precision = "fp8", high = 0.01 }, { precision = "%s", high = 0.0 }]\n'
         for name, recipe in (("ends", "bf16_last = 2"), ("mlp", 'bf16_blocks = ["attention"]')):
             report = self.searched(price % name, 'precision = ["fp8", { name = "%s", precision = "fp8", %s }]\n' % (name, recipe))
-            self.assertEqual({point["plan"]["hardware"] for point in report["front"]}, {f"precision={name}"})
+            self.assertEqual({point["plan"]["variant"] for point in report["front"]}, {f"precision={name}"})
             if name == "ends":
                 arguments = self.output("export", "precisions.h5", "--target", "megatron")
                 self.assertIn("--num-layers-at-end-in-bf16 2", arguments)

@@ -318,7 +318,7 @@ nlohmann::json to_json(const PlanPrediction& of)
                         {"network", network_json(of.network)},
                         {"draws", p.draws}};
     if (!of.hardware.empty()) {
-        json["hardware"] = of.hardware;
+        json["variant"] = of.hardware;
     }
     if (p.infeasible) {
         json["changes"] = changes_json(of.changes);

@@ -129,7 +129,7 @@ DrawnFront exact_front(Scenario scenario)
         const Point point = model.designs.space().point(index);
         const std::size_t kind = model.designs.variant(point);
         front.gpus.push_back(model.designs.plan(point).gpus());
-        front.hardware.push_back(hardware_text(scenario.hardware_parameters, scenario.hardware[kind]));
+        front.hardware.push_back(variant_text(scenario.choices, scenario.variants[kind]));
     }
     return front;
 }
@@ -137,14 +137,14 @@ DrawnFront exact_front(Scenario scenario)
 /// The scenario with so many levels of each continuous hardware parameter.
 Scenario with_levels(Scenario scenario, int levels)
 {
-    for (HardwareParameter& parameter : scenario.hardware_parameters) {
-        if (!parameter.continuous) continue;
-        const double low = parameter.levels.front();
-        const double high = parameter.levels.back();
-        parameter.levels.clear();
-        for (int i = 0; i < levels; ++i) parameter.levels.push_back(low + (high - low) * i / (levels - 1));
+    for (StudyChoice& choice : scenario.choices) {
+        if (!choice.continuous) continue;
+        const double low = std::get<HardwareLevel>(choice.values.front()).si;
+        const double high = std::get<HardwareLevel>(choice.values.back()).si;
+        choice.values.clear();
+        for (int i = 0; i < levels; ++i) choice.values.emplace_back(HardwareLevel{low + (high - low) * i / (levels - 1)});
     }
-    scenario.hardware = hardware_grid(scenario);
+    scenario.variants = all_variants(scenario);
     return scenario;
 }
 
@@ -183,7 +183,7 @@ std::string domain_size()
     const TunedHardware found = tune_hardware(coarse);
     const double tuning_s = seconds_since(start);
     Scenario tuned = coarse;
-    tuned.hardware.insert(tuned.hardware.end(), found.hardware.begin(), found.hardware.end());
+    tuned.variants.insert(tuned.variants.end(), found.variants.begin(), found.variants.end());
     const Scenario fine = with_levels(coarse, fine_levels);
 
     const DrawnFront of_coarse = exact_front(coarse);
@@ -198,9 +198,9 @@ std::string domain_size()
         "|\n|---|---|---|---|---|---|---|---|\n",
         file, coarse.search.gpu_price_limit.si * 3600.0, fine_levels, grouped(found.evaluations),
         1e3 * tuning_s / static_cast<double>(found.evaluations));
-    text += front_row("the scenario's levels", coarse.hardware.size(), of_coarse, share);
-    text += front_row("levels and tuned (nlopt)", tuned.hardware.size(), of_tuned, share);
-    text += front_row("fine grid", fine.hardware.size(), of_fine, share);
+    text += front_row("the scenario's levels", coarse.variants.size(), of_coarse, share);
+    text += front_row("levels and tuned (nlopt)", tuned.variants.size(), of_tuned, share);
+    text += front_row("fine grid", fine.variants.size(), of_fine, share);
     return text + "\nThe front of nlopt (training time p99 and cost, with the hardware):\n\n" + what_to_buy(of_tuned);
 }
 

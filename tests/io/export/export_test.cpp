@@ -550,21 +550,18 @@ TEST(Stamp, TellsTheSparesThatThePlanWasJudgedWith)
 TEST(Stamp, TellsTheHardwareWhereThereIsAChoice)
 {
     Launch launch = llama();
-    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("hardware")));
-    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"].is_null());
-    launch.hardware_parameters.resize(2);
-    launch.hardware_parameters[0].target = HardwareTarget::group;
-    launch.hardware_parameters[0].name = "domain.group";
-    launch.hardware_parameters[1].target = HardwareTarget::bandwidth;
-    launch.hardware_parameters[1].name = "cluster.bandwidth";
-    launch.hardware_values = {16.0, 65.5e9};
+    EXPECT_THAT(text(megatron_arguments(laid_out(launch))), Not(HasSubstr("variant")));
+    EXPECT_TRUE(nlohmann::json::parse(text(launch_json(laid_out(launch))))["variant"].is_null());
+    launch.choices = {{.name = "domain.group", .hardware = HardwareParameter{.target = HardwareTarget::group}},
+                      {.name = "cluster.bandwidth", .hardware = HardwareParameter{.target = HardwareTarget::bandwidth}}};
+    launch.chosen = {HardwareLevel{16.0}, HardwareLevel{65.5e9}};
     const std::string line = "# Predicted for this variant of hardware and network: domain.group=16 cluster.bandwidth=65.5GB/s\n";
     const std::string script = text(slurm_script(launch));
     EXPECT_THAT(script, HasSubstr(line));
     EXPECT_THAT(script, HasSubstr("Slurm does not check this"));
     EXPECT_THAT(text(megatron_arguments(laid_out(launch))), HasSubstr(line));
     EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr(line));
-    const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))))["hardware"];
+    const auto json = nlohmann::json::parse(text(launch_json(laid_out(launch))))["variant"];
     ASSERT_EQ(json.size(), 2U);
     EXPECT_EQ(json[1], nlohmann::json::parse(R"({"name": "cluster.bandwidth", "value": 65.5e9, "units": "B/s",
                                                  "text": "cluster.bandwidth=65.5GB/s"})"));

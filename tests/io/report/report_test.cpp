@@ -227,13 +227,13 @@ TEST(FrontCsv, HasTheChoicesOfHardwareVariantsOneByOne)
 {
     Results results = plain();
     results.axes.push_back(
-        {"hardware",
+        {"variant",
          false,
          {"global_batch=512 precision=fp8 node.bandwidth=900GB/s", "global_batch=1024 precision=bf16 node.bandwidth=900GB/s"}});
     results.front[0].point.push_back(1);
     results.front[1].point.push_back(0);
     const std::vector<std::string> csv = lines(front_csv(results));
-    EXPECT_THAT(csv[0], HasSubstr(",schedule,hardware,global_batch,precision,node.bandwidth,total_gpus,"));
+    EXPECT_THAT(csv[0], HasSubstr(",schedule,variant,global_batch,precision,node.bandwidth,total_gpus,"));
     EXPECT_THAT(csv[1],
                 HasSubstr(",interleaved,global_batch=1024 precision=bf16 node.bandwidth=900GB/s,1024,bf16,900GB/s,16384,"));
     EXPECT_THAT(csv[2], HasSubstr(",512,fp8,900GB/s,16384,"));

@@ -1,14 +1,21 @@
 #include "io/scenario/variants.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "tests/io/good_scenario.hpp"
+#include "tests/io/refusal.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace prismopt {
 namespace {
 
-TEST(HardwareVariants, TextsHoldTheirValues)
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Variants, TextsHoldTheirValues)
 {
-    std::vector<HardwareParameter> hardware_parameters;
-    std::vector<double> values;
+    std::vector<StudyChoice> choices;
+    ChosenValues values;
     for (const auto& [target, value] : {std::pair{HardwareTarget::bandwidth, 65.5e9},
                                         {HardwareTarget::latency, 1.25e-6},
                                         {HardwareTarget::aggregate, 1.5e12},
@@ -18,32 +25,91 @@ TEST(HardwareVariants, TextsHoldTheirValues)
                                         {HardwareTarget::memory_bandwidth, 3.35e12},
                                         {HardwareTarget::compute, 989.5e12},
                                         {HardwareTarget::power, 700.0}}) {
-        HardwareParameter& parameter = hardware_parameters.emplace_back();
-        parameter.target = target;
-        parameter.name = "tier." + std::string(name(target));
-        values.push_back(value);
+        choices.push_back({.name = "tier." + std::string(name(target)), .hardware = HardwareParameter{.target = target}});
+        values.emplace_back(HardwareLevel{value});
         EXPECT_FALSE(parameter_units(target).empty());
     }
-    const std::string text = hardware_text(hardware_parameters, values);
+    const std::string text = variant_text(choices, values);
     EXPECT_NE(text.find("tier.bandwidth=65.5GB/s tier.latency=1.25us "), std::string::npos) << text;
     EXPECT_NE(text.find(" tier.group=72 "), std::string::npos) << text;
-    const auto read = hardware_values(hardware_parameters, text);
+    const auto read = variant_values(choices, text);
     ASSERT_TRUE(read.has_value());
     for (std::size_t k = 0; k < values.size(); ++k) {
-        EXPECT_NEAR((*read)[k] / values[k], 1.0, 1e-12) << hardware_parameters[k].name;
+        const double before = std::get<HardwareLevel>(values[k]).si;
+        EXPECT_NEAR(std::get<HardwareLevel>((*read)[k]).si / before, 1.0, 1e-12) << choices[k].name;
     }
-    EXPECT_EQ(hardware_text(hardware_parameters, *read), text);
+    EXPECT_EQ(variant_text(choices, *read), text);
 }
 
-TEST(HardwareVariants, TextsOfOtherParametersHaveNone)
+TEST(Variants, TextsOfOtherChoicesHaveNone)
 {
-    std::vector<HardwareParameter> hardware_parameters(1);
-    hardware_parameters.front().name = "node.bandwidth";
-    EXPECT_TRUE(hardware_values(hardware_parameters, "node.bandwidth=900GB/s").has_value());
+    const std::vector<StudyChoice> choices{{.name = "node.bandwidth", .hardware = HardwareParameter{}}};
+    EXPECT_TRUE(variant_values(choices, "node.bandwidth=900GB/s").has_value());
     for (const char* text : {"", "node.bandwidth", "node.bandwidth=", "node.bandwidth=900GB", "node.latency=900GB/s",
                              "node.bandwidth=xGB/s", "node.bandwidth=900GB/s node.group=8"}) {
-        EXPECT_FALSE(hardware_values(hardware_parameters, text).has_value()) << text;
+        EXPECT_FALSE(variant_values(choices, text).has_value()) << text;
     }
+}
+
+TEST(Variants, OfAStudyWithoutChoicesAreItsJob)
+{
+    const Scenario scenario = parse_scenario(good, "good.toml");
+    ASSERT_EQ(scenario.variants.size(), 1U);
+    EXPECT_TRUE(scenario.variants.front().empty());
+    const auto variant = variant_at(scenario, scenario.variants.front());
+    ASSERT_TRUE(variant.has_value());
+    EXPECT_EQ(variant->cluster.name, scenario.cluster.name);
+    EXPECT_EQ(variant->longer, 1.0);
+    EXPECT_EQ(variant->phases.size(), scenario.phases.size());
+}
+
+/// `good` with a second cluster of larger nodes.
+std::string with_clusters(const std::string& second = "")
+{
+    std::string text = good;
+    const std::size_t cluster = text.find("[cluster]");
+    const std::size_t memory = text.find("[memory]");
+    std::string section = text.substr(cluster, memory - cluster);
+    const auto renamed = [&section](const std::string& name) {
+        std::string own = section;
+        own.replace(0, std::string("[cluster]").size(), "[[cluster]]\nname = \"" + name + "\"");
+        return own;
+    };
+    std::string larger = renamed("racks");
+    larger.replace(larger.find("group = 8"), std::string("group = 8").size(), "group = 32");
+    larger.replace(larger.find("3.60 USD/h"), std::string("3.60 USD/h").size(), "4.80 USD/h");
+    return text.substr(0, cluster) + renamed("nodes") + (second.empty() ? larger : second) + text.substr(memory);
+}
+
+TEST(Machines, AreChosenWhole)
+{
+    const Scenario scenario = parse_scenario(with_clusters(), "two.toml");
+    ASSERT_EQ(scenario.choices.size(), 1U);
+    EXPECT_EQ(scenario.choices.front().name, "cluster");
+    EXPECT_THAT(scenario.choices.front().labels, ElementsAre("nodes", "racks"));
+    ASSERT_EQ(scenario.variants.size(), 2U);
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants[1]), "cluster=racks");
+    const auto nodes = variant_at(scenario, scenario.variants[0]);
+    const auto racks = variant_at(scenario, scenario.variants[1]);
+    EXPECT_EQ(nodes->cluster.gpus_per_node(), 8);
+    EXPECT_EQ(racks->cluster.gpus_per_node(), 32);
+    EXPECT_NEAR(racks->cluster.gpu_price.si * 3600.0, 4.80, 1e-12);
+    // Failures are given per node of the first cluster; per GPU they are the same.
+    EXPECT_DOUBLE_EQ(nodes->reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si);
+    EXPECT_DOUBLE_EQ(racks->reliability.node_failure_rate.si, 4.0 * scenario.reliability.node_failure_rate.si);
+}
+
+TEST(Machines, RefuseWhatBelongsToOne)
+{
+    const auto refused = [](const std::string& text) { return refusal_of([&] { parse_scenario(text, "two.toml"); }); };
+    std::string same = with_clusters();
+    same.replace(same.find("\"racks\""), std::string("\"racks\"").size(), "\"nodes\"");
+    EXPECT_THAT(refused(same), HasSubstr("is listed twice"));
+    std::string unnamed = with_clusters();
+    unnamed.erase(unnamed.find("name = \"racks\"\n"), std::string("name = \"racks\"\n").size());
+    EXPECT_THAT(refused(unnamed), HasSubstr("name"));
+    const std::string knob = "\n[[knob]]\nof = \"bandwidth\"\ntier = \"node\"\nvalues = [\"300 GB/s\", \"600 GB/s\"]\n";
+    EXPECT_THAT(refused(with_clusters() + knob), HasSubstr("changes one cluster"));
 }
 
 }  // namespace

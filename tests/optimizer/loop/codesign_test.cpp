@@ -40,9 +40,9 @@ constexpr const char* groups = "[[knob]]\nof = \"group\"\ntier = \"node\"\nvalue
 TEST(HardwareParameters, MakeAGridOfWhatNests)
 {
     const Scenario scenario = with_hardware_parameters("", std::string(bandwidth) + groups);
-    EXPECT_EQ(scenario.hardware.size(), 3U * 2U);  // nodes of 5 do not divide 24 GPUs
-    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.front()), "cluster.bandwidth=5GB/s node.group=2");
-    const Variant small = *variant_at(scenario, std::vector{5e9, 2.0});
+    EXPECT_EQ(scenario.variants.size(), 3U * 2U);  // nodes of 5 do not divide 24 GPUs
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants.front()), "cluster.bandwidth=5GB/s node.group=2");
+    const Variant small = *variant_at(scenario, ChosenValues{HardwareLevel{5e9}, HardwareLevel{2.0}});
     EXPECT_EQ(small.cluster.gpus_per_node(), 2);
     EXPECT_DOUBLE_EQ(small.reliability.node_failure_rate.si, scenario.reliability.node_failure_rate.si / 3.0);
     const double base = scenario.cluster.tiers[1].bandwidth.si;
@@ -53,17 +53,17 @@ TEST(HardwareParameters, TurnALink)
 {
     Scenario scenario =
         with_hardware_parameters("", "[[knob]]\nof = \"latency\"\ntier = \"cluster\"\nvalues = [\"10 us\", \"40 ms\"]\n");
-    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware.back()), "cluster.latency=40000us");
-    EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.hardware.back())->cluster.tiers[1].latency.si, 0.04);
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants.back()), "cluster.latency=40000us");
+    EXPECT_DOUBLE_EQ(variant_at(scenario, scenario.variants.back())->cluster.tiers[1].latency.si, 0.04);
     scenario.cluster.tiers[1].aggregate = BytesPerSecond{1e12};
-    scenario.hardware_parameters.front().target = HardwareTarget::aggregate;
-    EXPECT_DOUBLE_EQ(variant_at(scenario, std::vector{2e12})->cluster.tiers[1].aggregate.si, 2e12);
+    scenario.choices.front().hardware->target = HardwareTarget::aggregate;
+    EXPECT_DOUBLE_EQ(variant_at(scenario, ChosenValues{HardwareLevel{2e12}})->cluster.tiers[1].aggregate.si, 2e12);
 }
 
 TEST(HardwareParameters, APowerCapSlowsTheClockByItsCubeRoot)
 {
     const Scenario scenario = with_hardware_parameters("", "[[knob]]\nof = \"power\"\nvalues = [\"200 W\", \"400 W\"]\n");
-    const Accelerator capped = variant_at(scenario, std::vector{200.0})->cluster.accelerator;
+    const Accelerator capped = variant_at(scenario, ChosenValues{HardwareLevel{200.0}})->cluster.accelerator;
     const Accelerator& whole = scenario.cluster.accelerator;
     ASSERT_DOUBLE_EQ(whole.power.si, 400.0);
     EXPECT_NEAR(capped.peak_bf16 / whole.peak_bf16, std::cbrt((0.5 - 0.2) / 0.8), 1e-12);
@@ -74,10 +74,10 @@ TEST(HardwareParameters, AreTheFirstAxisAndRulesFollowTheHardware)
 {
     const Scenario scenario = with_hardware_parameters("", groups);
     const DesignMap designs(scenario);
-    EXPECT_EQ(designs.space().axes().front().name, "hardware");
-    for (std::size_t h = 0; h < scenario.hardware.size(); ++h) {
+    EXPECT_EQ(designs.space().axes().front().name, "variant");
+    for (std::size_t h = 0; h < scenario.variants.size(); ++h) {
         Scenario alone = tiny_scenario(plans);
-        alone.cluster = variant_at(scenario, scenario.hardware[h])->cluster;
+        alone.cluster = variant_at(scenario, scenario.variants[h])->cluster;
         const DesignMap plain(alone);
         std::set<std::string> here;
         std::set<std::string> there;
@@ -119,11 +119,11 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
     ASSERT_TRUE(tunes_hardware(scenario));
     scenario.objectives = {"training_time_mean", "expected_cost"};
     const TunedHardware tuned = tune_hardware(scenario);
-    EXPECT_FALSE(tuned.hardware.empty());
-    EXPECT_EQ(tune_hardware(scenario).hardware, tuned.hardware);
+    EXPECT_FALSE(tuned.variants.empty());
+    EXPECT_EQ(tune_hardware(scenario).variants, tuned.variants);
 
-    const auto front_on = [](Scenario of, std::vector<std::vector<double>> hardware) {
-        of.hardware = std::move(hardware);
+    const auto front_on = [](Scenario of, std::vector<ChosenValues> variants) {
+        of.variants = std::move(variants);
         const StudyModel model(of);
         std::vector<std::vector<double>> bounds;
         for (const Bound& bound : Worker(model).sweep({0, model.designs.space().size()}).feasible)
@@ -132,21 +132,21 @@ TEST(Codesign, TunedHardwareLiesOnTheFrontOfAFineGrid)
         for (const std::size_t i : non_dominated(bounds)) front.push_back(bounds[i]);
         return front;
     };
-    std::vector<std::vector<double>> fine;
-    for (int i = 0; i <= 190; ++i) fine.push_back({5e9 + 0.5e9 * i});
+    std::vector<ChosenValues> fine;
+    for (int i = 0; i <= 190; ++i) fine.push_back({HardwareLevel{5e9 + 0.5e9 * i}});
     const auto best = front_on(scenario, fine);
-    std::vector<std::vector<double>> all = scenario.hardware;
-    all.insert(all.end(), tuned.hardware.begin(), tuned.hardware.end());
+    std::vector<ChosenValues> all = scenario.variants;
+    all.insert(all.end(), tuned.variants.begin(), tuned.variants.end());
     const auto found = front_on(scenario, all);
     std::vector<double> reference{0.0, 0.0};
     for (const auto& point : best) {
         for (std::size_t k = 0; k < 2; ++k) reference[k] = std::max(reference[k], 1.1 * point[k]);
     }
     // A few points cannot fill the front, but each lies on it: no hardware of the fine grid is better by a thousandth in both.
-    for (const auto& point : front_on(scenario, tuned.hardware)) {
+    for (const auto& point : front_on(scenario, tuned.variants)) {
         for (const auto& other : best) EXPECT_FALSE(other[0] < 0.999 * point[0] && other[1] < 0.999 * point[1]);
     }
-    EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.hardware), reference));
+    EXPECT_GE(hypervolume(found, reference), hypervolume(front_on(scenario, scenario.variants), reference));
 }
 
 /// Stopped again and again, each leg knows what those before it learned; what comes out is that of one leg, of drawn costs too.
@@ -184,7 +184,7 @@ TEST(Codesign, AStoppedTuningGoesOnFromWhatItLearned)
         }
     }
     EXPECT_GE(stops, 2);
-    EXPECT_EQ(tuned->hardware, whole.hardware);
+    EXPECT_EQ(tuned->variants, whole.variants);
     EXPECT_EQ(tuned->evaluations, whole.evaluations);
     EXPECT_EQ(known.size(), distinct);
 }
@@ -193,7 +193,7 @@ TEST(Codesign, StaysUnderThePriceLimit)
 {
     const Scenario scenario =
         with_hardware_parameters("gpu_price_limit = \"1.60 USD/h\"\ntune_points = 4\ntune_evaluations = 40", bandwidth);
-    for (const auto& values : tune_hardware(scenario).hardware) {
+    for (const auto& values : tune_hardware(scenario).variants) {
         EXPECT_LE(variant_at(scenario, values)->cluster.gpu_price.si * 3600.0, 1.60 + 1e-12);
     }
 }

@@ -52,13 +52,13 @@ Scenario batch_alone(int batch, double tokens)
 TEST(BatchAxis, JudgesEachBatchAsAlone)
 {
     const Scenario several = parsed(text_of(plans + batches, known));
-    ASSERT_EQ(several.hardware.size(), 3U);
+    ASSERT_EQ(several.variants.size(), 3U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
     std::set<std::size_t> counts;
     for (std::size_t v = 0; v < 3; ++v) {
         const int batch = std::array{4, 8, 16}[v];
-        EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "global_batch=" + std::to_string(batch));
+        EXPECT_EQ(variant_text(several.choices, several.variants[v]), "global_batch=" + std::to_string(batch));
         const Problem& problem = bench.problem(v);
         const double tokens = 1e9 * (1.0 + batch * 512 / 10e3) / (1.0 + 4096 / 10e3);
         EXPECT_GE(problem.phases[0].tokens, tokens * (1.0 - 1e-12));
@@ -83,10 +83,10 @@ TEST(BatchAxis, TheReferenceBatchIsTheStudyWithoutLearning)
 {
     const Scenario several = parsed(text_of(plans + batches, known));
     const Scenario plain = parsed(text_of(plans, ""));
-    const auto phases = variant_at(several, several.hardware[1])->phases;
+    const auto phases = variant_at(several, several.variants[1])->phases;
     EXPECT_EQ(phases[0].tokens, plain.phases[0].tokens);
     EXPECT_EQ(phases[0].steps(), plain.phases[0].steps());
-    const auto others = variant_at(several, several.hardware[2])->phases;
+    const auto others = variant_at(several, several.variants[2])->phases;
     EXPECT_EQ(others[1].tokens, plain.phases[1].tokens) << "of the other phase";
     EXPECT_EQ(others[1].global_batch, plain.phases[1].global_batch);
     EXPECT_EQ(parsed(text_of(plans, known)).phases[0].tokens, plain.phases[0].tokens);

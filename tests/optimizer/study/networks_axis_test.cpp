@@ -61,10 +61,10 @@ Scenario alone(const std::string& name)
 TEST(NetworksAxis, HasThePlansOfEachNetworkAlone)
 {
     const Scenario both = networks_scenario(with_networks(networks, R"(workload = ["wide", "hybrid"])"));
-    ASSERT_EQ(both.hardware.size(), 2U);
-    EXPECT_EQ(hardware_text(both.hardware_parameters, both.hardware[1]), "workload=hybrid");
-    EXPECT_THAT(*hardware_values(both.hardware_parameters, "workload=hybrid"), ElementsAre(1.0));
-    EXPECT_FALSE(hardware_values(both.hardware_parameters, "workload=other").has_value());
+    ASSERT_EQ(both.variants.size(), 2U);
+    EXPECT_EQ(variant_text(both.choices, both.variants[1]), "workload=hybrid");
+    EXPECT_THAT(*variant_values(both.choices, "workload=hybrid"), ElementsAre(ChoiceValue(TrainedNetwork{1})));
+    EXPECT_FALSE(variant_values(both.choices, "workload=other").has_value());
     const std::vector<std::string> names{"wide", "hybrid"};
     std::vector<std::size_t> counts;
     for (std::size_t v = 0; v < names.size(); ++v) {
@@ -104,10 +104,10 @@ TEST(NetworksAxis, TakesNetworksOfTheCatalogAndParametersBesides)
     const Scenario scenario = networks_scenario(
         with_networks(networks, R"(workload = ["llama2-7b", "wide", "hybrid"])",
                       "[[knob]]\nof = \"bandwidth\"\ntier = \"cluster\"\nvalues = [\"5 GB/s\", \"50 GB/s\"]\n"));
-    EXPECT_EQ(scenario.hardware.size(), 6U);
-    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "workload=wide cluster.bandwidth=5GB/s");
-    EXPECT_EQ(variant_at(scenario, scenario.hardware[2])->workload.layers(), 4);
-    EXPECT_EQ(variant_at(scenario, scenario.hardware[1])->workload.layers(), 32);
+    EXPECT_EQ(scenario.variants.size(), 6U);
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants[2]), "workload=wide cluster.bandwidth=5GB/s");
+    EXPECT_EQ(variant_at(scenario, scenario.variants[2])->workload.layers(), 4);
+    EXPECT_EQ(variant_at(scenario, scenario.variants[1])->workload.layers(), 32);
 }
 
 TEST(NetworksAxis, RefusesNetworksOfOtherSamples)

@@ -108,14 +108,14 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
     };
     const Scenario interval = trained("low = 0.001, high = 0.003");
     const Scenario certain = trained("low = 0.002, high = 0.002");
-    ASSERT_EQ(interval.hardware.size(), 2U);
-    for (const double longer : longer_by_learning(interval, interval.hardware[0], posterior_draws)) {
+    ASSERT_EQ(interval.variants.size(), 2U);
+    for (const double longer : longer_by_learning(interval, interval.variants[0], posterior_draws)) {
         EXPECT_EQ(longer, 1.0) << "bf16 has no gap";
     }
-    for (const double longer : longer_by_learning(certain, certain.hardware[1], posterior_draws)) {
+    for (const double longer : longer_by_learning(certain, certain.variants[1], posterior_draws)) {
         EXPECT_NEAR(longer, 1.0, 1e-12);
     }
-    std::vector<double> sorted = longer_by_learning(interval, interval.hardware[1], posterior_draws);
+    std::vector<double> sorted = longer_by_learning(interval, interval.variants[1], posterior_draws);
     std::sort(sorted.begin(), sorted.end());
     const double parameters = parameters_of(network_of(interval.workload));
     const double tokens = interval.phases[0].tokens + interval.phases[1].tokens;
@@ -134,7 +134,7 @@ TEST_F(PlanPosteriorOfStudy, CarriesTheIntervalOfALossGap)
     const StudyModel model_of_certain(certain);
     const PlanPosterior with(model_of_interval, results);
     const PlanPosterior without(model_of_certain, results);
-    const std::vector<double> longer = longer_by_learning(interval, interval.hardware[1], posterior_draws);
+    const std::vector<double> longer = longer_by_learning(interval, interval.variants[1], posterior_draws);
     std::size_t of_fp8 = 0;
     for (std::size_t i = 0; i < with.contenders().size(); ++i) {
         const bool fp8 = with.contenders()[i].variant == 1;

@@ -39,13 +39,13 @@ Scenario precisions_scenario(const std::string& text) { return parse_scenario(te
 TEST(PrecisionAxis, JudgesEachPrecisionAsAlone)
 {
     const Scenario several = precisions_scenario(precision_text(eight_gpus + both, "[numerics]\naccept_numerics = true\n"));
-    ASSERT_EQ(several.hardware.size(), 2U);
+    ASSERT_EQ(several.variants.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
     std::vector<double> steps;
     for (const std::size_t v : {0, 1}) {
         const std::string precision = v == 0 ? "bf16" : "fp8";
-        EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "precision=" + precision);
+        EXPECT_EQ(variant_text(several.choices, several.variants[v]), "precision=" + precision);
         const Scenario only = precisions_scenario(precision_text(eight_gpus, "", "precision = \"" + precision + "\"\n"));
         EXPECT_EQ(designs_of(several, v), designs_of(only, 0));
         const StudyModel own(only);
@@ -63,8 +63,8 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
 {
     const Scenario gap = precisions_scenario(
         precision_text(eight_gpus + both, "[numerics]\nloss_gap = [{ precision = \"fp8\", low = 0.001, high = 0.003 }]\n"));
-    const auto phases = variant_at(gap, gap.hardware[1])->phases;
-    const auto plain = variant_at(gap, gap.hardware[0])->phases;
+    const auto phases = variant_at(gap, gap.variants[1])->phases;
+    const auto plain = variant_at(gap, gap.variants[0])->phases;
     EXPECT_EQ(plain[0].tokens, gap.phases[0].tokens);
     const auto expected = longer_phases(gap, std::nullopt, factor_of_gap(gap, gap.workload, 0.002).value());
     for (std::size_t i = 0; i < phases.size(); ++i) {
@@ -89,8 +89,8 @@ TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
         return precisions_scenario(
             precision_text(eight_gpus + both, "[numerics]\nmax_deviation = { factor = " + std::to_string(factor) + " }\n"));
     };
-    EXPECT_EQ(limited(1.01 * ratio).hardware.size(), 2U);
-    EXPECT_EQ(limited(0.99 * ratio).hardware.size(), 1U);
+    EXPECT_EQ(limited(1.01 * ratio).variants.size(), 2U);
+    EXPECT_EQ(limited(0.99 * ratio).variants.size(), 1U);
 }
 
 /// Sequences for which the scores of plain attention cost more than the blocks of fused attention.
@@ -109,13 +109,13 @@ TEST(AttentionKernelAxis, JudgesEachKernelAsAlone)
     const std::string kernels = "attention_kernel = [\"plain\", \"flash\"]\n";
     const Scenario several =
         precisions_scenario(with_long_sequences(precision_text(eight_gpus + kernels, "[numerics]\naccept_numerics = true\n")));
-    ASSERT_EQ(several.hardware.size(), 2U);
+    ASSERT_EQ(several.variants.size(), 2U);
     const StudyModel model(several);
     HardwareBench bench(several, model.problem);
     std::vector<double> steps;
     for (const std::size_t v : {0, 1}) {
         const std::string kernel = v == 0 ? "plain" : "flash";
-        EXPECT_EQ(hardware_text(several.hardware_parameters, several.hardware[v]), "attention_kernel=" + kernel);
+        EXPECT_EQ(variant_text(several.choices, several.variants[v]), "attention_kernel=" + kernel);
         std::string text = with_long_sequences(precision_text(eight_gpus, ""));
         const std::string old = "attention = \"flash\"";
         const Scenario only = precisions_scenario(text.replace(text.find(old), old.size(), "attention = \"" + kernel + "\""));
@@ -141,13 +141,13 @@ TEST(AttentionKernelAxis, ALimitOfTheDeviationExcludesKernels)
     const auto limited = [&](const std::string& limit) {
         return precisions_scenario(precision_text(eight_gpus + kernels, "[numerics]\nmax_deviation = { " + limit + " }\n"));
     };
-    EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").hardware.size(), 1U);
-    EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").hardware.size(), 2U);
-    EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).hardware.size(), 2U);
+    EXPECT_EQ(limited("kernel = \"flash\", factor = 1.0").variants.size(), 1U);
+    EXPECT_EQ(limited("kernel = \"plain\", factor = 1.0").variants.size(), 2U);
+    EXPECT_EQ(limited("factor = " + std::to_string(1.01 * plain)).variants.size(), 2U);
     EXPECT_THAT(numerics_text(limited("factor = 1.0")), HasSubstr("plain attention"));
     const Scenario all =
         precisions_scenario(precision_text(eight_gpus + both + kernels, "[numerics]\nmax_deviation = { factor = 10 }\n"));
-    EXPECT_EQ(all.hardware.size(), 2U) << "bf16 with both";
+    EXPECT_EQ(all.variants.size(), 2U) << "bf16 with both";
     EXPECT_THAT(numerics_text(all), HasSubstr("fp8 with flash attention"));
 }
 
@@ -161,7 +161,7 @@ TEST(AttentionKernelAxis, RefusesWhatHasNoLimit)
     EXPECT_THAT(refused(eight_gpus + kernels, ""), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + both + kernels, gap), ThrowsMessage<InputError>(HasSubstr("needs [numerics]")));
     EXPECT_THAT(refused(eight_gpus + kernels, gap), ThrowsMessage<InputError>(HasSubstr("has no effect")));
-    EXPECT_EQ(precisions_scenario(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).hardware.size(),
+    EXPECT_EQ(precisions_scenario(precision_text(eight_gpus + both + kernels, gap + "accept_numerics = true\n")).variants.size(),
               4U);
 }
 
@@ -174,16 +174,16 @@ TEST(PrecisionAxis, SomeLayersStayInSixteenBits)
     const Scenario scenario = precisions_scenario(precision_text(eight_gpus + mixed,
                                                                  "[numerics]\nloss_gap = [{ precision = \"fp8\", high = 0.002 }, "
                                                                  "{ precision = \"ends\", high = 0.001 }]\n"));
-    ASSERT_EQ(scenario.hardware.size(), 3U);
-    EXPECT_EQ(hardware_text(scenario.hardware_parameters, scenario.hardware[2]), "precision=ends");
-    const auto variant = variant_at(scenario, scenario.hardware[2]);
+    ASSERT_EQ(scenario.variants.size(), 3U);
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants[2]), "precision=ends");
+    const auto variant = variant_at(scenario, scenario.variants[2]);
     EXPECT_EQ(variant->workload.precision, Precision::fp8);
     EXPECT_EQ(variant->workload.wide, (WideLayers{.blocks = {"attention"}, .first = 1}));
-    EXPECT_EQ(variant->deviation, variant_at(scenario, scenario.hardware[1])->deviation);
+    EXPECT_EQ(variant->deviation, variant_at(scenario, scenario.variants[1])->deviation);
     EXPECT_EQ(variant->phases[0].tokens,
               longer_phases(scenario, std::nullopt, factor_of_gap(scenario, scenario.workload, 0.0005).value())[0].tokens);
     EXPECT_THAT(numerics_text(scenario), HasSubstr("ends (fp8, but bf16 in attention, the first layer): "));
-    EXPECT_EQ(hardware_values(scenario.hardware_parameters, "precision=ends"), scenario.hardware[2]);
+    EXPECT_EQ(variant_values(scenario.choices, "precision=ends"), scenario.variants[2]);
 }
 
 TEST(PrecisionAxis, RefusesLayersThatCannotStay)
@@ -265,7 +265,7 @@ TEST(PrecisionAxis, RefusesBlocksWithoutLinearLayers)
     };
     EXPECT_THAT([&] { precisions_scenario(text("tables")); },
                 ThrowsMessage<InputError>(HasSubstr("no such block with linear layers")));
-    EXPECT_EQ(precisions_scenario(text("interaction")).hardware.size(), 1U);
+    EXPECT_EQ(precisions_scenario(text("interaction")).variants.size(), 1U);
 }
 
 TEST(PrecisionAxis, RefusesWhatHasNoPrice)

@@ -41,7 +41,7 @@ TEST(BatchRows, HoldTheBestPlanOfEachBatch)
 {
     const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
     Results results;
-    results.axes = {{"hardware", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
     results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
     results.evaluations = {point(1, 0, 90.0, 100.0), point(2, 0, 95.0, 99.0), point(3, 1, 80.0, 0.0), point(4, 1, 85.0, 88.0)};
     FrontPoint& front = results.front.emplace_back();
@@ -75,7 +75,7 @@ TEST(BatchRows, SayWhereAnotherPlanIsOnTheFront)
 {
     const Scenario scenario = scenario_with("[learning]\nreference_batch = 100e3\ncritical_batch = 1e6\nsource = \"test\"\n");
     Results results;
-    results.axes = {{"hardware", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
+    results.axes = {{"variant", false, {"global_batch=64", "global_batch=128", "global_batch=256"}}, {"gpus", true, {"8"}}};
     results.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
     results.evaluations = {point(1, 0, 90.0, 99.5), point(2, 0, 95.0, 100.0), point(3, 1, 80.0, 97.0)};
     FrontPoint& front = results.front.emplace_back();
