@@ -18,17 +18,7 @@ namespace prismopt {
 /// What a hardware parameter sets. Of a tier: bandwidth, latency, oversubscription, aggregate (of a circuit), group. Of the
 /// accelerator: memory, memory_bandwidth, compute (the peaks of all precisions, given by that of bf16), power (the board limit,
 /// which the clock and with it the peaks follow).
-enum class HardwareTarget {
-    bandwidth,
-    latency,
-    oversubscription,
-    aggregate,
-    group,
-    memory,
-    memory_bandwidth,
-    compute,
-    power
-};
+enum class HardwareTarget { bandwidth, latency, oversubscription, aggregate, group, memory, memory_bandwidth, compute, power };
 template <>
 inline constexpr auto names_of<HardwareTarget> =
     std::to_array<Named<HardwareTarget>>({{HardwareTarget::bandwidth, "bandwidth"},
@@ -44,7 +34,7 @@ inline constexpr auto names_of<HardwareTarget> =
 /// One hardware parameter.
 struct HardwareParameter {
     HardwareTarget target = HardwareTarget::bandwidth;
-    std::size_t tier = 0;  // for parameters of a tier
+    std::size_t tier = 0;               // for parameters of a tier
     std::string name;                   // "node.bandwidth", "memory"
     DollarsPerSecond price_per_unit{};  // per GPU and SI unit above (or below) the cluster's value
 };

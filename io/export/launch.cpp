@@ -3,8 +3,8 @@
 #include "io/base/control_characters.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/files/orders_file.hpp"
-#include "io/scenario/variants.hpp"
 #include "io/scenario/layout_text.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/plan/node_order.hpp"
 #include "model/plan/plan_axes.hpp"
 

@@ -27,21 +27,21 @@ struct Launch {
     Job job;
     ParallelPlan plan;  // in the phase
     Phase phase;
-    int phase_number = 1;                                // from 1
-    int phases = 1;                                      // of the run
-    std::vector<Phase> before = {};                      // earlier phases
-    long samples = 0;                                    // of the run
-    int longest_sequence = 0;                            // of the run
-    int host_gpus = 0;                                   // per host, as Slurm counts nodes; 0: as the innermost tier
-    std::vector<StudyChoice> choices;                         // of the scenario
-    ChosenValues chosen;                                 // those of the plan
-    std::string price;                                   // per GPU-hour, with its source; empty: unknown
-    std::vector<Chunk> chunks;                           // layers of each, in the order of the network
-    PartOrders orders;                                   // task order of each stage
-    bool provisional = false;                            // the search was stopped before it confirmed its front
-    double step_s = 0.0;                                 // median step time; 0: unknown
-    double checkpoint_interval_s = 0.0;                  // productive time between checkpoints; 0: unknown
-    std::string stem = "plan";                           // prefix of the names of further files
+    int phase_number = 1;                // from 1
+    int phases = 1;                      // of the run
+    std::vector<Phase> before = {};      // earlier phases
+    long samples = 0;                    // of the run
+    int longest_sequence = 0;            // of the run
+    int host_gpus = 0;                   // per host, as Slurm counts nodes; 0: as the innermost tier
+    std::vector<StudyChoice> choices;    // of the scenario
+    ChosenValues chosen;                 // those of the plan
+    std::string price;                   // per GPU-hour, with its source; empty: unknown
+    std::vector<Chunk> chunks;           // layers of each, in the order of the network
+    PartOrders orders;                   // task order of each stage
+    bool provisional = false;            // the search was stopped before it confirmed its front
+    double step_s = 0.0;                 // median step time; 0: unknown
+    double checkpoint_interval_s = 0.0;  // productive time between checkpoints; 0: unknown
+    std::string stem = "plan";           // prefix of the names of further files
 };
 
 inline PlannedPhase trained(const Launch& launch) { return {launch.plan, launch.phase, launch.job}; }

@@ -47,11 +47,11 @@ using ChosenValues = std::vector<ChoiceValue>;
 
 /// One of the things that a study chooses.
 struct StudyChoice {
-    std::string name;                            // "workload", "node.bandwidth"
-    std::vector<ChoiceValue> values{};           // of the discrete search; levels of hardware ascend
-    std::vector<std::string> labels{};           // of the values, in one word each; levels of hardware have none
-    std::optional<HardwareParameter> hardware{}; // whose levels the values are
-    bool continuous = false;                     // any level from the first to the last may be tuned
+    std::string name;                             // "workload", "node.bandwidth"
+    std::vector<ChoiceValue> values{};            // of the discrete search; levels of hardware ascend
+    std::vector<std::string> labels{};            // of the values, in one word each; levels of hardware have none
+    std::optional<HardwareParameter> hardware{};  // whose levels the values are
+    bool continuous = false;                      // any level from the first to the last may be tuned
 };
 
 /// The value of this kind; null if the study does not choose one.

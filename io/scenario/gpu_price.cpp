@@ -58,7 +58,8 @@ std::string gpu_price_text(const Scenario& scenario)
         }
         return fmt::format("{} per GPU ({})", prices, origin(scenario));
     }
-    return price_text(scenario.cluster.gpu_price, scenario, has_priced_hardware(scenario) ? ", plus the prices of its [[knob]] parameters" : "");
+    return price_text(scenario.cluster.gpu_price, scenario,
+                      has_priced_hardware(scenario) ? ", plus the prices of its [[knob]] parameters" : "");
 }
 
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
@@ -67,7 +68,8 @@ std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
         return price_text(hardware.gpu_price, scenario, "");
     }
     const double more = (hardware.gpu_price.si - scenario.cluster.gpu_price.si) * hour;
-    return price_text(scenario.cluster.gpu_price, scenario, more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
+    return price_text(scenario.cluster.gpu_price, scenario,
+                      more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
 }
 
 }  // namespace prismopt

@@ -8,9 +8,8 @@ const Catalog& catalog_of(const Scenario& scenario) { return scenario.catalog ? 
 
 bool has_priced_hardware(const Scenario& scenario)
 {
-    return std::any_of(scenario.choices.begin(), scenario.choices.end(), [](const StudyChoice& choice) {
-        return choice.hardware && choice.hardware->price_per_unit.si != 0.0;
-    });
+    return std::any_of(scenario.choices.begin(), scenario.choices.end(),
+                       [](const StudyChoice& choice) { return choice.hardware && choice.hardware->price_per_unit.si != 0.0; });
 }
 
 namespace {

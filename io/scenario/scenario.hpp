@@ -60,7 +60,7 @@ struct Scenario : Job {
     Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
     std::vector<Cluster> machines;       // choices of [space] cluster; empty: a single one
-    std::vector<StudyChoice> choices;         // what the study chooses beside the plan; those of what is trained first
+    std::vector<StudyChoice> choices;    // what the study chooses beside the plan; those of what is trained first
     std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;
     bool gives_order = false;             // whether the scenario states the order of the parallel dimensions

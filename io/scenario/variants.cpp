@@ -81,8 +81,7 @@ std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const Ch
 }
 
 /// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
-std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values,
-                                          const Workload& workload)
+std::optional<double> factor_of_precision(const Scenario& scenario, std::span<const ChoiceValue> values, const Workload& workload)
 {
     const auto gap = loss_gap_of(scenario.numerics, precision_at(scenario, values));
     return gap ? factor_of_gap(scenario, workload, gap->expected()) : 1.0;

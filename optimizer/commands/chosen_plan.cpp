@@ -4,8 +4,8 @@
 #include "io/results/hdf5_file.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/gpu_price.hpp"
-#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/toml/nearest.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -64,7 +64,8 @@ ChosenPlan by_design(Scenario scenario, std::string design)
     const bool several = as_written.workloads.size() > 1 || as_written.machines.size() > 1;
     if (several && chosen.variant.empty()) {
         throw InputError(fmt::format(
-            "--design: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}", first));
+            "--design: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}",
+            first));
     }
     if (!chosen.variant.empty()) {
         const auto values = variant_values(as_written.choices, chosen.variant);

@@ -18,8 +18,8 @@ struct ChosenPlan {
     Scenario scenario;  // with the variant of the plan if the study chooses more than plans
     ParallelPlan plan;
     std::string variant;  // values of the choices, as "node.bandwidth=900GB/s"; empty: none, or none chosen
-    std::string price;     // of a GPU-hour, with its source
-    double longer = 1.0;   // the run, by its precision
+    std::string price;    // of a GPU-hour, with its source
+    double longer = 1.0;  // the run, by its precision
 };
 
 /// Adds the options --design and --point.

@@ -2,8 +2,8 @@
 
 #include "io/base/input_error.hpp"
 #include "io/results/results_file.hpp"
-#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/variants.hpp"
 #include "optimizer/loop/draw_store.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"

@@ -396,8 +396,7 @@ DesignMap::DesignMap(const Scenario& scenario)
 std::vector<int> layer_groups(const Scenario& scenario)
 {
     const auto may_change = [&scenario](const PlanRule& rule) {  // with the hardware
-        return !scenario.choices.empty() &&
-               (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
+        return !scenario.choices.empty() && (rule.reason == Reason::tp_and_nodes || rule.reason == Reason::contexts_and_nodes);
     };
     std::vector<Job> all;  // one for each network
     for (const Workload* network : networks(scenario)) {

@@ -3,26 +3,22 @@
 #include "model/plan/plan_axes.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace prismopt {
 
 namespace {
 
-using Places = std::span<const std::size_t>;
-
-constexpr std::array of_runs{place_of(&ParallelPlan::checkpoint_interval), place_of(&ParallelPlan::spares)};
-constexpr std::array adding_work{place_of(&ParallelPlan::recompute), place_of(&ParallelPlan::recompute_modules),
-                                 place_of(&ParallelPlan::recomputed_layers), place_of(&ParallelPlan::offload)};
-constexpr std::array not_of_stages{place_of(&ParallelPlan::sharding), place_of(&ParallelPlan::dp_overlap),
-                                   place_of(&ParallelPlan::node_order)};
-constexpr std::array not_of_memory{place_of(&ParallelPlan::sharding),       place_of(&ParallelPlan::dp_overlap),
-                                   place_of(&ParallelPlan::tp_overlap),     place_of(&ParallelPlan::context_exchange),
-                                   place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::dispatch),
-                                   place_of(&ParallelPlan::cuda_graphs),    place_of(&ParallelPlan::node_order),
-                                   place_of(&ParallelPlan::post_validation)};
-
-bool contains(Places places, std::size_t place) { return std::find(places.begin(), places.end(), place) != places.end(); }
+/// What the axis at this place (place_of()) can change.
+Changes changes_of(std::size_t place)
+{
+    Changes changes;
+    std::size_t at = 0;
+    for_each_axis([&](const auto& axis) {
+        ++at;  // behind the number of GPUs
+        changes = at == place ? axis.changes : changes;
+    });
+    return changes;
+}
 
 /// All choices of the axes for which `varies(position)`, with the first label on the others.
 template <class Varies>
@@ -57,15 +53,12 @@ StandIns::StandIns(const DesignMap& designs, std::size_t last_axis)
     const std::vector<Axis>& axes = designs.space().axes();
     const std::size_t before = designs.axes_of_variants();
     const auto later = std::span(axes).subspan(depth_);
-    const auto all_but = [&](Places first, Places second) {
-        return choices(later, [&](std::size_t axis) {
-            const std::size_t place = last_axis + 1 + axis;
-            return !contains(of_runs, place) && !contains(first, place) && !contains(second, place);
-        });
+    const auto with = [&](auto&& matters) {
+        return choices(later, [&](std::size_t axis) { return matters(changes_of(last_axis + 1 + axis)); });
     };
-    ends_of_runs_ = choices(later, [&](std::size_t axis) { return contains(of_runs, last_axis + 1 + axis); });
-    ends_of_steps_ = all_but(not_of_stages, least_work_ ? Places(adding_work) : Places());
-    ends_of_memory_ = all_but(not_of_memory, {});
+    ends_of_runs_ = with([](const Changes& changes) { return changes.run; });
+    ends_of_steps_ = with([this](const Changes& changes) { return changes.stages && !(least_work_ && changes.adds_work); });
+    ends_of_memory_ = with([](const Changes& changes) { return changes.memory; });
     const std::size_t sharding = place_of(&ParallelPlan::sharding);
     if (sharding > last_axis) {
         Point point(axes.size(), 0);

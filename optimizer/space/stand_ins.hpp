@@ -17,7 +17,7 @@ namespace prismopt {
 /// - Memory (PlanCompiler::least_memory) does not depend on what overlaps with what, and is least with the highest level of sharding.
 /// - How long a job takes with a given step depends on the interval of its checkpoints and its spares.
 ///
-/// A later axis that is not named in stand_ins.cpp counts among those that matter.
+/// The rows of plan_axes.hpp say what each axis can change.
 class StandIns {
 public:
     /// `last_axis`: place of the last axis that is set (place_of() in model/plan/plan_axes.hpp).

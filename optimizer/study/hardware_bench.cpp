@@ -51,9 +51,6 @@ void take_variant(Problem& problem, Variant variant)
 
 Predictor& HardwareBench::of(std::size_t variant) { return stand(variant).predictor; }
 
-const Problem& HardwareBench::problem(std::size_t variant)
-{
-    return *stand(variant).problem;
-}
+const Problem& HardwareBench::problem(std::size_t variant) { return *stand(variant).problem; }
 
 }  // namespace prismopt

@@ -2,8 +2,8 @@
 
 /// Predictors of the variants of a study, created on demand. Those used last are kept.
 
-#include "io/scenario/variants.hpp"
 #include "io/scenario/scenario.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/predictor.hpp"
 
 #include <cstddef>

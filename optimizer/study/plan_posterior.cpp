@@ -90,8 +90,7 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     const Scenario& scenario = model.scenario;
     for (const Contender& contender : contenders_) {
         if (varies_by_learning(scenario) && !longer_.contains(contender.variant)) {
-            longer_[contender.variant] =
-                longer_by_learning(scenario, scenario.variants[contender.variant], posterior_draws);
+            longer_[contender.variant] = longer_by_learning(scenario, scenario.variants[contender.variant], posterior_draws);
         }
     }
 }
@@ -242,10 +241,10 @@ Learned PlanPosterior::learned() const
 {
     Learned result;
     if (!model_.scenario.machines.empty()) {
-        throw InputError(
-            fmt::format("{}: what is learned belongs to one cluster, and this study chooses from several; search that of the measured "
-                        "plans alone, and learn from its results",
-                        model_.scenario.path));
+        throw InputError(fmt::format(
+            "{}: what is learned belongs to one cluster, and this study chooses from several; search that of the measured "
+            "plans alone, and learn from its results",
+            model_.scenario.path));
     }
     result.origins = model_.scenario.learned.origins;
     const Cluster& cluster = model_.scenario.cluster;

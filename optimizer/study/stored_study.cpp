@@ -66,10 +66,7 @@ StoredStudy::StoredStudy(const Results& results)
     }
 }
 
-std::vector<Phase> StoredStudy::phases(std::span<const int> point) const
-{
-    return phases_at(scenario_, chosen_values(point));
-}
+std::vector<Phase> StoredStudy::phases(std::span<const int> point) const { return phases_at(scenario_, chosen_values(point)); }
 
 const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
 {

@@ -4,11 +4,11 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
-#include "io/scenario/variants.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
+#include "io/scenario/variants.hpp"
 #include "io/toml/toml.hpp"
 #include "model/network/network.hpp"
 #include "model/objective.hpp"
@@ -451,8 +451,11 @@ KeyInfo clusters_key()
     const ValueShape one{.kind = ValueShape::Kind::section, .section = cluster_table};
     ValueShape several = one;
     several.list = true;
-    return {"cluster", section.help() + "; several [[cluster]], each with its name, are alternatives",
-            section.title() + " with " + section.keys().front().line(), {one, several}, Need::required};
+    return {"cluster",
+            section.help() + "; several [[cluster]], each with its name, are alternatives",
+            section.title() + " with " + section.keys().front().line(),
+            {one, several},
+            Need::required};
 }
 
 void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
@@ -467,7 +470,8 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
         value.fail({"is listed twice", "each cluster has a name of its own", "choose another name"});
     }
     if (const auto learned = table.find("learned")) {
-        learned->fail({"belongs to one cluster", "it was measured there, and this study compares several", "search them separately"});
+        learned->fail(
+            {"belongs to one cluster", "it was measured there, and this study compares several", "search them separately"});
     }
 }
 
@@ -567,8 +571,11 @@ Fields<Scenario> made_scenario_fields()
                });
     all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
         if (!s.machines.empty()) {
-            value.list("[[knob]]").front().table("[[knob]]").fail(
-                {"changes one cluster", "this study chooses from several", "search each cluster with its [[knob]] separately"});
+            value.list("[[knob]]")
+                .front()
+                .table("[[knob]]")
+                .fail({"changes one cluster", "this study chooses from several",
+                       "search each cluster with its [[knob]] separately"});
         }
         const std::vector<StudyChoice> hardware = read_hardware_parameters(value, s.cluster);
         s.choices.insert(s.choices.end(), hardware.begin(), hardware.end());

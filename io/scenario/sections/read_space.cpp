@@ -439,14 +439,18 @@ constexpr PlanAxis<int> batch_axis{
     &SpaceSettings::global_batch,
     "global batches of a phase in sequences, whose price [learning] gives; default: that of the phase",
     "2048",
+    stages_and_memory,
     1,
     100'000'000};
 
-constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel", nullptr, &SpaceSettings::attention_kernel,
+constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel",
+                                                nullptr,
+                                                &SpaceSettings::attention_kernel,
                                                 "kernels of all attention blocks, whose deviation [numerics] limits: plain "
                                                 "writes the score matrix to memory, flash never does; "
                                                 "default: those of the workload",
-                                                "flash"};
+                                                "flash",
+                                                stages_and_memory};
 
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
