@@ -218,7 +218,7 @@ private:
 /// warm-up, nor the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
 double paired_passes(const ParallelPlan& plan, int batch)
 {
-    if (!plan.exchanges_tokens() || plan.expert_overlap != ExpertOverlap::microbatches) {
+    if (!plan.pairs_microbatches()) {
         return 0.0;
     }
     const int microbatches = plan.microbatches(batch);

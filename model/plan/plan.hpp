@@ -212,6 +212,8 @@ struct ParallelPlan {
 
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }
+    /// Whether forward passes run beside backward passes of another microbatch, to hide their exchanges of tokens.
+    bool pairs_microbatches() const { return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches; }
     int gpus() const { return tp * cp * pp * dp; }
     /// Copies of the network in one pipeline: two in DualPipe.
     int model_copies() const { return facts_of(schedule).model_copies; }

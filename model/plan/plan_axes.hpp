@@ -56,12 +56,13 @@ struct SpaceSettings {
 };
 
 /// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out that change nothing of
-/// what they bound.
+/// what they bound; values that change nothing at all are other names of one plan.
 struct Changes {
-    bool stages = true;      // the work of the busiest stage
-    bool memory = true;      // the least memory
-    bool run = false;        // how long a job takes with a given step
-    bool adds_work = false;  // every other value than none only adds work to stages
+    bool stages = true;                               // the work of the busiest stage
+    bool memory = true;                               // the least memory
+    bool run = false;                                 // how long a job takes with a given step
+    bool adds_work = false;                           // every other value than none only adds work to stages
+    bool (*anything)(const ParallelPlan&) = nullptr;  // whether it changes anything in such plans; null: other code decides
 };
 inline constexpr Changes stages_and_memory{};
 inline constexpr Changes stages_only{.memory = false};
@@ -69,6 +70,18 @@ inline constexpr Changes added_work{.adds_work = true};
 inline constexpr Changes run_only{.stages = false, .memory = false, .run = true};
 /// Of bounds, which take the least exposed communication and the highest level of sharding.
 inline constexpr Changes no_bound{.stages = false, .memory = false};
+
+inline bool has_token_exchanges(const ParallelPlan& plan) { return plan.exchanges_tokens(); }
+inline bool has_gradient_sums(const ParallelPlan& plan) { return plan.gradient_gpus() > 1; }
+inline bool has_tensor_groups(const ParallelPlan& plan) { return plan.tp > 1; }
+inline bool has_context_groups(const ParallelPlan& plan) { return plan.cp > 1; }
+
+/// The same, in plans for which `anything` holds.
+constexpr Changes only_where(bool (*anything)(const ParallelPlan&), Changes changes)
+{
+    changes.anything = anything;
+    return changes;
+}
 
 /// One axis. Its values are integers from `low` to `high`, names of an enumeration, sets of modules, or times.
 template <class T>
@@ -132,23 +145,25 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<Sharding>{
         "sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
         "what is sharded over data-parallel replicas: nothing, the optimizer state, also gradients, also parameters", "zero1",
-        no_bound},
+        only_where(has_gradient_sums, no_bound)},
     PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
-                                  "whether collectives of gradients and parameters overlap with compute", "on", no_bound},
+                                  "whether collectives of gradients and parameters overlap with compute", "on",
+                                  only_where(has_gradient_sums, no_bound)},
     PlanAxis<TensorParallelOverlap>{"tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
                                     "whether tensor-parallel collectives overlap with adjacent matrix products", "on",
-                                    stages_only},
+                                    only_where(has_tensor_groups, stages_only)},
     PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
-                              "how a context-parallel group exchanges keys and values", "ring", stages_only},
+                              "how a context-parallel group exchanges keys and values", "ring",
+                              only_where(has_context_groups, stages_only)},
     PlanAxis<ExpertOverlap>{
         "expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
         "what overlaps with token exchanges of experts: nothing, the shared experts, or passes of other microbatches",
-        "shared-experts", stages_only},
+        "shared-experts", only_where(has_token_exchanges, stages_only)},
     PlanAxis<Dispatch>{
         "dispatch", &ParallelPlan::dispatch, &SpaceSettings::dispatch,
         "how tokens are exchanged with experts: as the software stack does, each copy in an all-to-all, all tokens in an "
         "all-gather, or once per node and GPU, with nodes of up to 8 GPUs (deepep) or of any size (hybridep)",
-        "deepep", stages_only},
+        "deepep", only_where(has_token_exchanges, stages_only)},
     PlanAxis<ModuleSet>{
         "cuda_graphs", &ParallelPlan::cuda_graphs, &SpaceSettings::cuda_graphs,
         "sets of modules whose kernels CUDA graphs launch, by their names in Megatron-Core, so that no kernel waits for "

@@ -294,7 +294,6 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
             });
         });
     };
-    const auto sums_gradients = [](const ParallelPlan& plan, const Phase&) { return plan.gradient_gpus() > 1; };
     first_unless(&ParallelPlan::order, [cluster = scenario.cluster](const ParallelPlan& plan, const Phase&) {
         return plan.gradient_gpus() > 1 && plan.pp > 1 && order_moves_nodes(plan, cluster);
     });
@@ -331,12 +330,11 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
                    std::find(again.begin(), again.end(), true) != again.end();
         });
     });
-    first_unless(&ParallelPlan::dispatch, [](const ParallelPlan& plan, const Phase&) { return plan.exchanges_tokens(); });
-    first_unless(&ParallelPlan::sharding, sums_gradients);
-    first_unless(&ParallelPlan::dp_overlap, sums_gradients);
-    first_unless(&ParallelPlan::tp_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.tp > 1; });
-    first_unless(&ParallelPlan::expert_overlap, [](const ParallelPlan& plan, const Phase&) { return plan.exchanges_tokens(); });
-    first_unless(&ParallelPlan::context_exchange, [](const ParallelPlan& plan, const Phase&) { return plan.cp > 1; });
+    for_each_axis([&](const auto& axis) {
+        if (const auto anything = axis.changes.anything) {
+            first_unless(axis.choice, [anything](const ParallelPlan& plan, const Phase&) { return anything(plan); });
+        }
+    });
     first_unless(&ParallelPlan::post_validation, [](const ParallelPlan& plan, const Phase&) { return can_validate_later(plan); });
     names(place_of(&ParallelPlan::spares), [s, phases, cluster = scenario.cluster](std::span<const int> point) {
         return first_order_of_its_kind(partial_plan(s, point), s.node_order, phases, cluster);

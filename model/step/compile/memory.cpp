@@ -140,10 +140,7 @@ struct OfChunks {
 
 /// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more
 /// warm-up pass): of the chunk that keeps most.
-double kept_beside(const ParallelPlan& plan, double most)
-{
-    return plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::microbatches ? most : 0.0;
-}
+double kept_beside(const ParallelPlan& plan, double most) { return plan.pairs_microbatches() ? most : 0.0; }
 
 Activations kept_by(const ChunkParts& chunk) { return {chunk.sum(&PartCost::saved_bytes), chunk.sum(&PartCost::held_bytes)}; }
 
