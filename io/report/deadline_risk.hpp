@@ -27,8 +27,6 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
                                           double model_high);
 std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline);
 
-/// "0.39 %": two digits, three where two would be written as 1e+02.
-std::string share_text(double probability);
 /// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.
 std::string probability_text(const Estimate& probability);
 

@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/json_number.hpp"
+#include "io/base/percent.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/run_words.hpp"
@@ -148,8 +149,8 @@ void print_run(const PlanPrediction& of)
     if (run.deadline.si > 0.0) {
         const auto risk = deadline_risk(of.prediction.training, run.deadline, of.model.low, of.model.high);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
-                   time_text(run.deadline.si), probability_text(run.miss_probability), share_text(run.miss_probability.low),
-                   share_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
+                   time_text(run.deadline.si), probability_text(run.miss_probability), probability_text(run.miss_probability.low),
+                   probability_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3,
                placeholder_words(of.power_origin, "power"));
@@ -177,8 +178,8 @@ void print_assignment(const WrittenAssignment& positions)
     const AssignedNodes& assigned = positions.assigned;
     const std::string least = assigned.least_p99_s <= assigned.bound_p99_s
                                   ? "no assignment is better"
-                                  : fmt::format("lower bound {:.4g} s, {:.2g} % lower", assigned.bound_p99_s,
-                                                100.0 * (1.0 - assigned.bound_p99_s / assigned.least_p99_s));
+                                  : fmt::format("lower bound {:.4g} s, {} lower", assigned.bound_p99_s,
+                                                relative_text(1.0 - assigned.bound_p99_s / assigned.least_p99_s, 2));
     fmt::print(
         "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order ({}, on the same "
         "draws); written to {}\n",
@@ -422,21 +423,21 @@ void print_text(const PlanPrediction& of, StageTable table)
     }
     fmt::print("  {}\n", of.tokens);
     print_phases(of.phases, of.space);
-    fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
-               100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
+    fmt::print("noise-free step {}; bubble {}, exposed communication {} of it\n", time_text(p.noise_free_step_s),
+               percent_text(p.shares.bubble), percent_text(p.shares.exposed_communication));
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
     }
     fmt::print(
-        "{:.0f} TFLOP/s per GPU (MFU {:.1f} % of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
-        "{} {:.1f} %\n",
-        p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective,
-        100.0 * p.ettr);
+        "{:.0f} TFLOP/s per GPU (MFU {} of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
+        "{} {}\n",
+        p.tflops_per_gpu, percent_text(p.mfu), p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective,
+        percent_text(p.ettr));
     print_run(of);
     fmt::print(
-        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
+        "memory {:.1f} GB on stage {} (headroom {}): parameters {:.1f}, {}"
         "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
-        p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
+        p.memory.total().si / gigabyte, p.memory.stage, percent_text(p.memory_headroom), p.memory.parameters.si / gigabyte,
         trains(of.task) ? fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
                                       p.memory.optimizer_state.si / gigabyte)
                         : "",
