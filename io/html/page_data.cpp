@@ -12,7 +12,7 @@
 #include "io/report/study_accuracy.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/plan/plan.hpp"
@@ -107,11 +107,11 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         json["objectives"].push_back(estimate(stated(results.objectives.at(k).name, point.objectives[k])));
     }
-    for (const auto& column : front_estimates()) {
-        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
+    for (const auto& column : plan_results<Estimate>()) {
+        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.of(point)));
     }
-    for (const auto& column : front_numbers()) {
-        json["numbers"][std::string(column.name)] = number(column.in(point));
+    for (const auto& column : plan_results<double>()) {
+        json["numbers"][std::string(column.name)] = number(column.of(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
     const auto risk = deadline_risk(point, notes.deadline);
@@ -408,11 +408,12 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
               {"comparison",
                {{"gains", comparison.gains}, {"hypervolumes", comparison.hypervolumes}, {"differences", comparison.differences}}},
               {"studies", Json::array()}};
-    for (const auto& column : front_estimates()) {
+    for (const auto& column : plan_results<Estimate>()) {
         json["estimates"].push_back(named(column));
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         json["numbers"].push_back(named(column));
+        json["numbers"].back()["decimals"] = column.facts.style.digits;  // of percentages
     }
     for (const ReportedStudy& study : studies) {
         json["studies"].push_back(study_json(study));

@@ -56,9 +56,9 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     return DeadlineRisk{risk(model_low), risk(model_high), reported_probabilities.front() + sum / points};
 }
 
-std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline)
+std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline)
 {
-    return deadline_risk(point.prediction.training, deadline, point.model_low, point.model_high);
+    return deadline_risk(results.prediction.training, deadline, results.model_low, results.model_high);
 }
 
 std::string probability_text(const Estimate& probability)

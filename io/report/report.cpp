@@ -1,5 +1,6 @@
 #include "io/report/report.hpp"
 
+#include "io/base/percent.hpp"
 #include "io/report/front/best_plan.hpp"
 
 #include "io/base/aligned.hpp"
@@ -7,6 +8,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
@@ -123,7 +125,7 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(),
                     [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
-        columns.push_back({"GPU price", "USD/h", [price](const FrontPoint& p) { return fmt::format("{:.4g}", price(p)); }});
+        columns.push_back({"GPU price", "USD/h", [](const FrontPoint& p) { return number_figure(p, "gpu_price"); }});
     }
     if (std::any_of(results.front.begin(), results.front.end(),
                     [](const FrontPoint& p) { return std::isfinite(p.measured_step_s); })) {
@@ -172,9 +174,9 @@ std::string front_table(const Results& results, const StudyNotes& notes)
          [step](const FrontPoint& p) {
              return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
          }},
-        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", 100.0 * p.prediction.memory_headroom); }},
-        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.mfu); }},
-        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.ettr); }}};
+        {"mem", "free %", [](const FrontPoint& p) { return number_figure(p, "memory_headroom"); }},
+        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return number_figure(p, "mfu"); }},
+        {"ETTR", "%", [](const FrontPoint& p) { return number_figure(p, "ettr"); }}};
     for (TableColumn& column : further_columns(results, notes)) {
         columns.push_back(std::move(column));
     }
@@ -233,9 +235,9 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 std::string measured_text(const Prediction& prediction, double measured_s)
 {
     const ReadingUnit unit = reading_unit("s", measured_s);
-    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {:+.1f} % against the predicted mean\n",
+    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {} against the predicted mean\n",
                                                    significant(measured_s / unit.size, 4), unit.name,
-                                                   100.0 * (measured_s / prediction.step.mean.value - 1.0))
+                                                   change_text(measured_s / prediction.step.mean.value - 1.0))
                                      : "";
 }
 
