@@ -199,24 +199,15 @@ Json progress(const Results& results)
 Json trust(const Results& results)
 {
     const StudyInfo& study = results.study;
-    std::uint64_t evaluated = 0;
-    std::uint64_t draws = 0;
-    std::uint64_t confirming = 0;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        evaluated += point.rung > 0 ? 1 : 0;
-        draws += point.draws;
-    }
-    for (const FrontPoint& point : results.front) {
-        confirming += results.provisional ? 0 : point.prediction.draws;
-    }
+    const StudyEffort effort = study_effort(results);
     Json json{{"outcome", study.outcome.text},
               {"proved", study.outcome.proved},
               {"confidence", study.outcome.confidence},
               {"pruned", study.outcome.pruned},
               {"open", study.outcome.open},
-              {"evaluated", evaluated},
-              {"draws", draws},
-              {"confirming", confirming},
+              {"evaluated", effort.evaluated},
+              {"draws", effort.draws},
+              {"confirming", effort.confirming},
               {"strategy", study.strategy},
               {"seed", std::to_string(study.seed)},
               {"program", fmt::format("prismopt {} ({})", study.program_version, study.commit)},

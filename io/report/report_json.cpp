@@ -52,10 +52,6 @@ Json excluded_by(const CountByBound& counts)
 Json search(const Results& results)
 {
     const StudyInfo& study = results.study;
-    std::uint64_t draws = 0;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        draws += point.draws;
-    }
     return {{"strategy", study.strategy},
             {"outcome", study.outcome.text},
             {"proved", study.outcome.proved},
@@ -66,7 +62,7 @@ Json search(const Results& results)
             {"open", study.outcome.open},
             {"unchecked", study.outcome.unchecked},
             {"excluded_by", excluded_by(study.outcome.excluded_by)},
-            {"draws", draws},
+            {"draws", study_effort(results).draws},
             {"part", study.held},
             {"parts", study.parts}};
 }

@@ -18,6 +18,19 @@ SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& re
     return counts;
 }
 
+StudyEffort study_effort(const Results& results)
+{
+    StudyEffort sum;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        sum.evaluated += point.rung > 0 ? 1 : 0;
+        sum.draws += point.draws;
+    }
+    for (const FrontPoint& point : results.front) {
+        sum.confirming += results.provisional ? 0 : point.prediction.draws;
+    }
+    return sum;
+}
+
 std::string share_of(std::uint64_t count, std::uint64_t whole)
 {
     return percent_text(whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole));
