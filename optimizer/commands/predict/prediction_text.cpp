@@ -110,10 +110,10 @@ void print_interruptions(const PlanResults& results, WorkloadTask task)
         return;
     }
     std::string checkpoints = "no checkpoints";
-    if (run.writes_checkpoints) {
-        checkpoints = "a checkpoint every " + text("checkpoint_interval");
-    } else if (std::isfinite(run.interval_s)) {
-        checkpoints = "no checkpoint is written, because no phase is longer than the interval of " + text("checkpoint_interval");
+    if (std::isfinite(run.interval_s)) {
+        checkpoints = (run.writes_checkpoints ? "a checkpoint every "
+                                              : "no checkpoint is written, because no phase is longer than the interval of ") +
+                      text("checkpoint_interval");
     }
     const std::string recommended = std::isfinite(run.mean_time_between_failures_s)
                                         ? fmt::format(" (recommended intervals: Young {}, Daly {}, optimal {})",
@@ -140,7 +140,7 @@ void print_run(const PlanPrediction& of, const PlanResults& results)
                    of.idle_nodes);
     }
     if (run.deadline.si > 0.0) {
-        const auto risk = deadline_risk(of.prediction.training, run.deadline, of.model.low, of.model.high);
+        const auto risk = deadline_risk(results, run.deadline);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
                    time_text(run.deadline.si), probability_text(run.miss_probability), probability_text(run.miss_probability.low),
                    probability_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
