@@ -58,6 +58,12 @@ def plotting():
     return pyplot
 
 
+def result_of(prediction, name):
+    """An estimate or a number of `predict --json`, by its name in the table of results."""
+    estimates, numbers = prediction["estimates"], prediction["numbers"]
+    return estimates[name]["value"] if name in estimates else numbers[name]
+
+
 class Program:
     """prismopt, which is built unless the user names one."""
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <string>
 
 namespace prismopt {
 
@@ -11,6 +12,13 @@ template <class Json = nlohmann::json>
 Json json_number(double value)
 {
     return std::isfinite(value) ? Json(value) : Json();
+}
+
+/// A text in JSON; null if it is empty.
+template <class Json = nlohmann::json>
+Json json_text(const std::string& text)
+{
+    return text.empty() ? Json() : Json(text);
 }
 
 }  // namespace prismopt

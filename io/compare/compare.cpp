@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/compare/compare_fronts.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
@@ -61,7 +62,7 @@ std::string hypervolumes_text(const std::vector<NamedResults>& studies)
     for (std::size_t s = 0; s < studies.size(); ++s) {
         text += fmt::format(" {} {:.4f}{}", study_letter(s), volumes[s], studies[s].results.provisional ? " (provisional)" : "");
         if (s > 0 && volumes.front() > 0.0) {
-            text += fmt::format(" ({:+.2f} %)", 100.0 * (volumes[s] / volumes.front() - 1.0));
+            text += fmt::format(" ({})", change_text(volumes[s] / volumes.front() - 1.0, 2));
         }
     }
     return text + "\n";

@@ -1,6 +1,7 @@
 #include "io/compare/compare_fronts.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/base/percent.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -90,7 +91,7 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
     if (a.value == b.value) {
         return "equal";
     }
-    const std::string change = fmt::format("{:+.2f} %", 100.0 * (b.value / a.value - 1.0));
+    const std::string change = change_text(b.value / a.value - 1.0, 2);
     if (!why_unlike.empty()) {
         return change + ", " + why_unlike;
     }

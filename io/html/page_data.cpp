@@ -12,7 +12,7 @@
 #include "io/report/study_accuracy.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/plan/plan.hpp"
@@ -107,11 +107,11 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         json["objectives"].push_back(estimate(stated(results.objectives.at(k).name, point.objectives[k])));
     }
-    for (const auto& column : front_estimates()) {
-        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
+    for (const auto& column : plan_results<Estimate>()) {
+        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.of(point)));
     }
-    for (const auto& column : front_numbers()) {
-        json["numbers"][std::string(column.name)] = number(column.in(point));
+    for (const auto& column : plan_results<double>()) {
+        json["numbers"][std::string(column.name)] = number(column.of(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
     const auto risk = deadline_risk(point, notes.deadline);
@@ -199,24 +199,15 @@ Json progress(const Results& results)
 Json trust(const Results& results)
 {
     const StudyInfo& study = results.study;
-    std::uint64_t evaluated = 0;
-    std::uint64_t draws = 0;
-    std::uint64_t confirming = 0;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        evaluated += point.rung > 0 ? 1 : 0;
-        draws += point.draws;
-    }
-    for (const FrontPoint& point : results.front) {
-        confirming += results.provisional ? 0 : point.prediction.draws;
-    }
+    const StudyEffort effort = study_effort(results);
     Json json{{"outcome", study.outcome.text},
               {"proved", study.outcome.proved},
               {"confidence", study.outcome.confidence},
               {"pruned", study.outcome.pruned},
               {"open", study.outcome.open},
-              {"evaluated", evaluated},
-              {"draws", draws},
-              {"confirming", confirming},
+              {"evaluated", effort.evaluated},
+              {"draws", effort.draws},
+              {"confirming", effort.confirming},
               {"strategy", study.strategy},
               {"seed", std::to_string(study.seed)},
               {"program", fmt::format("prismopt {} ({})", study.program_version, study.commit)},
@@ -408,11 +399,12 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
               {"comparison",
                {{"gains", comparison.gains}, {"hypervolumes", comparison.hypervolumes}, {"differences", comparison.differences}}},
               {"studies", Json::array()}};
-    for (const auto& column : front_estimates()) {
+    for (const auto& column : plan_results<Estimate>()) {
         json["estimates"].push_back(named(column));
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         json["numbers"].push_back(named(column));
+        json["numbers"].back()["decimals"] = column.facts.style.digits;  // of percentages
     }
     for (const ReportedStudy& study : studies) {
         json["studies"].push_back(study_json(study));

@@ -1,5 +1,6 @@
 #include "io/report/deadline_risk.hpp"
 
+#include "io/base/percent.hpp"
 #include "model/base/statistics.hpp"
 
 #include <fmt/format.h>
@@ -28,12 +29,12 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
 std::string tabulated_text(double probability)
 {
     if (probability <= reported_probabilities.front()) {
-        return fmt::format("less than {}", share_text(reported_probabilities.front()));
+        return fmt::format("less than {}", probability_text(reported_probabilities.front()));
     }
     if (probability >= reported_probabilities.back()) {
-        return fmt::format("more than {}", share_text(reported_probabilities.back()));
+        return fmt::format("more than {}", probability_text(reported_probabilities.back()));
     }
-    return fmt::format("{:.{}f} %", 100.0 * probability, probability < 0.01 || probability > 0.99 ? 1 : 0);
+    return probability_text(probability);
 }
 
 }  // namespace
@@ -55,26 +56,20 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
     return DeadlineRisk{risk(model_low), risk(model_high), reported_probabilities.front() + sum / points};
 }
 
-std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline)
+std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline)
 {
-    return deadline_risk(point.prediction.training, deadline, point.model_low, point.model_high);
-}
-
-std::string share_text(double probability)
-{
-    constexpr double two_digits_end = 0.995;
-    return fmt::format("{:.{}g} %", 100.0 * probability, probability < two_digits_end ? 2 : 3);
+    return deadline_risk(results.prediction.training, deadline, results.model_low, results.model_high);
 }
 
 std::string probability_text(const Estimate& probability)
 {
     if (probability.value <= 0.0 && probability.high > 0.0) {
-        return "less than " + share_text(probability.high);
+        return "less than " + probability_text(probability.high);
     }
     if (probability.value >= 1.0 && probability.low < 1.0) {
-        return "more than " + share_text(probability.low);
+        return "more than " + probability_text(probability.low);
     }
-    return share_text(probability.value);
+    return probability_text(probability.value);
 }
 
 std::string risk_with_error_text(const DeadlineRisk& risk) { return tabulated_text(risk.mean); }

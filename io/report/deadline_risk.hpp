@@ -25,10 +25,8 @@ struct DeadlineRisk {
 /// without a deadline, a model interval or a table.
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
                                           double model_high);
-std::optional<DeadlineRisk> deadline_risk(const FrontPoint& point, Seconds deadline);
+std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline);
 
-/// "0.39 %": two digits, three where two would be written as 1e+02.
-std::string share_text(double probability);
 /// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.
 std::string probability_text(const Estimate& probability);
 

@@ -4,7 +4,7 @@
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 #include "io/results/results_schema.hpp"
 
 #include <fmt/format.h>
@@ -61,12 +61,12 @@ std::string header(const Results& results)
         line += fmt::format(",{}", quoted(choice.name));
     }
     line += ",total_gpus,dominated,provisional,quantiles_of,step_of_phase,draws";
-    for (const auto& column : front_estimates()) {
+    for (const auto& column : plan_results<Estimate>()) {
         for (const std::string_view limit : limits) {
             line += fmt::format(",{}", with_units(column.name, limit, column.units));
         }
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         line += fmt::format(",{}", with_units(column.name, "", column.units));
     }
     for (const ObjectiveInfo& objective : results.objectives) {  // prefixed as in results files: an axis may have the name
@@ -91,11 +91,11 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
                         quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",
                         point.prediction.draws);
-    for (const auto& column : front_estimates()) {
-        line += fields(stated(column.name, column.in(point)));
+    for (const auto& column : plan_results<Estimate>()) {
+        line += fields(stated(column.name, column.of(point)));
     }
-    for (const auto& column : front_numbers()) {
-        line += fmt::format(",{}", field(column.in(point)));
+    for (const auto& column : plan_results<double>()) {
+        line += fmt::format(",{}", field(column.of(point)));
     }
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         line += fields(stated(results.objectives.at(k).name, point.objectives[k]));

@@ -1,5 +1,6 @@
 #include "io/report/report.hpp"
 
+#include "io/base/percent.hpp"
 #include "io/report/front/best_plan.hpp"
 
 #include "io/base/aligned.hpp"
@@ -7,6 +8,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
@@ -23,6 +25,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace prismopt {
 
@@ -76,9 +79,14 @@ struct TableColumn {
 };
 
 /// "-" where there is no value.
-std::string cell(double value, const ReadingUnit& unit, int digits = 4)
+std::string cell(double value, const ReadingUnit& unit) { return std::isfinite(value) ? significant(value / unit.size, 4) : "-"; }
+
+/// A quantity in the unit in which the largest of the front is easily read.
+template <class Figure>
+TableColumn quantity_column(const Results& results, const std::string& title, std::string_view units, Figure figure)
 {
-    return std::isfinite(value) ? significant(value / unit.size, digits) : "-";
+    const ReadingUnit unit = unit_of_front(results, units, figure);
+    return {title, unit.name, [unit, figure](const FrontPoint& p) { return cell(figure(p), unit); }};
 }
 
 /// Objectives that the usual columns show already.
@@ -104,10 +112,8 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
         if (objective.name == "miss_probability") {
             has_deadline = true;
         } else if (!has_usual_column(objective.name)) {
-            const ReadingUnit unit =
-                unit_of_front(results, objective.units, [k](const FrontPoint& p) { return p.objectives[k].value; });
-            columns.push_back(
-                {words(objective.name), unit.name, [k, unit](const FrontPoint& p) { return cell(p.objectives[k].value, unit); }});
+            columns.push_back(quantity_column(results, words(objective.name), objective.units,
+                                              [k](const FrontPoint& p) { return p.objectives[k].value; }));
         }
     }
     if (has_deadline) {
@@ -123,7 +129,7 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
     if (std::any_of(results.front.begin(), results.front.end(),
                     [&](const FrontPoint& p) { return price(p) != price(results.front.front()); })) {
-        columns.push_back({"GPU price", "USD/h", [price](const FrontPoint& p) { return fmt::format("{:.4g}", price(p)); }});
+        columns.push_back({"GPU price", "USD/h", [](const FrontPoint& p) { return number_figure(p, "gpu_price"); }});
     }
     if (std::any_of(results.front.begin(), results.front.end(),
                     [](const FrontPoint& p) { return std::isfinite(p.measured_step_s); })) {
@@ -153,7 +159,8 @@ std::string mfu_unit(const Results& results)
 std::string front_table(const Results& results, const StudyNotes& notes)
 {
     constexpr std::size_t plan_column = 2;
-    const ReadingUnit cost = unit_of_front(results, "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
+    TableColumn cost = quantity_column(results, "cost", "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
+    cost.unit += notes.price_origin == FigureOrigin::placeholder ? ", placeholder" : "";
     const ReadingUnit training = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
     const ReadingUnit step = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.step.p99.value; });
     std::vector<TableColumn> columns{
@@ -166,15 +173,14 @@ std::string front_table(const Results& results, const StudyNotes& notes)
              const int places = decimals_between(time, low, high);
              return fmt::format("{:.{}f} ({})", time, places, interval(low, high, places));
          }},
-        {"cost", cost.name + (notes.price_origin == FigureOrigin::placeholder ? ", placeholder" : ""),
-         [cost](const FrontPoint& p) { return cell(p.prediction.cost_usd.value, cost); }},
+        std::move(cost),
         {"step p50/p99", step.name,
          [step](const FrontPoint& p) {
              return cell(p.prediction.step.p50.value, step) + "/" + cell(p.prediction.step.p99.value, step);
          }},
-        {"mem", "free %", [](const FrontPoint& p) { return fmt::format("{:.0f}", 100.0 * p.prediction.memory_headroom); }},
-        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.mfu); }},
-        {"ETTR", "%", [](const FrontPoint& p) { return fmt::format("{:.1f}", 100.0 * p.prediction.ettr); }}};
+        {"mem", "free %", [](const FrontPoint& p) { return number_figure(p, "memory_headroom"); }},
+        {"MFU", mfu_unit(results), [](const FrontPoint& p) { return number_figure(p, "mfu"); }},
+        {"ETTR", "%", [](const FrontPoint& p) { return number_figure(p, "ettr"); }}};
     for (TableColumn& column : further_columns(results, notes)) {
         columns.push_back(std::move(column));
     }
@@ -233,9 +239,9 @@ std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 std::string measured_text(const Prediction& prediction, double measured_s)
 {
     const ReadingUnit unit = reading_unit("s", measured_s);
-    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {:+.1f} % against the predicted mean\n",
+    return std::isfinite(measured_s) ? fmt::format("  measured        step {} {}, {} against the predicted mean\n",
                                                    significant(measured_s / unit.size, 4), unit.name,
-                                                   100.0 * (measured_s / prediction.step.mean.value - 1.0))
+                                                   change_text(measured_s / prediction.step.mean.value - 1.0))
                                      : "";
 }
 
@@ -351,25 +357,6 @@ std::string space_section(const Results& results)
     return text + "No plan is feasible." + (nearest.empty() ? "\n" : " The nearest miss by reason:\n" + nearest);
 }
 
-struct Effort {
-    std::uint64_t evaluated = 0;
-    std::uint64_t draws = 0;
-    std::uint64_t confirming = 0;
-};
-
-Effort effort(const Results& results)
-{
-    Effort sum;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        sum.evaluated += point.rung > 0 ? 1 : 0;
-        sum.draws += point.draws;
-    }
-    for (const FrontPoint& point : results.front) {
-        sum.confirming += point.prediction.draws;
-    }
-    return sum;
-}
-
 /// Each combination of values once.
 std::string tally(const Results& results)
 {
@@ -397,7 +384,7 @@ std::string search_section(const Results& results)
 {
     const StudyInfo& study = results.study;
     const Outcome& outcome = study.outcome;
-    const Effort sum = effort(results);
+    const StudyEffort sum = study_effort(results);
     std::string text = fmt::format("Search: {}\n", outcome.text);
     text += results.provisional ? "  " + tally(results) : "";
     text += fmt::format("  strategy {}; {} evaluated, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
@@ -494,7 +481,7 @@ std::string text_report(const Results& results)
 
 std::string summary(const Results& results)
 {
-    const Effort sum = effort(results);
+    const StudyEffort sum = study_effort(results);
     std::string text = fmt::format(
         "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} evaluated with {} step draws.",
         results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created, results.raw_tuples,

@@ -5,10 +5,10 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/results_json.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
-#include "io/results/front_columns.hpp"
 #include "io/results/results_schema.hpp"
 #include "io/toml/date.hpp"
 #include "model/plan/plan.hpp"
@@ -25,13 +25,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int format_version = 2;
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json estimate(const Estimate& e)
-{
-    return {{"value", json_number<Json>(e.value)}, {"low", json_number<Json>(e.low)}, {"high", json_number<Json>(e.high)}};
-}
-
 Json provenance(const StudyInfo& study, const std::string& file)
 {
     return {{"file", file},
@@ -39,12 +32,12 @@ Json provenance(const StudyInfo& study, const std::string& file)
             {"git_commit", study.commit},
             {"created", study.created},
             {"command_line", study.command_line},
-            {"job_id", text_or_null(study.job_id)},
+            {"job_id", json_text<Json>(study.job_id)},
             {"seed", study.seed},
             {"scenario_name", study.scenario_name},
             {"scenario_path", study.scenario_path},
-            {"learned", text_or_null(study.learned)},
-            {"learned_digest", text_or_null(study.learned_digest)}};
+            {"learned", json_text<Json>(study.learned)},
+            {"learned_digest", json_text<Json>(study.learned_digest)}};
 }
 
 Json excluded_by(const CountByBound& counts)
@@ -59,10 +52,6 @@ Json excluded_by(const CountByBound& counts)
 Json search(const Results& results)
 {
     const StudyInfo& study = results.study;
-    std::uint64_t draws = 0;
-    for (const EvaluatedPoint& point : results.evaluations) {
-        draws += point.draws;
-    }
     return {{"strategy", study.strategy},
             {"outcome", study.outcome.text},
             {"proved", study.outcome.proved},
@@ -73,7 +62,7 @@ Json search(const Results& results)
             {"open", study.outcome.open},
             {"unchecked", study.outcome.unchecked},
             {"excluded_by", excluded_by(study.outcome.excluded_by)},
-            {"draws", draws},
+            {"draws", study_effort(results).draws},
             {"part", study.held},
             {"parts", study.parts}};
 }
@@ -83,7 +72,7 @@ Json space(const Results& results)
     Json rejected = Json::array();
     for (const Rejected& row : results.rejected) {
         if (row.count > 0 && !names_no_plan(row.reason)) {
-            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", text_or_null(row.nearest)}});
+            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
         }
     }
     const SpaceCounts counts = space_counts(results.feasible, results.rejected);
@@ -96,10 +85,10 @@ Json space(const Results& results)
 
 Json job(const StudyNotes& notes)
 {
-    return {{"model", text_or_null(notes.model)},
+    return {{"model", json_text<Json>(notes.model)},
             {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
             {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
-            {"accelerator", text_or_null(notes.accelerator)},
+            {"accelerator", json_text<Json>(notes.accelerator)},
             {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
             {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
             {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
@@ -110,19 +99,6 @@ Json objectives(const Results& results)
     Json list = Json::array();
     for (const ObjectiveInfo& objective : results.objectives) {
         list.push_back({{"name", objective.name}, {"units", objective.units}, {"description", objective.long_name}});
-    }
-    return list;
-}
-
-/// Units and meaning of each estimate and number.
-Json columns()
-{
-    Json list = Json::object();
-    for (const auto& column : front_estimates()) {
-        list[std::string(column.name)] = {{"units", column.units}, {"description", column.long_name}};
-    }
-    for (const auto& column : front_numbers()) {
-        list[std::string(column.name)] = {{"units", column.units}, {"description", column.long_name}};
     }
     return list;
 }
@@ -138,18 +114,9 @@ Json plan(const Results& results, const FrontPoint& point)
     for (const VariantChoice& choice : variant_choices(results)) {
         const std::string& label = choice.at(point.point);
         const Json parsed = Json::parse(label, nullptr, false);
-        choices[choice.name] = parsed.is_number() ? parsed : text_or_null(label);
+        choices[choice.name] = parsed.is_number() ? parsed : json_text<Json>(label);
     }
     return choices;
-}
-
-Json quantiles(const std::vector<double>& values)
-{
-    Json list = Json::array();
-    for (const double value : values) {
-        list.push_back(json_number<Json>(value));
-    }
-    return list.empty() ? Json() : list;
 }
 
 Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
@@ -157,25 +124,13 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
     Json json{{"point", point.index},          {"plan", plan(results, point)}, {"text", plan_words(results, point)},
               {"gpus", point.prediction.gpus}, {"dominated", point.dominated}, {"draws", point.prediction.draws}};
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
-        json["objectives"][results.objectives[k].name] = estimate(stated(results.objectives[k].name, point.objectives.at(k)));
+        json["objectives"][results.objectives[k].name] =
+            estimate_json(stated(results.objectives[k].name, point.objectives.at(k)));
     }
-    for (const auto& column : front_estimates()) {
-        json["estimates"][std::string(column.name)] = estimate(stated(column.name, column.in(point)));
-    }
-    if (const auto risk = deadline_risk(point, notes.deadline)) {
-        json["estimates"]["miss_probability"]["with_model_error"] = risk->mean;
-        json["estimates"]["miss_probability"]["model_low"] = risk->low;
-        json["estimates"]["miss_probability"]["model_high"] = risk->high;
-    }
-    for (const auto& column : front_numbers()) {
-        json["numbers"][std::string(column.name)] = json_number<Json>(column.in(point));
-    }
-    for (const auto& column : front_quantiles()) {
-        json["quantiles"][std::string(column.name)] = quantiles(column.in(point));
-    }
+    json.update(results_json(point, notes.deadline));
     for (const Completion& done : completions(point.prediction.training, notes.start)) {
         json["completion"][std::string(done.quantile)] = {{"seconds", json_number<Json>(done.seconds)},
-                                                          {"date", text_or_null(done.date)}};
+                                                          {"date", json_text<Json>(done.date)}};
     }
     return json;
 }
@@ -252,17 +207,17 @@ std::string report_json(const Results& results, const std::string& file)
     Json json = head("prismopt report", results, file);
     json["job"] = job(notes);
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
-    json["gpu_price"] = text_or_null(notes.price);
+    json["gpu_price"] = json_text<Json>(notes.price);
     json["price_given"] = name(notes.price_origin);
     json["power_given"] = name(notes.power_origin);
-    json["software_note"] = text_or_null(notes.software);
-    json["model_error_note"] = text_or_null(notes.mixtures);
-    json["idle_nodes_note"] = text_or_null(notes.idle_nodes);
-    json["energy_note"] = text_or_null(notes.energy);
+    json["software_note"] = json_text<Json>(notes.software);
+    json["model_error_note"] = json_text<Json>(notes.mixtures);
+    json["idle_nodes_note"] = json_text<Json>(notes.idle_nodes);
+    json["energy_note"] = json_text<Json>(notes.energy);
     json["global_batches"] = batches(results, notes);
-    json["numerics_note"] = text_or_null(notes.numerics.title);
-    json["local_updates_note"] = text_or_null(notes.local_updates.title);
-    json["columns"] = columns();
+    json["numerics_note"] = json_text<Json>(notes.numerics.title);
+    json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
+    json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);
     json["front"] = Json::array();

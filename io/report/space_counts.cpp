@@ -1,6 +1,7 @@
 #include "io/report/space_counts.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/base/percent.hpp"
 #include "model/plan/plan.hpp"
 
 #include <fmt/format.h>
@@ -17,9 +18,22 @@ SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& re
     return counts;
 }
 
+StudyEffort study_effort(const Results& results)
+{
+    StudyEffort sum;
+    for (const EvaluatedPoint& point : results.evaluations) {
+        sum.evaluated += point.rung > 0 ? 1 : 0;
+        sum.draws += point.draws;
+    }
+    for (const FrontPoint& point : results.front) {
+        sum.confirming += results.provisional ? 0 : point.prediction.draws;
+    }
+    return sum;
+}
+
 std::string share_of(std::uint64_t count, std::uint64_t whole)
 {
-    return fmt::format("{:.1f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(count) / static_cast<double>(whole));
+    return percent_text(whole == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(whole));
 }
 
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected)

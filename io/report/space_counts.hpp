@@ -27,6 +27,14 @@ std::string share_of(std::uint64_t count, std::uint64_t whole);
 
 SpaceCounts space_counts(std::uint64_t feasible, const std::vector<Rejected>& rejected);
 
+/// What the search spent: points with draws, step draws, and those of the confirmed front.
+struct StudyEffort {
+    std::uint64_t evaluated = 0;
+    std::uint64_t draws = 0;
+    std::uint64_t confirming = 0;
+};
+StudyEffort study_effort(const Results& results);
+
 /// Summary of a space as every command prints it: the counts, and the infeasible combinations by reason.
 std::string space_text(std::uint64_t combinations, std::uint64_t feasible, const std::vector<Rejected>& rejected);
 

@@ -2,8 +2,8 @@
 
 /// Reads numbers and columns of a results file, and refuses values that no study can have.
 
-#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/plan_results.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -56,23 +56,27 @@ struct EvaluatedPoint {
     std::vector<Estimate> objectives;  // empty at rung 0
 };
 
-/// A member of the front, re-estimated on a fresh random stream (a provisional front: as the search saw it).
-struct FrontPoint {
-    std::uint64_t index = 0;
-    Point point;
-    bool dominated = false;            // by another member, after confirmation; kept and flagged
-    std::vector<Estimate> objectives;  // confirmed
-    Prediction prediction;             // confirmed
+/// Results of a plan, which the table of io/results/plan_results.hpp names.
+struct PlanResults {
+    Prediction prediction;
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
+    double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
     // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
     double chance_best = std::numeric_limits<double>::quiet_NaN();      // of all plans on as many GPUs
     double chance_fits = std::numeric_limits<double>::quiet_NaN();      // into memory
     double expected_regret = std::numeric_limits<double>::quiet_NaN();  // relative to the best on as many GPUs
     double chance_on_front = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// A member of the front, re-estimated on a fresh random stream (a provisional front: as the search saw it).
+struct FrontPoint : PlanResults {
+    std::uint64_t index = 0;
+    Point point;
+    bool dominated = false;            // by another member, after confirmation; kept and flagged
+    std::vector<Estimate> objectives;  // confirmed
 };
 
 /// What draws of the model's error say of a plan that may be the best of its number of GPUs.

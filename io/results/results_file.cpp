@@ -1,8 +1,8 @@
 #include "io/results/results_file.hpp"
 
 #include "io/base/checksum.hpp"
-#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/plan_results.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_schema.hpp"
 
@@ -229,21 +229,21 @@ void write_front(const Hdf5Object& group, const Results& results)
     table.column<std::int32_t>("memory_stage", front, [](const FrontPoint& p) { return p.prediction.memory.stage; },
                                {"1", "pipeline stage of the fullest GPU"});
     write_objectives(table, results.objectives, front);
-    for (const auto& column : front_estimates()) {
-        table.estimates(std::string(column.name), front, [&](const FrontPoint& p) { return column.in(p); },
+    for (const auto& column : plan_results<Estimate>()) {
+        table.estimates(std::string(column.name), front, [&](const FrontPoint& p) { return column.of(p); },
                         {std::string(column.units), std::string(column.long_name)});
     }
-    for (const auto& column : front_numbers()) {
-        table.column<double>(std::string(column.name), front, [&](const FrontPoint& p) { return column.in(p); },
+    for (const auto& column : plan_results<double>()) {
+        table.column<double>(std::string(column.name), front, [&](const FrontPoint& p) { return column.of(p); },
                              {std::string(column.units), std::string(column.long_name)});
     }
 
     const std::vector<double> probabilities(reported_probabilities.begin(), reported_probabilities.end());
     describe(group.create_scale("probability", probabilities), {"1", "probability of a smaller value"});
-    for (const auto& column : front_quantiles()) {
+    for (const auto& column : plan_results<std::vector<double>>()) {
         std::vector<double> values;
         for (const FrontPoint& point : front) {
-            const std::vector<double>& quantiles = column.in(point);
+            const std::vector<double>& quantiles = column.of(point);
             assert(quantiles.empty() || quantiles.size() == probabilities.size());
             values.insert(values.end(), quantiles.begin(), quantiles.end());
             values.resize(values.size() + (quantiles.empty() ? probabilities.size() : 0), absent);

@@ -1,8 +1,8 @@
 #include "io/base/checksum.hpp"
 #include "io/base/input_error.hpp"
 #include "io/results/checked_rows.hpp"
-#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/plan_results.hpp"
 #include "io/results/results_file.hpp"
 #include "io/results/results_schema.hpp"
 #include "io/results/stored_scenario.hpp"
@@ -207,10 +207,10 @@ void read_evaluations(const Hdf5Object& root, double highest, Results& results)
 
 /// What merged with older files has no value of a later column.
 template <class T>
-Allowed allowed_of(const FrontColumn<T>& column)
+Allowed allowed_of(const ResultRow<T>& column)
 {
     Allowed allowed = column.allowed();
-    allowed.absent = allowed.absent || column.since > 0;
+    allowed.absent = allowed.absent || column.facts.since > 0;
     return allowed;
 }
 
@@ -221,11 +221,12 @@ double value_of(const Estimate& estimate) { return estimate.value; }
 class SameVersion {
 public:
     template <class T>
-    bool agrees(std::span<const FrontColumn<T>> columns, const FrontPoint& point)
+    bool agrees(const std::vector<ResultRow<T>>& columns, const FrontPoint& point)
     {
-        return std::all_of(columns.begin(), columns.end(), [&](const FrontColumn<T>& column) {
-            const bool absent = std::isnan(value_of(column.in(point)));
-            return column.since == 0 || column.allowed().absent || absent_.emplace(column.since, absent).first->second == absent;
+        return std::all_of(columns.begin(), columns.end(), [&](const ResultRow<T>& column) {
+            const bool absent = std::isnan(value_of(column.of(point)));
+            return column.facts.since == 0 || column.allowed().absent ||
+                   absent_.emplace(column.facts.since, absent).first->second == absent;
         });
     }
 
@@ -258,7 +259,7 @@ void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool
         refuse("a cost, but no price");
     }
     SameVersion version;
-    if (!version.agrees(front_estimates(), point) || !version.agrees(front_numbers(), point)) {
+    if (!version.agrees(plan_results<Estimate>(), point) || !version.agrees(plan_results<double>(), point)) {
         refuse("only some of the columns of a schema version");
     }
 }
@@ -280,8 +281,8 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
                               [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
     read_objectives(rows, results.front, results.objectives);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    for (const auto& column : front_estimates()) {
-        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+    for (const auto& column : plan_results<Estimate>()) {
+        if (column.facts.since == 0 || group.has_dataset(std::string(column.name))) {
             rows.estimates(std::string(column.name), allowed_of(column), column.of);
             continue;
         }
@@ -289,8 +290,8 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
             column.of(point) = Estimate::exact(unknown);
         }
     }
-    for (const auto& column : front_numbers()) {
-        if (column.since == 0 || group.has_dataset(std::string(column.name))) {
+    for (const auto& column : plan_results<double>()) {
+        if (column.facts.since == 0 || group.has_dataset(std::string(column.name))) {
             rows.column<double>(std::string(column.name), allowed_of(column),
                                 [&](FrontPoint& p, double value) { column.of(p) = value; });
             continue;
@@ -309,7 +310,7 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     for (const FrontPoint& point : results.front) {
         check_together(point, results.axes, several_phases);
     }
-    for (const auto& column : front_quantiles()) {
+    for (const auto& column : plan_results<std::vector<double>>()) {
         rows.tables(std::string(column.name), probabilities.size(), column.allowed(), column.of);
     }
 }

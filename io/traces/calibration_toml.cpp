@@ -1,6 +1,7 @@
 #include "io/traces/calibration_toml.hpp"
 
 #include "io/base/control_characters.hpp"
+#include "io/base/percent.hpp"
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
@@ -73,15 +74,13 @@ struct FamilyText {
 
 constexpr double largest_drift = 0.1;  // that a scenario takes
 
-std::string percent(double part) { return fmt::format("{:.3g} %", 100.0 * part); }
-
 std::string component_lines(const std::vector<Component>& components, const char* of)
 {
     std::string text = fmt::format("# Standard deviation of log durations of {}, with 95 % confidence intervals:\n", of);
     for (const Component& c : components) {
         text += c.unknown.empty()
-                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name, percent(std::sqrt(c.variance)),
-                                  percent(std::sqrt(c.low)), percent(std::sqrt(c.high)), c.units)
+                    ? fmt::format("#   {:<11} {:>7}  ({} to {}; {} draws)\n", c.name, relative_text(std::sqrt(c.variance)),
+                                  relative_text(std::sqrt(c.low)), relative_text(std::sqrt(c.high)), c.units)
                     : fmt::format("#   {:<11} unknown: {}\n", c.name, c.unknown);
     }
     return text;
@@ -143,13 +142,13 @@ std::string signature_line(const Signature& s)
 {
     std::string text = fmt::format("# {}: mean {:.4g} ms", quoted(s.name), 1e3 * s.mean_s);
     if (s.spread > 0.0) {
-        text += fmt::format(", spread {} ({} without position, worker and step)", percent(s.spread), percent(s.own));
+        text += fmt::format(", spread {} ({} without position, worker and step)", relative_text(s.spread), relative_text(s.own));
     }
     if (s.fit.values > 0) {
         text += fmt::format(", {}, KS {:.3f}, {} values", s.fit.family, s.fit.ks, s.fit.values);
     }
     text += s.spread > 0.0 && !s.in_class ? "; not in the distribution of a class" : "";
-    return text + (s.waiting > 0.0 ? fmt::format("; {} more was waiting for the peer\n", percent(s.waiting)) : "\n");
+    return text + (s.waiting > 0.0 ? fmt::format("; {} more was waiting for the peer\n", relative_text(s.waiting)) : "\n");
 }
 
 }  // namespace
@@ -179,8 +178,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
         text += component_lines(c.communication, "transfers and collectives");
     }
     for (const SlowPart& slow : c.slow) {
-        text += fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), percent(slow.excess),
-                            slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
+        text +=
+            fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), relative_text(slow.excess),
+                        slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
     }
     for (const std::string& note : c.notes) {
         text += "# Note: " + plain(note) + "\n";

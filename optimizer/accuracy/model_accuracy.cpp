@@ -1,5 +1,6 @@
 #include "optimizer/accuracy/model_accuracy.hpp"
 
+#include "io/base/percent.hpp"
 #include "model/base/median.hpp"
 #include "model/base/statistics.hpp"
 #include "model/hardware/kernel_time.hpp"
@@ -110,10 +111,10 @@ std::string likely_cause(const CheckedRun& checked)
     const MeasuredRun& run = checked.run;
     std::vector<std::string> reasons;
     if (checked.exposed_communication > 0.25) {
-        reasons.push_back(fmt::format("{:.0f} % exposed communication", 100.0 * checked.exposed_communication));
+        reasons.push_back(percent_text(checked.exposed_communication, 0) + " exposed communication");
     }
     if (checked.bubble > 0.2) {
-        reasons.push_back(fmt::format("{:.0f} % pipeline bubble", 100.0 * checked.bubble));
+        reasons.push_back(percent_text(checked.bubble, 0) + " pipeline bubble");
     }
     if (run.workload.find<ExpertsBlock>() != nullptr) {
         reasons.emplace_back("routing of tokens to experts is not published");

@@ -1,5 +1,6 @@
 #include "io/base/csv_stream.hpp"
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/traces/calibration_json.hpp"
@@ -190,10 +191,11 @@ void note_unknown_names(const Trace& trace, Calibration& calibration)
     }
     const auto last = unknown.names.begin() + static_cast<std::ptrdiff_t>(std::min(most, unknown.names.size()));
     const std::string text = fmt::format(
-        "{:.3g} % of the time is in {} kind{} whose name{} no row of the table of kernel names matches; they count as "
+        "{} of the time is in {} kind{} whose name{} no row of the table of kernel names matches; they count as "
         "elementwise: {}{}; give their classes with --kernel-names FILE (docs/traces.md)",
-        100.0 * unknown.share, unknown.names.size(), unknown.names.size() == 1 ? "" : "s", unknown.names.size() == 1 ? "" : "s",
-        fmt::join(unknown.names.begin(), last, "; "), unknown.names.size() > most ? "; ..." : "");
+        percent_text(unknown.share), unknown.names.size(), unknown.names.size() == 1 ? "" : "s",
+        unknown.names.size() == 1 ? "" : "s", fmt::join(unknown.names.begin(), last, "; "),
+        unknown.names.size() > most ? "; ..." : "");
     calibration.notes.push_back(text);
     if (unknown.share >= small) {
         log_warning(trace.source + ": " + text);

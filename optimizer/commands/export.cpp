@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
@@ -151,8 +152,8 @@ std::string measuring_guide(const Json& json, const std::string& target, const s
 {
     std::string text = fmt::format(
         "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: "
-        "their mean is\nthen accurate to {:.3g} % (95 %), if steps vary as predicted on one set of GPUs.\n",
-        json["study"].get<std::string>(), results, target, 100.0 * json["precision"].get<double>());
+        "their mean is\nthen accurate to {} (95 %), if steps vary as predicted on one set of GPUs.\n",
+        json["study"].get<std::string>(), results, target, relative_text(json["precision"].get<double>()));
     std::string rows;
     for (const Json& list : json["shortlists"]) {
         text += fmt::format("\n## {} GPUs\n\n| point | steps | best, % | fits, % | file | plan |\n|---|---|---|---|---|---|\n",
@@ -160,9 +161,10 @@ std::string measuring_guide(const Json& json, const std::string& target, const s
         for (const Json& plan : list["plans"]) {
             const auto point = plan["point"].get<std::uint64_t>();
             const auto file = files.find(point);
-            text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {} |\n", point, plan["steps_to_measure"].get<std::size_t>(),
-                                100.0 * plan["chance_best"].get<double>(), 100.0 * plan["chance_fits"].get<double>(),
-                                file == files.end() ? "not exported" : file->second, plan["plan"].get<std::string>());
+            text +=
+                fmt::format("| {} | {} | {} | {} | {} | {} |\n", point, plan["steps_to_measure"].get<std::size_t>(),
+                            chance_figure(plan["chance_best"].get<double>()), chance_figure(plan["chance_fits"].get<double>()),
+                            file == files.end() ? "not exported" : file->second, plan["plan"].get<std::string>());
             rows += file == files.end() ? "" : fmt::format("{},,point-{}.log,\n", point, point);
         }
     }

@@ -1,5 +1,6 @@
 #include "io/base/input_error.hpp"
 #include "io/base/json_number.hpp"
+#include "io/base/percent.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
@@ -313,9 +314,8 @@ std::string disagreeing_text(const Json& json)
     std::string text;
     for (const auto& [point, range] : ranges) {
         if (range.second > largest * range.first) {
-            text += fmt::format(
-                "The rows of {} differ by {:.0f} %, but repeated runs by {:.1f} % (standard deviation). Check them.\n", point,
-                100.0 * (range.second / range.first - 1.0), 100.0 * repeat);
+            text += fmt::format("The rows of {} differ by {}, but repeated runs by {} (standard deviation). Check them.\n", point,
+                                percent_text(range.second / range.first - 1.0, 0), percent_text(repeat));
         }
     }
     return text;
@@ -371,7 +371,7 @@ std::string table_text(const Json& json)
                         ran ? fmt::format("{:.3f}", number("measured_s") / number("predicted_s")) : "",
                         surprise_text(plan["surprise_sigma"], several ? " (unlike the others)" : " (not as predicted)"),
                         plan["memory_ratio"].is_null()
-                            ? fmt::format("predicted: {:.0f} % of the capacity", 100.0 * number("predicted_memory_share"))
+                            ? fmt::format("predicted: {} of the capacity", percent_text(number("predicted_memory_share"), 0))
                             : fmt::format("{:.3f}", number("memory_ratio")),
                         surprise_text(plan["memory_surprise_sigma"], " (not as predicted)")});
     }
@@ -395,9 +395,9 @@ std::string measured_text(const Json& json)
             points);
     }
     for (const Json& all : json["constants"]["all_plans"]) {
-        text +=
-            fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {:.1f} %).\n",
-                        all["network"].get<std::string>(), all["factor"].get<double>(), 100.0 * all["deviation"].get<double>());
+        text += fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {}).\n",
+                            all["network"].get<std::string>(), all["factor"].get<double>(),
+                            percent_text(all["deviation"].get<double>()));
     }
     for (const Json& moved : json["constants"]["moved"]) {
         text += fmt::format("{}{} of {}: {:.3f} times the catalog's value ({:+.1f} sigma)\n",
@@ -416,10 +416,10 @@ void refuse_implausible(const PlanPosterior& plans)
     for (const MeasuredAndPredicted& plan : plans.measured()) {
         if (plan.measured.out_of_memory && plan.memory_surprise > implausible) {
             throw InputError(fmt::format(
-                "point {}: ran out of memory, where {:.0f} % of the capacity are predicted ({:+.1f} sigma; the interval "
+                "point {}: ran out of memory, where {} of the capacity are predicted ({:+.1f} sigma; the interval "
                 "of the memory model allows {:.0f}), and would raise the predicted memory of all plans; check the number "
                 "of the plan, and that no other program used the GPUs, or add --accept if it is right",
-                plan.measured.index, 100.0 * plan.memory_share, plan.memory_surprise, implausible));
+                plan.measured.index, percent_text(plan.memory_share, 0), plan.memory_surprise, implausible));
         }
         if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
             throw InputError(

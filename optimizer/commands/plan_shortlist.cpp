@@ -2,6 +2,7 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/toml/reading_units.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
@@ -145,7 +146,8 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
     const ReadingUnit unit = reading_unit(objective.units, largest);
     std::vector<std::vector<std::string>> rows{{"point", "plan", unit.name, "with model error", "best %", "constants %",
                                                 "cover %", "regret %", "after %", "fits %", "step, s", "steps"}};
-    const auto percent = [](const Json& share) { return fmt::format("{:.1f}", 100.0 * share.get<double>()); };
+    const auto chance = [](const Json& probability) { return chance_figure(probability.get<double>()); };
+    const auto share = [](const Json& part) { return percent_figure(part.get<double>()); };
     for (const Json& plan : json["plans"]) {
         const std::size_t alike = plan["equivalents"].size();
         rows.push_back({std::to_string(plan["point"].get<std::uint64_t>()),
@@ -153,8 +155,8 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
                         fmt::format("{}{:.4g}", plan["drawn"].get<bool>() ? "" : "~", plan["value"].get<double>() / unit.size),
                         fmt::format("{:.4g} ({:.4g} to {:.4g})", plan["median"].get<double>() / unit.size,
                                     plan["low"].get<double>() / unit.size, plan["high"].get<double>() / unit.size),
-                        percent(plan["chance_best"]), percent(plan["chance_best_by_constants"]), percent(plan["cover"]),
-                        percent(plan["expected_regret"]), percent(plan["regret_after_measuring"]), percent(plan["chance_fits"]),
+                        chance(plan["chance_best"]), chance(plan["chance_best_by_constants"]), chance(plan["cover"]),
+                        share(plan["expected_regret"]), share(plan["regret_after_measuring"]), chance(plan["chance_fits"]),
                         fmt::format("{:.4g}", plan["step_s"].get<double>()),
                         std::to_string(plan["steps_to_measure"].get<std::size_t>())});
     }
@@ -163,9 +165,9 @@ std::string list_text(const Json& json, const ObjectiveInfo& objective, const Sh
         asked.most > 0
             ? listed == 1 ? "the plan with the lowest expected regret"
                           : fmt::format("the {} plans with the lowest expected regret after measuring them", listed)
-            : fmt::format("the smallest set that contains the best plan with probability {:.0f} %", 100.0 * asked.cover);
-    return fmt::format("\n{} GPUs: {}; plans within {:.0f} % of the best: {}\n{}", json["gpus"].get<int>(), why,
-                       100.0 * near_best, json["contenders"].get<std::size_t>(), aligned(rows, 1));
+            : fmt::format("the smallest set that contains the best plan with probability {}", relative_text(asked.cover));
+    return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", json["gpus"].get<int>(), why,
+                       relative_text(near_best), json["contenders"].get<std::size_t>(), aligned(rows, 1));
 }
 
 }  // namespace
@@ -244,15 +246,16 @@ std::string shortlist_text(const Json& json, const Results& results, const Short
     const ObjectiveInfo& objective = results.objectives[asked.objective];
     std::string text = fmt::format(
         "Plans of {} that may be the best by {},\ngiven the model error ({} draws; the linear approximation in the fitted "
-        "constants has an error of at most {:.1f} %).\n",
-        results.study.scenario_name, objective.long_name, posterior_draws, 100.0 * json["linearisation_error"].get<double>());
+        "constants has an error of at most {}).\n",
+        results.study.scenario_name, objective.long_name, posterior_draws,
+        percent_text(json["linearisation_error"].get<double>()));
     for (const Json& list : json["shortlists"]) {
         text += list_text(list, objective, asked);
     }
     return text + fmt::format(
                       "\nwith model error: median and 90 % interval, without the error that all plans share until one is "
                       "measured. alike:\n"
-                      "plans within {:.1f} % of this one in every draw, which count as one with it. best: probability of being "
+                      "plans within {} of this one in every draw, which count as one with it. best: probability of being "
                       "the best;\n"
                       "constants: the same by the error of the fitted constants alone. cover: probability that the best plan is "
                       "this one\n"
@@ -260,8 +263,8 @@ std::string shortlist_text(const Json& json, const Results& results, const Short
                       "plan and\n"
                       "those above, and using the fastest. fits: probability of fitting into memory. step: predicted mean. "
                       "steps: number\n"
-                      "of steps to measure for a mean accurate to {:.2g} %. ~: estimated from the plan's bound, not drawn.\n",
-                      100.0 * equivalent_difference, 100.0 * asked.precision);
+                      "of steps to measure for a mean accurate to {}. ~: estimated from the plan's bound, not drawn.\n",
+                      relative_text(equivalent_difference), relative_text(asked.precision, 2));
 }
 
 }  // namespace prismopt

@@ -1,5 +1,6 @@
 #include "optimizer/loop/progress.hpp"
 
+#include "io/base/percent.hpp"
 #include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
@@ -45,8 +46,7 @@ std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Obje
 {
     std::string text;
     for (std::size_t k = 0; k < gaps.size(); ++k) {
-        const std::string share =
-            std::isfinite(gaps[k].relative()) ? fmt::format("{:.2f} %", 100.0 * gaps[k].relative()) : "unknown";
+        const std::string share = std::isfinite(gaps[k].relative()) ? percent_text(gaps[k].relative(), 2) : "unknown";
         text += fmt::format("{}{} {}", k == 0 ? "" : ", ", objectives[k]->name, share);
     }
     return text;
@@ -119,7 +119,7 @@ void Progress::show(const Archive& archive, const State& state)
     if (!state.gaps.empty() && (state.open > 0 || !whole || state.sweep)) {
         text += ", gap: " + state.gaps;
     }
-    text += fmt::format(", idle {:.1f} %", 100.0 * state.idle_share);
+    text += ", idle " + percent_text(state.idle_share);
     const std::uint64_t left = state.sweep ? state.sweep->total - state.sweep->done : state.open;
     const std::uint64_t total = state.sweep ? state.sweep->total : archive.feasible();
     const bool known_end = state.sweep ? purpose != SweepPurpose::exploration : whole;

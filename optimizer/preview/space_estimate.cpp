@@ -1,5 +1,6 @@
 #include "optimizer/preview/space_estimate.hpp"
 
+#include "io/base/percent.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "search/branch_sampler.hpp"
@@ -163,8 +164,8 @@ std::string none_found_text(const SpaceEstimate& estimate)
 {
     std::string text = fmt::format("no feasible plan among {} sampled", grouped(estimate.judged));
     if (estimate.judged > 0) {
-        text += fmt::format("; less than {:.2g} % of the plans that the rules of [space] allow are feasible (95 % confidence)",
-                            100.0 * estimate.share_below());
+        text += fmt::format("; less than {} of the plans that the rules of [space] allow are feasible (95 % confidence)",
+                            relative_text(estimate.share_below(), 2));
     }
     for (const Rejected& rejected : estimate.rejected) {
         const std::string by = rejected.miss > 0.0 && rejected.reason == "out of memory"

@@ -1,6 +1,6 @@
 #include "optimizer/study/study_front.hpp"
 
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/study/hardware_bench.hpp"
@@ -106,9 +106,9 @@ void for_each_kept(FrontPoint& point, const Use& use)
             use(column.of(point));
         }
     };
-    use_columns(front_estimates());
-    use_columns(front_numbers());
-    use_columns(front_quantiles());
+    use_columns(plan_results<Estimate>());
+    use_columns(plan_results<double>());
+    use_columns(plan_results<std::vector<double>>());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import random
 import re
 
 import support
-from support import CliTest
+from support import CliTest, result_of
 
 HEADER = "step,dp,stage,op,seq_id,mb_id,start_us,dur_us\n"
 OUTAGES = "node,start_day,end_day,level,cls\n" + "".join(f"n{i % 40},{1.7 * i:.2f},{1.7 * i + 0.4:.2f},Fault,GPU\n" for i in range(60))
@@ -76,7 +76,7 @@ class Calibrate(CliTest):
         wide = (without + measured).replace(f"cv = 0.0{spread[1].replace('.', '')[:2]}", "cv = 0.5")
         self.assertNotEqual(wide, without + measured)
         design = ("--design", "gpus=16 tp=1 pp=1", "--json")
-        p99 = [json.loads(self.output("predict", self.write(toml), *design))["step_time_s"]["p99"]
+        p99 = [result_of(json.loads(self.output("predict", self.write(toml), *design)), "step_time_p99")
                for toml in (without + measured, wide)]
         self.assertGreater(p99[1], p99[0])
 

@@ -166,14 +166,14 @@ class Reports(Cases):
                 if figure == "memory":
                     self.assertAlmostEqual(plan["peak_memory_bytes"] / value, 1, delta=tolerance)
                 elif figure == "host":
-                    self.assertAlmostEqual(plan["host_memory_bytes"] / value, 1, delta=tolerance)
+                    self.assertAlmostEqual(support.result_of(plan, "memory_host") / value, 1, delta=tolerance)
                 elif figure == "assumes":
                     self.assertIn(value, " ".join(plan["memory_assumes"]))
                 elif figure == "software":
                     self.assertIn("stack in [cluster] is not given", finished.stderr)
                 elif finished.returncode == support.INFEASIBLE:
                     self.assertTrue(plan["reason"].startswith("out of memory: "), plan["reason"])
-                    self.assertGreater(plan["memory_bytes"]["parameters"], 0)
+                    self.assertGreater(support.result_of(plan, "memory_parameters"), 0)
                     self.assertIn("changes", plan)
 
 

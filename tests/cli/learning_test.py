@@ -66,7 +66,7 @@ class Learning(support.CliTest):
         for batch in (64, 512):
             for precision in ("bf16", "fp8"):
                 design = f"tp=1 pp=1 dp=16 global_batch={batch} precision={precision}"
-                tokens[batch, precision] = json.loads(self.output("predict", "both.toml", "--design", design, "--json"))["tokens"]
+                tokens[batch, precision] = support.result_of(json.loads(self.output("predict", "both.toml", "--design", design, "--json")), "tokens")
         shares = [tokens[batch, "fp8"] / tokens[batch, "bf16"] for batch in (64, 512)]
         self.assertGreater(shares[0], 1.01)
         self.assertAlmostEqual(shares[0], shares[1], places=3)

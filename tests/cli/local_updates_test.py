@@ -40,8 +40,8 @@ class LocalUpdates(support.CliTest):
         plan = "tp=1 pp=1 dp=64 crossing=dp local_steps=30"
         predicted = json.loads(self.output("predict", "apart.toml", "--design", plan, "--json"))
         alone = json.loads(self.output("predict", "apart.toml", "--design", "tp=1 pp=1 dp=64 crossing=dp", "--json"))
-        self.assertAlmostEqual(predicted["tokens"] / alone["tokens"], 1.02, places=3)
-        self.assertEqual(predicted["steps"], round(predicted["steps"]))
+        self.assertAlmostEqual(support.result_of(predicted, "tokens") / support.result_of(alone, "tokens"), 1.02, places=3)
+        self.assertEqual(support.result_of(predicted, "steps"), round(support.result_of(predicted, "steps")))
         self.assertIn("2 % more because buildings train apart", self.output("predict", "apart.toml", "--design", plan))
         for target in ("megatron", "bridge", "torchtitan"):
             self.assertIn("local_steps", self.refusal("export", "apart.h5", "--target", target))
@@ -55,7 +55,7 @@ class LocalUpdates(support.CliTest):
         step = {}
         for steps in (1, 2, 30):
             design = f"tp=1 pp=1 dp=64 crossing=dp local_steps={steps}"
-            step[steps] = json.loads(self.output("predict", "apart.toml", "--design", design, "--json"))["step_time_s"]["mean"]
+            step[steps] = support.result_of(json.loads(self.output("predict", "apart.toml", "--design", design, "--json")), "step_time_mean")
         self.assertGreater(step[1], step[2])
         self.assertGreater(step[2], step[30])
         for design in ("gpus=32 tp=1 pp=1 crossing=dp local_steps=30", "tp=1 pp=2 crossing=pp local_steps=30"):

@@ -6,9 +6,12 @@ import pathlib
 import re
 
 import support
-from support import CliTest
+from support import CliTest, result_of
 
 DESIGN = "gpus=32 tp=2 pp=2 microbatch=2 schedule=1f1b recompute=none"
+
+
+MEMORY = [f"memory_{part}" for part in ("parameters", "gradients", "optimizer_state", "activations", "workspace", "reserved")]
 
 
 class Predict(CliTest):
@@ -21,33 +24,50 @@ class Predict(CliTest):
         self.assertEqual(p["reason"], "")
         self.assertEqual(p["gpus"], 32)
         self.assertEqual(p["gpu_price"], "1.50 USD per GPU-hour (given)")
-        for name in ("step_time_s", "training_time_s"):
-            time = p[name]
-            self.assertLess(0, time["p50"])
-            self.assertLessEqual(time["p50"], time["p95"])
-            self.assertLessEqual(time["p95"], time["p99"])
-            self.assertLess(time["p99_low"], time["p99_high"])
-            self.assertTrue(time["p99_low"] <= time["p99"] <= time["p99_high"])
-            self.assertTrue(time["mean_low"] <= time["mean"] <= time["mean_high"])
-            self.assertTrue(time["p99_model_low"] < time["p99"] < time["p99_model_high"])
-            probabilities, quantiles = zip(*time["quantiles"])
-            self.assertEqual(list(probabilities), sorted(probabilities))
-            self.assertEqual(list(quantiles), sorted(quantiles))
-            self.assertEqual(dict(time["quantiles"])[0.99], time["p99"])
+        self.assertEqual(p["probabilities"], sorted(p["probabilities"]))
+        for name in ("step_time", "training_time"):
+            times = {q: p["estimates"][f"{name}_{q}"] for q in ("mean", "p50", "p95", "p99")}
+            self.assertLess(0, times["p50"]["value"])
+            self.assertLessEqual(times["p50"]["value"], times["p95"]["value"])
+            self.assertLessEqual(times["p95"]["value"], times["p99"]["value"])
+            self.assertLess(times["p99"]["low"], times["p99"]["high"])
+            for time in times.values():
+                self.assertTrue(time["low"] <= time["value"] <= time["high"])
+                self.assertTrue(time["model_low"] < time["value"] < time["model_high"])
+                self.assertTrue(math.isclose(time["model_low"], time["value"] * result_of(p, "model_low")))
+            quantiles = p["quantiles"][f"{name}_quantile"]
+            self.assertEqual(quantiles, sorted(quantiles))
+            self.assertEqual(dict(zip(p["probabilities"], quantiles))[0.99], times["p99"]["value"])
         for share in ("bubble_share", "exposed_communication_share", "mfu", "memory_headroom", "ettr"):
-            self.assertTrue(0 <= p[share] <= 1, share)
-        self.assertLessEqual(p["bubble_share"] + p["exposed_communication_share"], 1)
-        self.assertLessEqual(p["noise_free_step_time_s"], p["step_time_s"]["mean_high"])
+            self.assertTrue(0 <= result_of(p, share) <= 1, share)
+        self.assertLessEqual(result_of(p, "bubble_share") + result_of(p, "exposed_communication_share"), 1)
+        self.assertLessEqual(result_of(p, "noise_free_step_time"), p["estimates"]["step_time_mean"]["high"])
         # What follows from other numbers: A100 at 312 TFLOP/s; 64 sequences of 1024 tokens; 32 GPUs at 1.50 USD/h.
-        self.assertTrue(math.isclose(p["mfu"], p["tflops_per_gpu"] / 312))
-        self.assertTrue(math.isclose(p["tokens_per_second"], 64 * 1024 / p["step_time_s"]["mean"]))
-        self.assertTrue(math.isclose(p["cost_usd"], 32 * 1.5 * p["training_time_s"]["p99"] / 3600))
-        self.assertEqual(p["peak_memory_bytes"], sum(p["memory_bytes"].values()) - p["memory_bytes"]["stage"])
+        self.assertTrue(math.isclose(result_of(p, "mfu"), result_of(p, "tflops_per_gpu") / 312))
+        self.assertTrue(math.isclose(result_of(p, "tokens_per_second"), 64 * 1024 / result_of(p, "step_time_mean")))
+        self.assertTrue(math.isclose(result_of(p, "cost"), 32 * 1.5 * result_of(p, "training_time_p99") / 3600))
+        self.assertEqual(p["peak_memory_bytes"], sum(result_of(p, part) for part in MEMORY))
         low, high = p["peak_memory_interval_bytes"]
         self.assertTrue(math.isclose(low * high, p["peak_memory_bytes"] ** 2, rel_tol=1e-12))
         # Standard deviations of 1 to 13 %, an order of magnitude about those of the catalog.
         self.assertTrue(1.02 < high / p["peak_memory_bytes"] < 1.3)
-        self.assertTrue(math.isclose(p["memory_headroom"], 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
+        self.assertTrue(math.isclose(result_of(p, "memory_headroom"), 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
+
+    def test_names_and_units_are_those_of_reports(self):
+        """Each result of a plan has one name in `predict --json`, `report --json` and front.csv."""
+        self.output("search", support.SMALL, "--out", "small.h5", "--max-evaluations", 4)
+        report = json.loads(self.output("report", "small.h5", "--json", "--csv", "front.csv"))
+        point = report["front"][0]
+        p = json.loads(self.output("predict", "small.h5", "--point", point["point"], "--json"))
+        self.assertEqual(set(p["columns"]), set(p["estimates"]) | set(p["numbers"]))
+        self.assertEqual(set(p["estimates"]), set(point["estimates"]))
+        self.assertEqual(set(p["quantiles"]), set(point["quantiles"]))
+        only_of_studies = {"chance_best", "chance_fits", "chance_on_front", "expected_regret", "measured_step_time"}
+        self.assertEqual(set(point["numbers"]) - set(p["numbers"]), only_of_studies)
+        header = (self.folder / "front.csv").read_text().splitlines()[0].split(",")
+        for name in set(p["columns"]) & set(report["columns"]):
+            self.assertEqual(p["columns"][name], report["columns"][name])
+            self.assertTrue(any(column.startswith(name) for column in header), name)
 
     def test_stages_hold_the_network(self):
         for split in ("layers", "slots", "balanced"):
@@ -71,16 +91,16 @@ class Predict(CliTest):
 
     def test_few_draws_support_no_interval(self):
         p = self.predict(DESIGN, "--draws", 128)
-        self.assertIsNone(p["training_time_s"]["p99_high"])  # of 64 fleets
-        self.assertGreater(p["training_time_s"]["p99"], 0)
+        self.assertIsNone(p["estimates"]["training_time_p99"]["high"])  # of 64 fleets
+        self.assertGreater(result_of(p, "training_time_p99"), 0)
         self.assertIn("no 95 % confidence interval: too few draws", self.output("predict", support.SMALL, "--design", DESIGN, "--draws", 128))
 
     def test_the_seed_decides(self):
         first = self.predict(DESIGN, "--seed", 5)
         self.assertEqual(first, self.predict(DESIGN, "--seed", 5))
         other = self.predict(DESIGN, "--seed", 6)
-        self.assertNotEqual(first["step_time_s"]["p99"], other["step_time_s"]["p99"])
-        self.assertEqual(first["noise_free_step_time_s"], other["noise_free_step_time_s"])
+        self.assertNotEqual(result_of(first, "step_time_p99"), result_of(other, "step_time_p99"))
+        self.assertEqual(result_of(first, "noise_free_step_time"), result_of(other, "noise_free_step_time"))
         self.assertEqual(self.predict(), self.predict(DESIGN, "--seed", 1))  # the scenario's
 
     def test_infeasible_is_a_value(self):
@@ -94,7 +114,7 @@ class Predict(CliTest):
                 p = self.predict(design, code=support.INFEASIBLE)
                 self.assertIs(p["feasible"], False)
                 self.assertTrue(p["reason"].startswith(reason), p["reason"])
-                self.assertNotIn("step_time_s", p)
+                self.assertNotIn("estimates", p)
                 self.assertIsInstance(p["changes"], list)
                 text = self.output("predict", support.SMALL, "--design", design, code=support.INFEASIBLE)
                 self.assertIn(f"infeasible: {reason}", text)
@@ -108,12 +128,12 @@ class Predict(CliTest):
         self.assertTrue(p["reason"].startswith("out of memory: "), p["reason"])
         # As with enough memory, but for what fits.
         enough = self.predict(DESIGN)
-        self.assertEqual(p["step_time_s"]["p99"], enough["step_time_s"]["p99"])
-        self.assertEqual(p["memory_bytes"]["activations"], enough["memory_bytes"]["activations"])
+        self.assertEqual(result_of(p, "step_time_p99"), result_of(enough, "step_time_p99"))
+        self.assertEqual(result_of(p, "memory_activations"), result_of(enough, "memory_activations"))
         self.assertGreater(p["missing_bytes"], 0)
-        self.assertLess(p["memory_headroom"], 0)
-        parts = {name: size for name, size in p["memory_bytes"].items() if name not in ("stage", "reserved")}
-        self.assertIn("largest part: " + max(parts, key=parts.get).replace("_", " "), p["reason"])
+        self.assertLess(result_of(p, "memory_headroom"), 0)
+        largest = max(MEMORY[:-1], key=lambda part: result_of(p, part))
+        self.assertIn("largest part: " + largest.removeprefix("memory_").replace("_", " "), p["reason"])
         # Each single change is feasible as a plan of its own.
         self.assertTrue(p["changes"])
         for change in p["changes"]:
@@ -122,7 +142,7 @@ class Predict(CliTest):
             changed = json.loads(self.output("predict", scenario, "--design", " ".join(words), "--json"))
             self.assertIs(changed["feasible"], True)
             self.assertAlmostEqual(changed["peak_memory_bytes"] / change["peak_memory_bytes"], 1)
-            self.assertTrue(0.9 < change["least_step_time_s"] / changed["step_time_s"]["mean"] <= 1.001, change)
+            self.assertTrue(0.9 < change["least_step_time_s"] / result_of(changed, "step_time_mean") <= 1.001, change)
         text = self.output(*arguments, code=support.INFEASIBLE)
         self.assertIn("layout ", text)
         self.assertIn(p["changes"][0]["change"], text)
@@ -131,8 +151,8 @@ class Predict(CliTest):
         p = self.predict()
         text = self.output("predict", support.SMALL, "--design", DESIGN)
         self.assertTrue(text.startswith(p["design"]))
-        self.assertIn(f"p99 {1e3 * p['step_time_s']['p99']:.4g}", text)
-        self.assertIn(f"MFU {100 * p['mfu']:.1f} %", text)
+        self.assertIn(f"p99 {1e3 * result_of(p, 'step_time_p99'):.4g}", text)
+        self.assertIn(f"MFU {100 * result_of(p, 'mfu'):.1f} %", text)
 
     def test_phases_are_told_apart(self):
         text = self.scenario(checkpoint_interval='"10 min"').read_text()
@@ -149,11 +169,13 @@ schedule = "gpipe"
         predict = ("predict", "study.toml", "--design", "gpus=32 tp=2 pp=2 schedule=1f1b")
         p = json.loads(self.output(*predict, "--json"))
         first, later = p["phases"]
-        self.assertEqual(first["step_time_s"], p["step_time_s"])
+        for name, time in first["estimates"].items():
+            self.assertEqual(time, p["estimates"][name])
+        self.assertEqual(set(first["estimates"]), {f"step_time_{q}" for q in ("mean", "p50", "p95", "p99")})
         self.assertIn("gpus=16 tp=4 pp=2", later["design"])
         self.assertIn("schedule=gpipe", later["design"])
         productive = first["productive_time_s"] + later["productive_time_s"]
-        self.assertAlmostEqual(productive, p["ettr"] * p["training_time_s"]["mean"], delta=1e-9 * productive)
+        self.assertAlmostEqual(productive, result_of(p, "ettr") * result_of(p, "training_time_mean"), delta=1e-9 * productive)
         self.assertTrue(p["run"]["checkpoints_written"])
         self.assertIn("phase 2: 2048 tokens per sequence", self.output(*predict))
         # An interval between the longest phase and the run: neither phase lasts until its first checkpoint.
@@ -171,9 +193,9 @@ schedule = "gpipe"
         header, *rows = path.read_text().splitlines()
         draws = sorted(map(float, rows))
         self.assertEqual((header, len(draws)), ("step_s_phase_1", p["draws"]))
-        below = sum(draw <= p["step_time_s"]["p95"] for draw in draws) / len(draws)
+        below = sum(draw <= result_of(p, "step_time_p95") for draw in draws) / len(draws)
         self.assertAlmostEqual(below, 0.95, delta=0.01)
-        self.assertAlmostEqual(sum(draws) / len(draws) / p["step_time_s"]["mean"], 1.0, places=3)
+        self.assertAlmostEqual(sum(draws) / len(draws) / result_of(p, "step_time_mean"), 1.0, places=3)
 
     def test_what_is_read_is_not_overwritten(self):
         toml = self.scenario()

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import support
-from support import CliTest, WRONG_INPUT
+from support import CliTest, result_of, WRONG_INPUT
 
 try:
     import matplotlib  # noqa: F401, which the studies import
@@ -111,7 +111,7 @@ class Failures(Study):
 
     def predicted(self, scenario, design):
         p = json.loads(self.output("predict", scenario, "--design", design, "--json", "--draws", 128))
-        return f"{p['ettr']:.3f} / {p['training_time_s']['p99'] / DAY:.1f}"
+        return f"{result_of(p, 'ettr'):.3f} / {result_of(p, 'training_time_p99') / DAY:.1f}"
 
     def test_cells_are_predictions(self):
         finished = self.study("failure_study", "--draws", 128, self.scenario())
@@ -175,11 +175,11 @@ class Schedules(Study):
         steps = {name: self.runs.step(scenario, name) for name in ("1f1b", "zb_h2 +pv")}
         self.assertEqual([len(draws) for _, draws in steps.values()], [256, 256])
         self.assertEqual(self.schedules.best(steps), "zb_h2 +pv (100 % of draws)")
-        slow = self.runs.step(self.schedules.case(slow=1.2), "1f1b")[0]["step_time_s"]["p99"]
-        own = steps["1f1b"][0]["step_time_s"]["p99"]
+        slow = result_of(self.runs.step(self.schedules.case(slow=1.2), "1f1b")[0], "step_time_p99")
+        own = result_of(steps["1f1b"][0], "step_time_p99")
         self.assertGreater(slow, 1.05 * own)
         self.assertLess(slow, 1.2 * own)
-        far = self.runs.step(self.schedules.case(latency_us=10000), "1f1b")[0]["step_time_s"]["p99"]
+        far = result_of(self.runs.step(self.schedules.case(latency_us=10000), "1f1b")[0], "step_time_p99")
         self.assertGreater(far, own + 2 * 7 * 0.01)  # through seven links and back
         text = self.schedules.series_section("Title", "cv", ["5 %"], [steps])
         self.assertEqual([row[0] for row in cells(text)[2:]], ["1f1b", "zb_h2 +pv", "best"])
@@ -199,7 +199,7 @@ class Placements(Study):
         self.assertRegex(rows[5][0], r"optimised \(all \d+ assignments\)")
         # The assignment is the best by the search's draws; others may tie with it by the final ones.
         self.assertLess(float(rows[5][3]), 1.002 * min(float(row[3]) for row in rows))
-        slow = cluster.predict(factors, "pp=4 node_order=packed")["step_time_s"]["p99"]
+        slow = result_of(cluster.predict(factors, "pp=4 node_order=packed"), "step_time_p99")
         self.assertEqual(rows[1][3], f"{slow:.3f}")
 
 

@@ -106,6 +106,12 @@ class CliTest(unittest.TestCase):
             self.assertEqual(value, others[name], f"{name} differs between {a} and {b}")
 
 
+def result_of(prediction, name):
+    """An estimate or a number of `predict --json`, by its name in the table of results."""
+    estimates, numbers = prediction["estimates"], prediction["numbers"]
+    return estimates[name]["value"] if name in estimates else numbers[name]
+
+
 def value_of(value):
     """Bits of numbers, so that NaN equals NaN, and 0 differs from -0."""
     array = np.asarray(value)

@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 import support
-from support import CliTest
+from support import CliTest, result_of
 
 if "PRISMOPT_DATA" not in os.environ:
     print("skipped: PRISMOPT_DATA is not set")
@@ -85,7 +85,7 @@ class ZeroBubble(CliTest):
         design = f"gpus={row['n_gpus']} tp=1 " + SCHEDULES[schedule].format(layers=chunks)
         p = json.loads(self.output("predict", self.write(text), "--json", "--draws", 64, "--design", design))
         self.assertTrue(p["feasible"], p["reason"])
-        return p["step_time_s"]["mean"]
+        return result_of(p, "step_time_mean")
 
     def test_ratios_to_1f1b(self):
         predicted = functools.lru_cache(None)(lambda key, schedule: self.predicted(dict(key), schedule))

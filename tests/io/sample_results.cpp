@@ -1,6 +1,6 @@
 #include "tests/io/sample_results.hpp"
 
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 
 #include <cmath>
 #include <limits>
@@ -21,15 +21,15 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     member.index = index;
     member.point = std::move(point);
     double next = 1.0;
-    for (const auto& column : front_estimates()) {  // every column another value, so that none can be mistaken for another
+    for (const auto& column : plan_results<Estimate>()) {  // every column another value, so that none can be mistaken for another
         next += 1.0;
         column.of(member) = estimate(next, next - 0.25, next + 0.5);
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         next += 1.0;
         column.of(member) = column.allowed().most < 2.0 ? next / 100.0 : next;
     }
-    for (const auto& column : front_quantiles()) {
+    for (const auto& column : plan_results<std::vector<double>>()) {
         for (const double probability : reported_probabilities) {
             column.of(member).push_back(next + probability);
         }

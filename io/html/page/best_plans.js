@@ -9,9 +9,9 @@ function contestTable(contest) {
     const rows = contestPlans(contest).map((plan) => element("tr", {},
         element("td", { class: "text" }, plan.plan),
         element("td", {}, quantityText(plan.value, contest.units, 4)),
-        element("td", { class: "share-cell" }, bar(plan.best), percent(plan.best)),
+        element("td", { class: "share-cell" }, bar(plan.best), chanceText(plan.best)),
         element("td", {}, percent(plan.regret)),
-        element("td", {}, percent(plan.fits))));
+        element("td", {}, chanceText(plan.fits))));
     return element("div", { class: "table-box" }, element("table", {},
         element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "text" }, `${grouped(contest.gpus)} GPUs`),
             ...[contest.long_name, "is the best", "expected regret", "fits into memory"].map((name) => element("th", { scope: "col" }, name)))),
@@ -31,7 +31,7 @@ function contestOption(contest) {
         tooltip: {
             ...base.tooltip, trigger: "item",
             formatter: ({ data: [, , , , i] }) => `${escaped(plans[i].plan)}<br>${quantityText(plans[i].low, contest.units, 4)} to ` +
-                `${quantityText(plans[i].high, contest.units, 4)} in 90 % of draws<br>the best in ${percent(plans[i].best)}`,
+                `${quantityText(plans[i].high, contest.units, 4)} in 90 % of draws<br>the best in ${chanceText(plans[i].best)}`,
         },
         xAxis: { type: "value", scale: true, ...axisStyle(unit.name ? `${contest.long_name} (${unit.name})` : contest.long_name) },
         yAxis: {
@@ -50,7 +50,7 @@ function contestOption(contest) {
                 return { type: "group", children: [
                     { type: "rect", shape: { x: left, y: y - 5, width: right - left, height: 10, r: 3 }, style: { fill: colour, opacity: 0.2 + 0.6 * best } },
                     { type: "line", shape: { x1: middle, x2: middle, y1: y - 8, y2: y + 8 }, style: { stroke: themeColour("text"), lineWidth: 2 } },
-                    { type: "text", style: { text: percent(best, 0), x: right + 8, y, align: "left", verticalAlign: "middle", fill: themeColour("text"), fontSize: 12 } },
+                    { type: "text", style: { text: chanceText(best), x: right + 8, y, align: "left", verticalAlign: "middle", fill: themeColour("text"), fontSize: 12 } },
                 ] };
             },
         }],
@@ -68,7 +68,7 @@ function startBestPlans() {
             const height = 100 + 30 * contestPlans(contest).length;
             place.append(contestTable(contest), element("div", { class: "chart contest", id, style: `height: ${height}px` }),
                 element("p", { class: "note" },
-                    `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${percent(contest.cover)}; ` +
+                    `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${chanceText(contest.cover)}; ` +
                     `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 30 % of the best.`));
             makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
                 () => contestOption(contest));

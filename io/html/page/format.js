@@ -40,8 +40,26 @@ function quantityText(value, units, count = 3) {
     return `${Math.abs(scaled) >= 1e4 ? grouped(Math.round(scaled)) : digits(scaled, count)}${unit.name ? ` ${unit.name}` : ""}`;
 }
 
-/// A probability as a share: small ones keep two digits.
-const probabilityText = (p) => (p === null || p === undefined ? "–" : `${digits(100 * p, p < 0.1 ? 2 : 3)} %`);
+/// A share in percent. What is neither none nor all is not rounded to look like it: the rules of io/base/percent.cpp.
+function percentFigure(share, places = 1) {
+    if (!Number.isFinite(share)) return "–";
+    const [step, rounding] = [10 ** -places, 1e-9];
+    const least = 0.005 * step;
+    if (share > rounding && share < least) return `<${step.toFixed(places)}`;
+    if (share < -rounding && share > -least) return `>${(-step).toFixed(places)}`;
+    if (share < 1 - rounding && share >= 1 - least) return `>${(100 - step).toFixed(places)}`;
+    return (Math.abs(share) <= rounding ? 0 : 100 * share).toFixed(places);
+}
+const percent = (share, places = 1) => `${percentFigure(share, places)}${Number.isFinite(share) ? " %" : ""}`;
+
+/// A probability as a share of some hundred draws, which prove neither 0 nor 1.
+const chanceText = (p) => percent(Number.isFinite(p) ? Math.min(Math.max(p, 1e-3), 1 - 1e-3) : p, 0);
+
+/// A probability of which small values matter: they keep two digits.
+function probabilityText(p) {
+    if (p > 0 && p < 0.1) return `${Number((100 * p).toPrecision(2))} %`;
+    return percent(p, p > 0.99 && p < 1 ? 1 : 0);
+}
 /// Where no draw misses, or each does, the value is a limit.
 function drawnProbabilityText([p, low, high]) {
     if (low === 0 && high > 0 && p === high) return `less than ${probabilityText(p)}`;
@@ -49,7 +67,6 @@ function drawnProbabilityText([p, low, high]) {
     return probabilityText(p);
 }
 
-const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)} %`);
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 const titleOf = (metric) => metric.long_name || metric.name;
 

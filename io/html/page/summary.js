@@ -100,7 +100,7 @@ function marginText(point) {
     const [value, other] = [point.objectives[0][0], next.objectives[0][0]];
     const more = other / value - 1;
     if (more === 0) return `${next.label} is equally good in this objective.`;
-    return `Next on the front: ${next.label} with ${quantityText(other, units)}, ${quantityText(other - value, units)} (${more < 0.0005 ? "less than 0.1 %" : percent(more)}) more` +
+    return `Next on the front: ${next.label} with ${quantityText(other, units)}, ${quantityText(other - value, units)} (${percent(more)}) more` +
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 

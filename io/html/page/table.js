@@ -33,7 +33,10 @@ function tableColumns() {
     const risks = () => [{
         title: "misses deadline", key: (point) => point.risk?.mean ?? point.estimates.miss_probability[0], text: (point) => point.risk?.shown ?? "–",
         below: (point) => `model exact: ${drawnProbabilityText(point.estimates.miss_probability)}` }];
-    const share = (name, title) => ({ title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => (100 * point.numbers[name]).toFixed(1) });
+    const share = (name, title) => {
+        const { decimals } = data.numbers.find((info) => info.name === name);
+        return { title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => percentFigure(point.numbers[name], decimals) };
+    };
     const money = unitFor("USD", largestOf(points.map((point) => point.estimates.cost[0])));
     const columns = [
         { title: "point", key: (point) => Number(point.id), text: (point) => point.id },

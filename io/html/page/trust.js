@@ -21,14 +21,13 @@ function intervals(study) {
 
 /// Measured runs of the study's kind of network on its machine, each predicted by a fit without its family.
 function accuracyOf(of) {
-    const figure = (share) => (100 * share).toFixed(1);
     const { rows, error, inside } = of.others;
-    const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${figure(error)} %, ${figure(inside)} % of them inside their 95 % intervals.`
+    const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${percentFigure(error)} %, ${percentFigure(inside)} % of them inside their 95 % intervals.`
         : "There are none on other machines, either.";
     const rest = of.alike.length > 0 ? elsewhere : `No measured run of ${of.kind} on ${of.machine} is known. ${elsewhere}`;
     return element("div", {}, element("h3", {}, `Measured runs of ${of.kind} on ${of.machine}`),
         of.alike.length > 0 ? plainTable(["runs, predicted by a fit without them", "runs", "mean error (%)", "bias (%)", "inside the 95 % interval (%)", "half-width (%)"],
-            of.alike.map((row) => [row.name, row.rows, figure(row.error), figure(row.bias), figure(row.inside), figure(row.half_width)])) : null,
+            of.alike.map((row) => [row.name, row.rows, percentFigure(row.error), percentFigure(row.bias), percentFigure(row.inside), percentFigure(row.half_width)])) : null,
         element("p", {}, rest));
 }
 

@@ -1,5 +1,6 @@
 #include "io/report/front/best_plan.hpp"
 
+#include "io/base/percent.hpp"
 #include "io/report/front/run_words.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +16,6 @@ namespace prismopt {
 
 namespace {
 
-std::string percent(double share) { return share > 0.995 && share < 1.0 ? ">99 %" : fmt::format("{:.0f} %", 100.0 * share); }
-
 std::string line_of(const Contest& contest)
 {
     const PlanChance& first = *contest.plans.front();
@@ -27,13 +26,13 @@ std::string line_of(const Contest& contest)
     constexpr std::size_t most_named = 5;
     const std::size_t named = std::min(points.size(), most_named);
     const std::string list =
-        points.size() < 2
-            ? ""
-            : fmt::format("; one of {} plans with probability {}: {}{}", points.size(), percent(contest.shortlist.back()->cover),
-                          fmt::join(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-                          named < points.size() ? fmt::format(" and {} more", points.size() - named) : "");
-    return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {:.1f} %){}\n", contest.gpus, first.index,
-                       percent(first.best), 100.0 * first.regret, list);
+        points.size() < 2 ? ""
+                          : fmt::format("; one of {} plans with probability {}: {}{}", points.size(),
+                                        chance_text(contest.shortlist.back()->cover),
+                                        fmt::join(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                                        named < points.size() ? fmt::format(" and {} more", points.size() - named) : "");
+    return fmt::format("  {:>6} GPUs: plan {} with probability {} (expected regret {}){}\n", contest.gpus, first.index,
+                       chance_text(first.best), percent_text(first.regret), list);
 }
 
 }  // namespace
@@ -83,7 +82,7 @@ std::string best_plan_section(const Results& results, WorkloadTask task)
     std::string stay;
     for (const FrontPoint& point : results.front) {
         if (std::isfinite(point.chance_on_front)) {
-            stay += fmt::format("{}{} {}", stay.empty() ? "" : ", ", point.index, percent(point.chance_on_front));
+            stay += fmt::format("{}{} {}", stay.empty() ? "" : ", ", point.index, chance_text(point.chance_on_front));
         }
     }
     if (!lines.empty() && !stay.empty()) {

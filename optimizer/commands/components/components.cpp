@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
@@ -225,8 +226,7 @@ void print_values(const std::vector<CollectiveConstant>& before, const std::vect
         }
         const bool told = after[k].deviation < 0.9 * before[k].deviation;
         fmt::print("  {} = {}   # tier \"{}\", {}; now {}\n", constant.substr(dot + 1), value_text(constant, after[k].value),
-                   constant.substr(0, dot),
-                   told ? fmt::format("+-{:.0f} %", 100.0 * after[k].deviation) : "not determined by this file",
+                   constant.substr(0, dot), told ? "+-" + percent_text(after[k].deviation, 0) : "not determined by this file",
                    value_text(constant, before[k].value));
     }
 }

@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
 #include "io/report/front/batch_rows.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
@@ -216,7 +217,7 @@ std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
         text = all;
     }
     const auto add = [&text](double longer, const char* why) {
-        text += longer > 1.0 ? fmt::format("; {:.3g} % more {}", 100.0 * (longer - 1.0), why) : "";
+        text += longer > 1.0 ? fmt::format("; {} more {}", relative_text(longer - 1.0), why) : "";
     };
     add(chosen.longer, "for the precision");
     add(tokens_of(phases) / tokens_of(problem.phases), "because buildings train apart");

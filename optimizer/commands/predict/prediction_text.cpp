@@ -2,10 +2,13 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/json_number.hpp"
+#include "io/base/percent.hpp"
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/run_words.hpp"
 #include "io/report/report.hpp"
+#include "io/report/result_text.hpp"
+#include "io/report/results_json.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/schedule/schedule.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -26,22 +29,29 @@ namespace {
 constexpr double gpu_hour = (1_h).si;
 constexpr double gigabyte = (1_GB).si;
 
-nlohmann::json to_json(const TimeDistribution& d, const ModelInterval& model)
+using Json = nlohmann::ordered_json;
+
+/// What is written of this plan, and of one of its phases, by the table of results.
+PlanResults results_of(const Prediction& prediction, const ModelInterval& model)
 {
-    nlohmann::json json{{"mean", d.mean.value}, {"p50", d.p50.value}, {"p95", d.p95.value}, {"p99", d.p99.value}};
-    json["p99_low"] = json_number(d.p99.low);
-    json["p99_high"] = json_number(d.p99.high);
-    json["p99_model_low"] = d.p99.value * model.low;
-    json["p99_model_high"] = d.p99.value * model.high;
-    json["mean_low"] = json_number(d.mean.low);
-    json["mean_high"] = json_number(d.mean.high);
-    for (std::size_t i = 0; i < reported_probabilities.size(); ++i) {
-        json["quantiles"].push_back({reported_probabilities[i], d.quantiles[i]});
-    }
-    return json;
+    PlanResults results;
+    results.prediction = prediction;
+    results.model_low = model.low;
+    results.model_high = model.high;
+    results.model_fitted = model.fitted ? 1.0 : 0.0;
+    return results;
 }
 
-nlohmann::json to_json(const MemoryUse& memory)
+PlanResults results_of(const PhasePrediction& phase, const ModelInterval& model)
+{
+    Prediction prediction;
+    prediction.step = phase.step;
+    prediction.tflops_per_gpu = phase.tflops_per_gpu;
+    prediction.memory = phase.memory;
+    return results_of(prediction, model);
+}
+
+Json to_json(const MemoryUse& memory)
 {
     return {{"parameters", memory.parameters.si},
             {"gradients", memory.gradients.si},
@@ -52,32 +62,14 @@ nlohmann::json to_json(const MemoryUse& memory)
             {"stage", memory.stage}};
 }
 
-/// The course of the run: failures, checkpoints, lost GPU-hours by cause, energy.
-nlohmann::json run_json(const Prediction& p, const ModelInterval& model)
+/// Failures and checkpoints beside what the table of results has.
+Json run_json(const RunOutlook& run)
 {
-    const RunOutlook& run = p.run;
-    nlohmann::json json{{"mean_time_between_failures_s", json_number(run.mean_time_between_failures_s)},
-                        {"checkpoint_interval_s", json_number(run.interval_s)},
-                        {"checkpoints_written", run.writes_checkpoints},
-                        {"young_interval_s", json_number(run.young_s)},
-                        {"daly_interval_s", json_number(run.daly_s)},
-                        {"optimal_interval_s", json_number(run.optimal_s)},
-                        {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
-                        {"spare_gpus", run.spare_gpus},
-                        {"energy_j", run.energy_j.value},
-                        {"carbon_kg", run.carbon_kg.value}};
-    if (run.deadline.si > 0.0) {
-        json["deadline_s"] = run.deadline.si;
-        json["miss_probability"] = stated("miss_probability", run.miss_probability).value;
-        json["miss_probability_low"] = run.miss_probability.low;
-        json["miss_probability_high"] = run.miss_probability.high;
-        if (const auto risk = deadline_risk(p.training, run.deadline, model.low, model.high)) {
-            json["miss_probability_with_model_error"] = risk->mean;
-            json["miss_probability_model_low"] = risk->low;
-            json["miss_probability_model_high"] = risk->high;
-        }
-    }
-    json["causes"] = nlohmann::json::array();
+    Json json{{"checkpoints_written", run.writes_checkpoints},
+              {"checkpoint_gpu_hours", run.checkpoint_gpu_s / gpu_hour},
+              {"spare_gpus", run.spare_gpus},
+              {"deadline_s", run.deadline.si > 0.0 ? Json(run.deadline.si) : Json()},
+              {"causes", Json::array()}};
     for (const NamedLoss& row : run.losses) {
         json["causes"].push_back({{"name", row.name},
                                   {"failures", row.loss.failures},
@@ -106,34 +98,36 @@ void print_distribution(std::string_view title, const TimeDistribution& d, const
 }
 
 /// Failures and, in training, checkpoints.
-void print_interruptions(const RunOutlook& run, WorkloadTask task)
+void print_interruptions(const PlanResults& results, WorkloadTask task)
 {
-    const auto time = [](double seconds) { return time_text(seconds, 3); };
-    const std::string checkpoints =
-        !std::isfinite(run.interval_s) ? "no checkpoints"
-        : run.writes_checkpoints
-            ? fmt::format("a checkpoint every {}", time(run.interval_s))
-            : fmt::format("no checkpoint is written, because no phase is longer than the interval of {}", time(run.interval_s));
+    const RunOutlook& run = results.prediction.run;
+    const auto text = [&results](std::string_view name) { return number_text(results, name); };
+    const std::string failures = std::isfinite(run.mean_time_between_failures_s)
+                                     ? "mean time between failures " + text("mean_time_between_failures")
+                                     : "no failures";
     if (!trains(task)) {
-        fmt::print("{}\n", std::isfinite(run.mean_time_between_failures_s)
-                               ? fmt::format("mean time between failures {}", time(run.mean_time_between_failures_s))
-                               : "no failures");
+        fmt::print("{}\n", failures);
         return;
     }
-    if (std::isfinite(run.mean_time_between_failures_s)) {
-        fmt::print("mean time between failures {}; {} (recommended intervals: Young {}, Daly {}, optimal {})\n",
-                   time(run.mean_time_between_failures_s), checkpoints, time(run.young_s), time(run.daly_s), time(run.optimal_s));
-    } else {
-        fmt::print("no failures; {}\n", checkpoints);
+    std::string checkpoints = "no checkpoints";
+    if (std::isfinite(run.interval_s)) {
+        checkpoints = (run.writes_checkpoints ? "a checkpoint every "
+                                              : "no checkpoint is written, because no phase is longer than the interval of ") +
+                      text("checkpoint_interval");
     }
-    fmt::print("mean GPU-hours lost: {:.4g} to checkpoints\n", run.checkpoint_gpu_s / gpu_hour);
+    const std::string recommended = std::isfinite(run.mean_time_between_failures_s)
+                                        ? fmt::format(" (recommended intervals: Young {}, Daly {}, optimal {})",
+                                                      text("young_interval"), text("daly_interval"), text("optimal_interval"))
+                                        : "";
+    fmt::print("{}; {}{}\nmean GPU-hours lost: {:.4g} to checkpoints\n", failures, checkpoints, recommended,
+               run.checkpoint_gpu_s / gpu_hour);
 }
 
-void print_run(const PlanPrediction& of)
+void print_run(const PlanPrediction& of, const PlanResults& results)
 {
     const RunOutlook& run = of.prediction.run;
     constexpr double megawatt_hour = 3.6e9;
-    print_interruptions(run, of.task);
+    print_interruptions(results, of.task);
     for (const NamedLoss& row : run.losses) {
         fmt::print("  {:<20} {:8.4g} times: repeated work {:.4g}, detection and restart {:.4g}, waiting for nodes {:.4g}\n",
                    row.name, row.loss.failures, row.loss.rework_gpu_s / gpu_hour, row.loss.down_gpu_s / gpu_hour,
@@ -146,10 +140,10 @@ void print_run(const PlanPrediction& of)
                    of.idle_nodes);
     }
     if (run.deadline.si > 0.0) {
-        const auto risk = deadline_risk(of.prediction.training, run.deadline, of.model.low, of.model.high);
+        const auto risk = deadline_risk(results, run.deadline);
         fmt::print("probability of exceeding {}: {} (95 % confidence interval {} to {}, assuming the model is exact){}\n",
-                   time_text(run.deadline.si), probability_text(run.miss_probability), share_text(run.miss_probability.low),
-                   share_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
+                   time_text(run.deadline.si), probability_text(run.miss_probability), probability_text(run.miss_probability.low),
+                   probability_text(run.miss_probability.high), risk ? "; " + deadline_risk_text(*risk) : "");
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3,
                placeholder_words(of.power_origin, "power"));
@@ -177,8 +171,8 @@ void print_assignment(const WrittenAssignment& positions)
     const AssignedNodes& assigned = positions.assigned;
     const std::string least = assigned.least_p99_s <= assigned.bound_p99_s
                                   ? "no assignment is better"
-                                  : fmt::format("lower bound {:.4g} s, {:.2g} % lower", assigned.bound_p99_s,
-                                                100.0 * (1.0 - assigned.bound_p99_s / assigned.least_p99_s));
+                                  : fmt::format("lower bound {:.4g} s, {} lower", assigned.bound_p99_s,
+                                                relative_text(1.0 - assigned.bound_p99_s / assigned.least_p99_s, 2));
     fmt::print(
         "node assignment with the lowest p99 step time found: {:.4g} s ({}); {:.4g} s in the given order ({}, on the same "
         "draws); written to {}\n",
@@ -229,12 +223,12 @@ void print_stages(const std::vector<StageUse>& stages, const std::string& layout
     }
 }
 
-nlohmann::json to_json(const StageUse& stage)
+Json to_json(const StageUse& stage)
 {
-    nlohmann::json json{{"forward_s", stage.forward_s},
-                        {"backward_s", stage.backward_s},
-                        {"memory_bytes", to_json(stage.memory)},
-                        {"chunks", nlohmann::json::array()}};
+    Json json{{"forward_s", stage.forward_s},
+              {"backward_s", stage.backward_s},
+              {"memory_bytes", to_json(stage.memory)},
+              {"chunks", Json::array()}};
     for (const Chunk& chunk : stage.chunks) {
         json["chunks"].push_back(
             {{"first_layer", chunk.first_layer}, {"layers", chunk.layers}, {"embedding", chunk.embedding}, {"head", chunk.head}});
@@ -242,9 +236,9 @@ nlohmann::json to_json(const StageUse& stage)
     return json;
 }
 
-nlohmann::json changes_json(const std::vector<SingleChange>& changes)
+Json changes_json(const std::vector<SingleChange>& changes)
 {
-    nlohmann::json list = nlohmann::json::array();
+    Json list = Json::array();
     for (const SingleChange& change : changes) {
         list.push_back({{"change", change.design},
                         {"in_space", change.in_space},
@@ -252,6 +246,30 @@ nlohmann::json changes_json(const std::vector<SingleChange>& changes)
                         {"peak_memory_bytes", change.memory_bytes}});
     }
     return list;
+}
+
+Json to_json(const PhasePrediction& phase, const PlanPrediction& of)
+{
+    Json json{{"design", design_text(phase.plan, of.space)},
+              {"sequence_length", phase.sequence},
+              {"steps", phase.steps},
+              {"productive_time_s", phase.productive_s},
+              {"peak_memory_bytes", phase.memory.total().si}};
+    json.update(results_json(results_of(phase, of.model), {}, &Outputs::phase));
+    return json;
+}
+
+Json to_json(const WrittenAssignment& positions)
+{
+    const AssignedNodes& assigned = positions.assigned;
+    return {{"file", positions.path},
+            {"given_step_p99_s", assigned.given_p99_s},
+            {"assigned_step_p99_s", assigned.least_p99_s},
+            {"worst_step_p99_s", assigned.worst_p99_s},
+            {"step_p99_bound_s", assigned.bound_p99_s},
+            {"exact", assigned.exact},
+            {"ended_by_budget", assigned.cut},
+            {"judged", assigned.judged}};
 }
 
 /// Single changes that make an infeasible plan feasible.
@@ -309,14 +327,17 @@ MemoryInterval memory_interval(const MemoryUse& predicted, const Cluster& cluste
                              : fmt::format("from measured runs of other software than {}", cluster.stack.name)};
 }
 
-nlohmann::json to_json(const PlanPrediction& of)
+nlohmann::ordered_json to_json(const PlanPrediction& of)
 {
+    constexpr int format_version = 2;
     const Prediction& p = of.prediction;
-    nlohmann::json json{{"feasible", !p.infeasible.has_value()},
-                        {"reason", p.infeasible ? p.infeasible->text() : ""},
-                        {"design", design_text(of.plan, of.space)},
-                        {"network", network_json(of.network)},
-                        {"draws", p.draws}};
+    Json json{{"format", "prismopt predict"},
+              {"format_version", format_version},
+              {"feasible", !p.infeasible.has_value()},
+              {"reason", p.infeasible ? p.infeasible->text() : ""},
+              {"design", design_text(of.plan, of.space)},
+              {"network", network_json(of.network)},
+              {"draws", p.draws}};
     if (!of.hardware.empty()) {
         json["variant"] = of.hardware;
     }
@@ -329,85 +350,61 @@ nlohmann::json to_json(const PlanPrediction& of)
     if (p.infeasible) {
         json["missing_bytes"] = p.memory.total().si - of.usable_bytes;
     }
-    json["model_interval"] = of.model.fitted ? "fitted" : "extrapolated";
-    if (!of.mixtures.empty()) {
-        json["model_interval_of_mixtures"] = of.mixtures;
-    }
-    json["learning"] = of.tokens;
-    json["tokens"] = p.tokens;
-    json["steps"] = p.steps;
-    json["deviation"] = p.deviation;
-    json["quantiles_of"] = quantiles_of(of.nodes_known);
-    json["listed_nodes"] = of.listed_nodes;
-    json["idle_nodes"] = of.idle_nodes;
-    json["energy_note"] = of.energy_note;
-    json["placement_note"] = of.placement;
-    json["step_time_s"] = to_json(p.step, of.model);
-    json["training_time_s"] = to_json(p.training, of.model);
-    json["noise_free_step_time_s"] = p.noise_free_step_s;
-    json["tflops_per_gpu"] = p.tflops_per_gpu;
-    json["mfu"] = p.mfu;
-    json["peak_tflops_per_gpu"] = p.peak_tflops_per_gpu;
-    json["tokens_per_second"] = p.tokens_per_second;
-    json["ettr"] = p.ettr;
-    json["run"] = run_json(p, of.model);
-    json["peak_memory_bytes"] = p.memory.total().si;
-    json["peak_memory_interval_bytes"] = {of.memory_interval.low, of.memory_interval.high};
-    json["memory_bytes"] = to_json(p.memory);
-    json["memory_headroom"] = p.memory_headroom;
-    json["memory_assumes"] = of.memory_assumes;
-    json["host_memory_bytes"] = p.memory.host.si;
-    json["layout"] = of.layout;
-    json["stages"] = nlohmann::json::array();
+    json.update(Json{{"gpus", p.gpus},
+                     {"learning", of.tokens},
+                     {"quantiles_of", quantiles_of(of.nodes_known)},
+                     {"listed_nodes", of.listed_nodes},
+                     {"idle_nodes", of.idle_nodes},
+                     {"gpu_price", of.price},
+                     {"price_given", name(of.price_origin)},
+                     {"power_given", name(of.power_origin)},
+                     {"model_error_note", json_text<Json>(of.mixtures)},
+                     {"energy_note", json_text<Json>(of.energy_note)},
+                     {"placement_note", json_text<Json>(of.placement)},
+                     {"columns", columns_json(&Outputs::predict)},
+                     {"probabilities", reported_probabilities}});
+    json.update(results_json(results_of(p, of.model), p.run.deadline, &Outputs::predict));
+    json.update(Json{{"run", run_json(p.run)},
+                     {"peak_memory_bytes", p.memory.total().si},
+                     {"peak_memory_interval_bytes", {of.memory_interval.low, of.memory_interval.high}},
+                     {"memory_stage", p.memory.stage},
+                     {"memory_assumes", of.memory_assumes},
+                     {"layout", of.layout},
+                     {"stages", Json::array()}});
     for (const StageUse& stage : of.stages) {
         json["stages"].push_back(to_json(stage));
     }
-    json["bubble_share"] = p.shares.bubble;
-    json["exposed_communication_share"] = p.shares.exposed_communication;
-    json["cost_usd"] = p.cost_usd.value;
-    json["expected_cost_usd"] = p.expected_cost_usd.value;
-    json["gpu_price"] = of.price;
-    json["price_given"] = name(of.price_origin);
-    json["power_given"] = name(of.power_origin);
-    json["gpus"] = p.gpus;
     for (const PhasePrediction& phase : of.phases) {
-        json["phases"].push_back({{"design", design_text(phase.plan, of.space)},
-                                  {"sequence_length", phase.sequence},
-                                  {"steps", phase.steps},
-                                  {"step_time_s", to_json(phase.step, of.model)},
-                                  {"productive_time_s", phase.productive_s},
-                                  {"tflops_per_gpu", phase.tflops_per_gpu},
-                                  {"peak_memory_bytes", phase.memory.total().si}});
+        json["phases"].push_back(to_json(phase, of));
     }
     if (of.positions) {
-        const AssignedNodes& assigned = of.positions->assigned;
-        json["assignment"] = {{"file", of.positions->path},
-                              {"given_step_p99_s", assigned.given_p99_s},
-                              {"assigned_step_p99_s", assigned.least_p99_s},
-                              {"worst_step_p99_s", assigned.worst_p99_s},
-                              {"step_p99_bound_s", assigned.bound_p99_s},
-                              {"exact", assigned.exact},
-                              {"ended_by_budget", assigned.cut},
-                              {"judged", assigned.judged}};
+        json["assignment"] = to_json(*of.positions);
     }
     return json;
 }
 
-void print_text(const PlanPrediction& of, StageTable table)
+namespace {
+
+/// The plan and, if it is infeasible, what would make it feasible.
+void print_plan(const PlanPrediction& of)
 {
-    const Prediction& p = of.prediction;
     fmt::print("{} dp={}\n", design_text(of.plan, of.space), of.plan.dp);
     if (!of.hardware.empty()) {
         fmt::print("variant {}\n", of.hardware);
     }
     fmt::print("{}", network_text(of.network));
+    const Prediction& p = of.prediction;
     if (p.infeasible) {
         fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes));
-        if (p.draws == 0) {
-            return;
-        }
+    }
+    if (p.infeasible && p.draws > 0) {
         fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gigabyte);
     }
+}
+
+void print_times(const PlanPrediction& of)
+{
+    const Prediction& p = of.prediction;
     fmt::print("quantiles over {}{}\n", population(of.nodes_known),
                of.listed_nodes > 0 && !of.nodes_known
                    ? fmt::format("; {} of {} nodes are known, the others are drawn", of.listed_nodes, of.cluster_nodes)
@@ -422,40 +419,60 @@ void print_text(const PlanPrediction& of, StageTable table)
     }
     fmt::print("  {}\n", of.tokens);
     print_phases(of.phases, of.space);
-    fmt::print("noise-free step {}; bubble {:.1f} %, exposed communication {:.1f} % of it\n", time_text(p.noise_free_step_s),
-               100.0 * p.shares.bubble, 100.0 * p.shares.exposed_communication);
+}
+
+void print_speed(const PlanPrediction& of, const PlanResults& results)
+{
+    const auto text = [&results](std::string_view name) { return number_text(results, name); };
+    fmt::print("noise-free step {}; bubble {}, exposed communication {} of it\n", text("noise_free_step_time"),
+               text("bubble_share"), text("exposed_communication_share"));
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
     }
-    fmt::print(
-        "{:.0f} TFLOP/s per GPU (MFU {:.1f} % of {:.0f} TFLOP/s, the peak of the products in their precision), {:.4g} tokens/s, "
-        "{} {:.1f} %\n",
-        p.tflops_per_gpu, 100.0 * p.mfu, p.peak_tflops_per_gpu, p.tokens_per_second, run_words(of.task).effective,
-        100.0 * p.ettr);
-    print_run(of);
-    fmt::print(
-        "memory {:.1f} GB on stage {} (headroom {:.1f} %): parameters {:.1f}, {}"
-        "activations {:.1f}, workspace {:.1f}, reserved {:.1f}\n",
-        p.memory.total().si / gigabyte, p.memory.stage, 100.0 * p.memory_headroom, p.memory.parameters.si / gigabyte,
-        trains(of.task) ? fmt::format("gradients {:.1f}, optimizer state {:.1f}, ", p.memory.gradients.si / gigabyte,
-                                      p.memory.optimizer_state.si / gigabyte)
-                        : "",
-        p.memory.activations.si / gigabyte, p.memory.workspace.si / gigabyte, p.memory.reserved.si / gigabyte);
+    fmt::print("{} per GPU (MFU {} of {}, the peak of the products in their precision), {} tokens/s, {} {}\n",
+               text("tflops_per_gpu"), text("mfu"), text("peak_tflops_per_gpu"), number_figure(results, "tokens_per_second"),
+               run_words(of.task).effective, text("ettr"));
+}
+
+void print_memory(const PlanPrediction& of, const PlanResults& results)
+{
+    const MemoryUse& memory = of.prediction.memory;
+    const auto figure = [&results](std::string_view name) { return number_figure(results, name); };
+    const std::string of_training = trains(of.task) ? fmt::format("gradients {}, optimizer state {}, ",
+                                                                  figure("memory_gradients"), figure("memory_optimizer_state"))
+                                                    : "";
+    fmt::print("memory {:.1f} GB on stage {} (headroom {}): parameters {}, {}activations {}, workspace {}, reserved {}\n",
+               memory.total().si / gigabyte, memory.stage, number_text(results, "memory_headroom"), figure("memory_parameters"),
+               of_training, figure("memory_activations"), figure("memory_workspace"), figure("memory_reserved"));
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
     if (!of.memory_assumes.empty()) {
         fmt::print("  assumes {}\n", fmt::join(of.memory_assumes, "; "));
     }
-    if (p.memory.host.si > 0.0) {
-        fmt::print("  in host memory {:.1f} GB for each GPU, {:.1f} GB on a node of {}: whether hosts have it is not checked\n",
-                   p.memory.host.si / gigabyte, of.gpus_per_node * p.memory.host.si / gigabyte, of.gpus_per_node);
+    if (memory.host.si > 0.0) {
+        fmt::print("  in host memory {} for each GPU, {:.1f} GB on a node of {}: whether hosts have it is not checked\n",
+                   number_text(results, "memory_host"), of.gpus_per_node * memory.host.si / gigabyte, of.gpus_per_node);
     }
+}
+
+}  // namespace
+
+void print_text(const PlanPrediction& of, StageTable table)
+{
+    print_plan(of);
+    if (of.prediction.draws == 0) {
+        return;
+    }
+    const PlanResults results = results_of(of.prediction, of.model);
+    print_times(of);
+    print_speed(of, results);
+    print_run(of, results);
+    print_memory(of, results);
     if (table == StageTable::on) {
         print_stages(of.stages, of.layout);
     }
-    const ReadingUnit unit = reading_unit("USD", p.cost_usd.value);
-    fmt::print("cost {:.4g} {} at p99, {:.4g} {} expected, at {}; {} step draws\n", p.cost_usd.value / unit.size, unit.name,
-               p.expected_cost_usd.value / unit.size, unit.name, of.price, p.draws);
+    fmt::print("cost {} at p99, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
+               estimate_text(results, "expected_cost"), of.price, of.prediction.draws);
 }
 
 }  // namespace prismopt

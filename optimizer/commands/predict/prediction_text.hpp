@@ -10,7 +10,7 @@
 #include "optimizer/nodes/assign_nodes.hpp"
 #include "optimizer/preview/single_changes.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <optional>
 #include <string>
@@ -71,7 +71,7 @@ struct PlanPrediction {
     std::vector<SingleChange> changes = {};
 };
 
-nlohmann::json to_json(const PlanPrediction& of);
+nlohmann::ordered_json to_json(const PlanPrediction& of);
 /// Whether the text has a table with one line per stage.
 enum class StageTable { off, on };
 void print_text(const PlanPrediction& of, StageTable table);

@@ -1,5 +1,6 @@
 #include "optimizer/commands/watch/watch_text.hpp"
 
+#include "io/base/percent.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/commands/command.hpp"
 
@@ -154,16 +155,16 @@ std::string watch_text(const WatchedJob& job)
         text += "no change against the baseline\n";
     }
     if (job.baseline) {
-        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {:+.2f} % against the baseline\n", job.level_s,
+        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n", job.level_s,
                             job.level_s * std::exp(-two_sided_95 * job.level_error),
-                            job.level_s * std::exp(two_sided_95 * job.level_error), 100.0 * job.level_change);
+                            job.level_s * std::exp(two_sided_95 * job.level_error), change_text(job.level_change, 2));
     }
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),
                                               [](const Spike& a, const Spike& b) { return a.excess < b.excess; });
         text +=
-            fmt::format("single slow steps: {}, {:.2f} % of the time; the slowest is step {}, {:.0f} % above the level\n",
-                        job.spikes.size(), 100.0 * job.spike_excess_s / job.trained_s, largest->number, 100.0 * largest->excess);
+            fmt::format("single slow steps: {}, {} of the time; the slowest is step {}, {} above the level\n", job.spikes.size(),
+                        percent_text(job.spike_excess_s / job.trained_s, 2), largest->number, percent_text(largest->excess, 0));
     }
     return job.remaining ? text + remaining_text(job) : text;
 }

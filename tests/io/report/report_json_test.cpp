@@ -1,6 +1,6 @@
 #include "io/report/report_json.hpp"
 
-#include "io/results/front_columns.hpp"
+#include "io/results/plan_results.hpp"
 #include "tests/io/sample_results.hpp"
 
 #include <gtest/gtest.h>
@@ -41,11 +41,11 @@ TEST(ReportJson, HoldsTheFront)
 TEST(ReportJson, DescribesEachColumn)
 {
     const Json json = Json::parse(report_json(sample_results(), "sample.h5"));
-    for (const auto& column : front_estimates()) {
+    for (const auto& column : plan_results<Estimate>()) {
         EXPECT_EQ(json["columns"][std::string(column.name)]["units"], column.units);
         EXPECT_TRUE(json["front"][0]["estimates"].contains(std::string(column.name))) << column.name;
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         EXPECT_EQ(json["columns"][std::string(column.name)]["units"], column.units);
         EXPECT_TRUE(json["front"][0]["numbers"].contains(std::string(column.name))) << column.name;
     }

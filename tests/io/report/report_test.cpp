@@ -57,8 +57,8 @@ Best training time p99: point 30 on 16384 GPUs
 
 point   GPUs  plan                                      p99 training time   cost  step p50/p99     mem               MFU  ETTR
                                                               days (95 %)  M USD             s  free %  % of 989 TFLOP/s     %
-   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43      12              41.3  90.5
-  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43      12              41.3  90.5
+   30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43    12.4              41.3  90.5
+  *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43    12.4              41.3  90.5
 * dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.
 Constants: with what was learned from earlier, 2025-01-01T00:00:00Z (digest 0123456789abcdef).
 

@@ -2,8 +2,8 @@
 #include "io/base/input_error.hpp"
 
 #include "io/base/checksum.hpp"
-#include "io/results/front_columns.hpp"
 #include "io/results/hdf5_file.hpp"
+#include "io/results/plan_results.hpp"
 #include "tests/io/full_disk.hpp"
 #include "tests/io/sample_results.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -89,14 +89,14 @@ void expect_equal(const FrontPoint& a, const FrontPoint& b)
     EXPECT_EQ(a.prediction.draws, b.prediction.draws);
     EXPECT_EQ(a.prediction.gpus, b.prediction.gpus);
     EXPECT_EQ(a.prediction.memory.stage, b.prediction.memory.stage);
-    for (const auto& column : front_estimates()) {
-        EXPECT_EQ(column.in(a), column.in(b)) << column.name;
+    for (const auto& column : plan_results<Estimate>()) {
+        EXPECT_EQ(column.of(a), column.of(b)) << column.name;
     }
-    for (const auto& column : front_numbers()) {
-        EXPECT_EQ(column.in(a), column.in(b)) << column.name;
+    for (const auto& column : plan_results<double>()) {
+        EXPECT_EQ(column.of(a), column.of(b)) << column.name;
     }
-    for (const auto& column : front_quantiles()) {
-        EXPECT_EQ(column.in(a), column.in(b)) << column.name;
+    for (const auto& column : plan_results<std::vector<double>>()) {
+        EXPECT_EQ(column.of(a), column.of(b)) << column.name;
     }
 }
 
@@ -410,12 +410,12 @@ TEST(ResultsFile, RefusesValuesOutOfRange)
     EXPECT_THAT(told([](Results& r) { r.evaluations[2].bounds[0] = 1e300; }), HasSubstr("objective_training_time_p99_bound"));
     EXPECT_THAT(told([&](Results& r) { r.front[0].prediction.gpu_price_usd_per_h = nan; }), HasSubstr("point 30 of /front"));
     EXPECT_THAT(told([&](Results& r) { r.front[1].prediction.run.rework_s = nan; }), HasSubstr("point 21 of /front"));
-    for (const auto& column : front_estimates()) {
+    for (const auto& column : plan_results<Estimate>()) {
         EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = Estimate::exact(1e300); }),
                     HasSubstr(std::string(column.name)));
         EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]).high = 1e300; }), HasSubstr(std::string(column.name)));
     }
-    for (const auto& column : front_numbers()) {
+    for (const auto& column : plan_results<double>()) {
         EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = 1e300; }), HasSubstr(std::string(column.name)));
         EXPECT_THAT(told([&](Results& r) { column.of(r.front[1]) = -1e300; }), HasSubstr(std::string(column.name)));
     }
