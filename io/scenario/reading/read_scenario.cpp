@@ -469,9 +469,11 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
     if (std::find(known.begin(), known.end(), name) != known.end()) {
         value.fail({"is listed twice", "each cluster has a name of its own", "choose another name"});
     }
-    if (const auto learned = table.find("learned")) {
-        learned->fail(
-            {"belongs to one cluster", "it was measured there, and this study compares several", "search them separately"});
+    for (const char* key : {"learned", "slow_nodes", "unlisted_nodes"}) {
+        if (const auto of_one = table.find(key)) {
+            of_one->fail({"belongs to one cluster", "it is known of its nodes, and this study compares several",
+                          "search the clusters separately"});
+        }
     }
 }
 
