@@ -1,9 +1,16 @@
 """What check-model prints of the runs that ship and of a folder of measured runs."""
 
+import importlib.machinery
+import importlib.util
 import json
+import pathlib
+import sys
 
 import support
 from support import CliTest
+
+JOBS = pathlib.Path(__file__).resolve().parents[2] / "jobs"
+sys.path.insert(0, str(JOBS))
 
 JOB = {"source": "GPT", "network": "GPT 3.6B", "layers": 30, "hidden": 3072, "heads": 32, "feed_forward": 12288, "vocabulary": 50257,
        "activation": "gelu", "attention": "plain", "dropout": "yes", "tied_embedding": "yes", "sequence": 2048, "global_batch": 512,
@@ -18,6 +25,14 @@ def row(name, tp, seconds, gpus=64, microbatch=8):
 
 
 TABLE = HEADER + row("one", 1, 3.5665) + row("four", 4, 4.6340) + row("two", 2, 3.9746) + row("wrong", 5, 3.9746)
+
+
+def page(printed):
+    """The page that jobs/accuracy_study makes of it."""
+    loader = importlib.machinery.SourceFileLoader("accuracy_study", str(JOBS / "accuracy_study"))
+    study = importlib.util.module_from_spec(importlib.util.spec_from_loader("accuracy_study", loader))
+    loader.exec_module(study)
+    return study.page(printed)
 
 
 class CheckModel(CliTest):
@@ -44,7 +59,7 @@ class CheckModel(CliTest):
         self.assertIn("5", skipped["reason"])
         text = self.output("check-model", "--data", ".")
         self.assertIn(f"wrong: {skipped['reason']}", text)
-        self.assertIn(f"| {source['name']} | 3 | 1 |", self.output("check-model", "--data", ".", "--markdown"))
+        self.assertIn(f"| {source['name']} | 3 | 1 |", page(printed))
 
     def test_rows_that_miss_are_listed_with_a_reason(self):
         slow = row("slow", 1, 9.5)
@@ -54,7 +69,7 @@ class CheckModel(CliTest):
         [refused] = [run for run in printed["runs"] if run["refused"]]
         self.assertEqual(refused["name"], "full")
         self.assertGreater(sum(refused["memory"].values()), refused["memory_capacity_bytes"])
-        text = self.output("check-model", "--data", ".", "--markdown")
+        text = page(printed)
         missed = text[text.index("## Rows that are a fifth or more off") : text.index("## Memory")]
         self.assertIn("| slow | -5", missed)
         memory = text[text.index("## Memory") : text.index("## Left out of the fit")]
