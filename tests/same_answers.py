@@ -15,11 +15,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "cli"))
 import support  # noqa: E402  pylint: disable=wrong-import-position
 
-SCENARIOS = pathlib.Path(__file__).parent.parent / "jobs" / "scenarios"
+JOBS = pathlib.Path(__file__).parent.parent / "jobs"
+SCENARIOS = JOBS / "scenarios"
 SEARCHED = {"small": [], "sharded": ["--max-evaluations", "60"], "failures": ["--max-evaluations", "40"],
             "batch-and-precision": ["--max-evaluations", "40"], "nvlink-domain": ["--max-evaluations", "30"]}
 TARGETS = ("megatron", "bridge", "torchtitan", "torchtitan-recipe", "slurm", "json")
@@ -81,8 +83,16 @@ class Judge:
         self.keep("schema", "init", "--schema")
         self.keep("starter", "init", "--workload", "llama3-70b", "--accelerator", "h100-sxm", "--gpus", 1024)
         self.keep("sensitivity", "sensitivity", SCENARIOS / "small.toml", "--json")
-        self.keep("accuracy", "check-model", "--json",
-                  *(["--data", os.environ["PRISMOPT_DATA"]] if "PRISMOPT_DATA" in os.environ else []))
+        with tempfile.TemporaryDirectory() as folder:
+            self.keep("accuracy", "check-model", "--json", *self.measured(folder))
+
+    def measured(self, folder):
+        """Options that name the measured runs of PRISMOPT_DATA, written to a folder in the format that check-model reads."""
+        if "PRISMOPT_DATA" not in os.environ:
+            return []
+        subprocess.run([sys.executable, JOBS / "normalise_measurements.py", os.environ["PRISMOPT_DATA"], folder], check=True,
+                       capture_output=True)
+        return ["--data", folder]
 
 
 def main():

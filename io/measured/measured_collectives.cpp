@@ -1,7 +1,7 @@
 #include "io/measured/measured_collectives.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/base/utf8.hpp"
-#include "io/measured/machine_names.hpp"
 #include "io/scenario/sections/catalog.hpp"
 
 #include <fmt/format.h>
@@ -18,40 +18,16 @@ namespace {
 
 constexpr const char* source = "Collectives";
 
-/// Links by the accelerator of the `gpu` column, and by a part of what the `inter_node` column says.
-struct System {
-    const char* accelerator;
-    const char* network;
-    const char* inside;
-    const char* between;
-    int node;
-};
-constexpr auto systems = std::to_array<System>({{"a100-sxm-80gb", "EFA 400", "nvlink3", "efa-400g", 8},
-                                                {"a100-sxm-80gb", "", "nvlink3", "ib-hdr", 8},
-                                                {"h100-sxm", "EFA 3200", "nvlink4", "efa-3200g", 8},
-                                                {"h100-sxm", "", "nvlink4", "ib-ndr", 8},
-                                                {"h200-sxm", "", "nvlink4", "ib-ndr", 8},
-                                                {"gb200", "", "nvlink5", "ib-ndr", 72},
-                                                {"b200-sxm", "", "nvlink5", "ib-ndr", 8},
-                                                {"mi300x", "", "xgmi4", "roce-400g", 8}});
-
-/// Racks whose times are longer by milliseconds at all sizes than those of two racks of the same source.
-constexpr struct {
-    const char* accelerator;
-    int gpus;
-} slow{"gb200", 1440};
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-Cluster cluster_of(const System& system, int gpus)
+Cluster cluster_of(const CsvRow& row, int gpus)
 {
     Cluster cluster;
+    const int node = row.count("node");
     cluster.library = catalog_library(usual_library);
-    cluster.gpus = std::max(gpus, system.node);
-    cluster.tiers.push_back(catalog_link(system.inside));
-    cluster.tiers.back().group_gpus = system.node;
-    if (cluster.gpus > system.node) {
-        cluster.tiers.push_back(catalog_link(system.between));
+    cluster.gpus = std::max(gpus, node);
+    cluster.tiers.push_back(catalog_link(row.text("node_link")));
+    cluster.tiers.back().group_gpus = node;
+    if (cluster.gpus > node) {
+        cluster.tiers.push_back(catalog_link(row.text("network_link")));
         cluster.tiers.back().group_gpus = cluster.gpus;
     }
     return cluster;
@@ -63,19 +39,31 @@ double seconds_of(const CsvRow& row, Collective kind)
     if (row.number("time_us") > 0.0) {
         return row.number("time_us") * 1e-6;
     }
-    return row.number("size_bytes") * bus_factor(kind, row.count("n_gpus")) / (row.number("busbw_GBps") * 1e9);
+    return row.number("size_bytes") * bus_factor(kind, row.count("gpus")) / (row.number("busbw_GBps") * 1e9);
 }
 
 /// Why the network model does not cover a row; empty where it does.
-std::string refusal(const CsvRow& row, const System* system, std::optional<Collective> kind)
+std::string refusal(const CsvRow& row, std::optional<Collective> kind)
 {
-    if (system == nullptr || !kind) {
-        return fmt::format("{} of {} is not described", row.text("collective"), row.text("gpu"));
+    const std::vector<std::string> links = catalog_links();
+    const auto unknown = [&](const char* column) {
+        return std::find(links.begin(), links.end(), row.text(column)) == links.end();
+    };
+    if (!row.text("skipped").empty()) {
+        return row.text("skipped");
     }
-    if (row.number("time_us") <= 0.0 && row.number("busbw_GBps") <= 0.0) {
-        return "no time and no bandwidth";
+    if (!kind) {
+        return fmt::format("{} of {} is not described", row.text("collective"), row.text("machine"));
     }
-    return "";
+    if (row.count("gpus") == 0 || row.count("node") == 0) {
+        return "no number of GPUs, or of GPUs in a node";
+    }
+    for (const char* column : {"node_link", "network_link"}) {
+        if (unknown(column)) {
+            return fmt::format("{} = \"{}\" is not in the catalog", column, row.text(column));
+        }
+    }
+    return row.number("time_us") <= 0.0 && row.number("busbw_GBps") <= 0.0 ? "no time and no bandwidth" : "";
 }
 
 }  // namespace
@@ -97,32 +85,31 @@ MeasuredCollectives read_measured_collectives(const std::string& folder)
     if (!std::filesystem::exists(path)) {
         return result;
     }
+    if (!table_has_column(path, "node_link")) {
+        throw InputError(fmt::format("{}:1: has no column node_link; {}", path, how_to_normalise(folder)));
+    }
     int number = 0;
     for (const CsvRow& row : read_csv(path)) {
         ++number;
         const std::string label = fmt::format("collectives_bandwidth line {}", number + 1);
-        const std::string accelerator = accelerator_named(row.text("gpu"));
-        const auto* system = std::find_if(systems.begin(), systems.end(), [&](const System& s) {
-            return accelerator == s.accelerator && contains(row.text("inter_node"), s.network);
-        });
         const auto kind = collective_of_nccl(row.text("collective"));
-        const std::string reason = refusal(row, system == systems.end() ? nullptr : system, kind);
+        const std::string reason = refusal(row, kind);
         if (!reason.empty()) {
             result.skipped.push_back({source, label, plain_text(reason)});
             continue;
         }
-        const int gpus = row.count("n_gpus");
+        const int gpus = row.count("gpus");
         MeasuredCollective& read = result.rows.emplace_back();
-        read.system = plain_text(fmt::format("{}: {}", row.text("source"), row.text("gpu")));
-        read.what = plain_text(fmt::format("{} x {}, {}", gpus, row.text("gpu"), row.text("collective")));
+        read.system = plain_text(fmt::format("{}: {}", row.text("source"), row.text("machine")));
+        read.what = plain_text(fmt::format("{} x {}, {}", gpus, row.text("machine"), row.text("collective")));
         read.row = label;
-        read.cluster = cluster_of(*system, gpus);
+        read.cluster = cluster_of(row, gpus);
         read.cluster.gpus = gpus;
         read.group = group_of({gpus, 1}, read.cluster);
         read.kind = *kind;
         read.message = Bytes{row.number("size_bytes")};
         read.measured_s = seconds_of(row, *kind);
-        read.apart = contains(row.text("notes"), "misconfigured") || (accelerator == slow.accelerator && gpus == slow.gpus);
+        read.apart = row.text("doubted") == "yes";
     }
     return result;
 }

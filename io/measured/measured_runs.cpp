@@ -1,103 +1,119 @@
 #include "io/measured/measured_runs.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/base/utf8.hpp"
-#include "io/measured/measured_collectives.hpp"
-#include "io/measured/measured_row.hpp"
-#include "io/measured/measured_tables.hpp"
-#include "io/measured/own_runs.hpp"
+#include "io/base/shell_word.hpp"
+#include "io/toml/catalog_file.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
-#include <utility>
-#include <variant>
 
 namespace prismopt {
 
 namespace {
 
-/// What makes two runs the same measurement.
-std::string identity(const MeasuredRun& run)
+namespace fs = std::filesystem;
+
+constexpr const char* shipped_table = "published_runs.csv";
+
+std::vector<std::string> header_of(const std::string& path)
 {
-    const ParallelPlan& p = run.plan;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {:.4g}", run.workload.layers(), run.workload.hidden,
-                       run.workload.heads(), static_cast<int>(run.workload.precision), run.phase().sequence,
-                       run.phase().global_batch, run.cluster.accelerator.name, p.tp, p.pp, p.chunks, p.cp, p.ep, p.dp,
-                       p.microbatch, run.measured_s);
+    constexpr std::size_t longest = std::size_t{1} << 20U;  // other tables of the folder may have any size
+    std::ifstream file(path, std::ios::binary);
+    std::string beginning(longest, '\0');
+    file.read(beginning.data(), static_cast<std::streamsize>(longest));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    const auto lines = csv_fields(beginning.substr(0, beginning.find_first_of("\r\n")), path);
+    return lines.empty() ? std::vector<std::string>{} : lines.front();
 }
 
-/// Tables that look like runs but that the catalog does not describe.
-void report_unknown_tables(const std::string& folder, MeasuredRuns& result)
+bool contains(const std::vector<std::string>& names, const std::string& name)
 {
-    std::set<std::string> known;
-    for (const MeasuredTable& table : measured_tables()) {
-        known.insert(table.name);
-    }
-    std::set<std::string> unknown;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".csv" && !known.contains(entry.path().stem().string()) &&
-            !table_has_column(entry.path().string(), "scenario")) {
-            unknown.insert(entry.path().string());
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_header(const std::vector<std::string>& header, const std::string& path)
+{
+    const std::vector<std::string> known = run_columns();
+    for (const char* needed : {"design", "step_time_s"}) {
+        if (!contains(header, needed)) {
+            throw InputError(
+                fmt::format("{}:1: has no column {}; docs/accuracy.md has the columns of measured runs", path, needed));
         }
     }
-    for (const std::string& path : unknown) {
-        const bool of_runs = table_has_column(path, "step_time_basis");
-        const std::vector<CsvRow> rows = of_runs ? read_csv(path) : std::vector<CsvRow>{};
-        if (!rows.empty() && !rows.front().text("step_time_basis").empty()) {
-            const std::string name = std::filesystem::path(path).stem().string();
-            result.skipped.push_back(
-                {name, name,
-                 fmt::format("no description of this table ({} rows); give its runs with scenarios (docs/accuracy.md)",
-                             rows.size())});
-        } else if (const std::string name = std::filesystem::path(path).filename().string(); name != collectives_table) {
-            result.not_read.push_back(name);
+    for (const std::string& column : header) {
+        if (!contains(known, column) && !column.starts_with("note")) {
+            const std::string near = nearest(column, known);
+            throw InputError(
+                fmt::format("{}:1: column {} is unknown, and would be ignored; {}", path, printable(column),
+                            near.empty() ? "remove it, or begin its name with note" : fmt::format("did you mean {}?", near)));
         }
     }
+}
+
+std::vector<RunRow> read_rows(const std::vector<CsvRow>& table, const std::string& path)
+{
+    std::vector<RunRow> rows;
+    for (const CsvRow& row : table) {
+        rows.push_back(read_run_row(row, path, static_cast<int>(rows.size()) + 1));
+    }
+    return rows;
 }
 
 }  // namespace
 
-MeasuredRuns read_measured_runs(const std::string& folder)
+std::vector<RunRow> shipped_run_rows()
 {
-    MeasuredRuns result;
-    std::set<std::string> seen;
-    bool found = false;
-    if (!std::filesystem::is_directory(folder)) {
+    const std::string path = std::string("model/catalog/") + shipped_table;
+    return read_rows(parse_csv(catalog_text(shipped_table), path), path);
+}
+
+bool table_has_column(const std::string& path, const std::string& column) { return contains(header_of(path), column); }
+
+std::string how_to_normalise(const std::string& folder)
+{
+    return fmt::format("published tables need prismopt's columns: python3 jobs/normalise_measurements.py {} OUT, then give OUT",
+                       shell_word(folder));
+}
+
+RunTables read_run_tables(const std::string& folder)
+{
+    if (!fs::is_directory(folder)) {
         throw InputError(folder + ": is not a directory; give the one that contains the tables of measured runs");
     }
-    for (const MeasuredTable& table : measured_tables()) {
-        const std::string path = (std::filesystem::path(folder) / (table.name + ".csv")).string();
-        if (!std::filesystem::exists(path)) {
+    std::set<fs::path> tables;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        if (entry.path().extension() == ".csv") {
+            tables.insert(entry.path());
+        }
+    }
+    RunTables result;
+    bool found = false;
+    for (const fs::path& table : tables) {
+        const std::string path = table.string();
+        const std::vector<std::string> header = header_of(path);
+        if (!contains(header, "design") && !contains(header, "scenario")) {
+            result.not_read.push_back(table.filename().string());
+            result.published = result.published || contains(header, "step_time_basis");
             continue;
         }
         found = true;
-        for (const CsvRow& row : read_csv(path)) {
-            const std::string label = plain_text(fmt::format("{} row {}", table.name, row.text("row_id")));
-            auto read = read_measured_row(table, row);
-            if (const auto* refusal = std::get_if<std::string>(&read)) {
-                result.skipped.push_back({table.source, label, plain_text(*refusal)});
-                continue;
-            }
-            auto& run = std::get<MeasuredRun>(read);
-            run.row = label + ": " + plain_text(run.row);
-            if (!seen.insert(identity(run)).second) {
-                result.skipped.push_back({table.source, label, "duplicate of another row"});
-                continue;
-            }
-            result.runs.push_back(std::move(run));
+        check_header(header, path);
+        for (RunRow& row : read_rows(read_csv(path), path)) {
+            result.rows.push_back(std::move(row));
         }
     }
-    report_unknown_tables(folder, result);
-    OwnRuns own = read_own_runs(folder);
-    if (!found && own.tables == 0) {
-        throw InputError(folder +
-                         ": contains none of the tables of measured runs that the catalog describes, and no table of own runs "
-                         "(docs/accuracy.md)");
+    if (!found) {
+        throw InputError(
+            fmt::format("{}: contains no table of measured runs, which has columns design and step_time_s "
+                        "(docs/accuracy.md){}",
+                        folder, result.published ? "; " + how_to_normalise(folder) : ""));
     }
-    result.own = std::move(own.runs);
-    result.skipped.insert(result.skipped.end(), own.skipped.begin(), own.skipped.end());
     return result;
 }
 

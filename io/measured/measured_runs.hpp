@@ -1,11 +1,10 @@
 #pragma once
 
-/// Measured training runs from a folder of CSV tables, to validate the model.
+/// Measured training runs from tables, to validate the model and to fit its constants. docs/accuracy.md has the columns.
 
 #include "io/base/csv.hpp"
-#include "io/measured/published_runs.hpp"
 #include "model/job.hpp"
-#include "model/plan/plan.hpp"
+#include "model/plan/plan_axes.hpp"
 
 #include <string>
 #include <vector>
@@ -42,16 +41,45 @@ struct SkippedRow {
 
 struct MeasuredRuns {
     std::vector<MeasuredRun> runs;
-    std::vector<PublishedRun> own;  // of tables that name a scenario and a plan per row
     std::vector<SkippedRow> skipped;
-    std::vector<std::string> not_read;  // names of tables that are none of runs, as far as is known here
+};
+
+/// A row of a table: a run whose plan is text, which space and number of GPUs complete.
+struct RunRow {
+    MeasuredRun run;     // without its plan; without its step time where the source gives a rate
+    std::string design;  // in the syntax of --design
+    bool sequence_parallel = true;
+    SpaceSettings space;
+    FlopsPerSecond compute_rate;  // measured model FLOP/s per GPU, or zero
+    std::string skipped;          // why the run cannot be predicted; empty: it can
 };
 
 /// The line of models that a model is of: its name up to its size, in lower case ("LLAMA3_70B": "llama3").
 std::string line_of(const std::string& model);
 
-/// Reads every table of `folder` that model/catalog/measured_tables.toml describes, and those of own runs; other tables are
-/// listed among the skipped rows. Throws InputError when the folder contains no known table, or a table cannot be read.
-MeasuredRuns read_measured_runs(const std::string& folder);
+/// The columns of tables of runs; others begin with "note".
+std::vector<std::string> run_columns();
+
+/// Reads a row. `path`: its table, to which scenarios are relative; `number`: of the row, for rows without a name.
+RunRow read_run_row(const CsvRow& row, const std::string& path, int number);
+
+/// The table that ships, model/catalog/published_runs.csv.
+std::vector<RunRow> shipped_run_rows();
+
+struct RunTables {
+    std::vector<RunRow> rows;
+    std::vector<std::string> not_read;  // names of tables without a column `design`
+    bool published = false;             // whether some of them are published tables in another format
+};
+
+/// Reads all tables of a folder that have a column `design` or `scenario`, in the order of their names. Throws InputError if there is
+/// none, for a table with unknown columns or without those that are needed, and for one that cannot be read.
+RunTables read_run_tables(const std::string& folder);
+
+/// How to write published tables of a folder in the columns that are read here.
+std::string how_to_normalise(const std::string& folder);
+
+/// Whether the header of a table has this column.
+bool table_has_column(const std::string& path, const std::string& column);
 
 }  // namespace prismopt

@@ -8,12 +8,24 @@
 
 namespace prismopt {
 
+std::string catalog_text(const std::string& name)
+{
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name == name) {
+            return file.text;
+        }
+    }
+    throw InputError(fmt::format("model/catalog/{} is missing from the program; rebuild it", name));
+}
+
 const TomlFile& catalog_file(const std::string& name)
 {
     static const std::map<std::string, TomlFile> files = [] {
         std::map<std::string, TomlFile> result;
         for (const EmbeddedFile& file : catalog_files()) {
-            result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
+            if (file.name.ends_with(".toml")) {
+                result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
+            }
         }
         return result;
     }();

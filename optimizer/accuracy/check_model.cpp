@@ -1,7 +1,7 @@
 #include "optimizer/accuracy/check_model.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/measured/published_runs.hpp"
+#include "io/measured/measured_kernels.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
@@ -27,24 +27,36 @@ constexpr int most_fleets = 128;
 constexpr int steps_a_fleet = 2;
 constexpr int replicas_simulated = 4;
 
-MeasuredRun measured(const PublishedRun& published)
+MeasuredRun planned(const RunRow& row)
 {
-    MeasuredRun run;
-    run.source = published.source.substr(0, published.source.find(", table"));  // the paper, without table and row
-    run.row = published.name;
-    run.line = line_of(published.scenario.workload.name);
-    run.assumed = published.assumed;
-    static_cast<Job&>(run) = published.scenario;
-    run.phases.resize(1);
-    run.plan = parse_design(published.design, published.scenario);
-    run.plan.sequence_parallel = published.sequence_parallel;
-    run.memory_bytes = published.memory.si;
-    run.measured_s = published.step_time.si;
+    Scenario scenario;
+    static_cast<Job&>(scenario) = row.run;
+    scenario.space = row.space;
+    MeasuredRun run = row.run;
+    run.plan = parse_design(row.design, scenario);
+    run.plan.sequence_parallel = row.sequence_parallel;
     if (run.measured_s == 0.0) {
         const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) * run.phase().global_batch;
-        run.measured_s = flops / run.plan.gpus() / published.compute_rate.si;
+        run.measured_s = flops / run.plan.gpus() / row.compute_rate.si;
     }
     return run;
+}
+
+MeasuredRuns planned(const std::vector<RunRow>& rows)
+{
+    MeasuredRuns result;
+    for (const RunRow& row : rows) {
+        if (!row.skipped.empty()) {
+            result.skipped.push_back({row.run.source, row.run.row, row.skipped});
+            continue;
+        }
+        try {
+            result.runs.push_back(planned(row));
+        } catch (const InputError& error) {  // in its design
+            result.skipped.push_back({row.run.source, row.run.row, error.what()});
+        }
+    }
+    return result;
 }
 
 /// A figure without which no step has a time; empty if the machine has all of them.
@@ -114,31 +126,19 @@ std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseT
 
 }  // namespace
 
-MeasuredRuns shipped_runs()
-{
-    MeasuredRuns result;
-    for (const PublishedRun& published : published_runs()) {
-        result.runs.push_back(measured(published));
-    }
-    return result;
-}
+MeasuredRuns shipped_runs() { return planned(shipped_run_rows()); }
 
 MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
 {
-    MeasuredRuns result = read_measured_runs(folder);
-    if (!result.not_read.empty()) {
+    const RunTables tables = read_run_tables(folder);
+    std::vector<std::string> not_read = tables.not_read;
+    std::erase_if(not_read, [](const std::string& name) { return name == collectives_table || name == kernels_table; });
+    if (!not_read.empty()) {
         log_warning(
-            fmt::format("{}: not read, because they are no tables of runs: {} (a table of your own runs has a column "
-                        "scenario: docs/accuracy.md)",
-                        folder, fmt::join(result.not_read, ", ")));
+            fmt::format("{}: not read, because they have no column design: {} ({})", folder, fmt::join(not_read, ", "),
+                        tables.published ? how_to_normalise(folder) : "docs/accuracy.md has the columns of measured runs"));
     }
-    for (const PublishedRun& own : result.own) {
-        try {
-            result.runs.push_back(measured(own));
-        } catch (const InputError& error) {  // in its design
-            result.skipped.push_back({own.source, own.name, error.what()});
-        }
-    }
+    MeasuredRuns result = planned(tables.rows);
     const auto in_folder = [&result](const MeasuredRun& run) {
         return std::any_of(result.runs.begin(), result.runs.end(), [&run](const MeasuredRun& other) {
             return other.workload.layers() == run.workload.layers() && other.workload.hidden == run.workload.hidden &&

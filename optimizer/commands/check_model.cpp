@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <map>
 
 namespace prismopt {
 
@@ -74,6 +73,9 @@ nlohmann::json to_json(const CheckedRun& c)
               {"workspace", c.memory.workspace.si},
               {"reserved", c.memory.reserved.si}}},
             {"refused", c.refused()},
+            {"kind", name(kind_of(c.run.workload, c.run.cluster))},
+            {"judged", judged(c.run)},
+            {"likely_cause", likely_cause(c)},
             {"stack", c.run.cluster.stack.name},
             {"design", design_text(p)},
             {"layers", c.run.workload.layers()},
@@ -84,11 +86,56 @@ nlohmann::json to_json(const CheckedRun& c)
             {"ep", p.ep}};
 }
 
+nlohmann::json to_json(const FamilyErrors& e)
+{
+    return {{"error", percent(e.error)}, {"inside", percent(e.inside)}, {"half_width", percent(e.half_width)}};
+}
+
+/// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them, and the same by kind of run.
+nlohmann::json left_out_json(const std::vector<LeftOutErrors>& families)
+{
+    nlohmann::json json{{"families", nlohmann::json::array()}, {"kinds", nlohmann::json::array()}};
+    for (const LeftOutErrors& f : families) {
+        json["families"].push_back({{"source", f.source},
+                                    {"line", f.line},
+                                    {"kind", name(f.kind)},
+                                    {"known", f.known},
+                                    {"rows", f.rows},
+                                    {"fitted", to_json(f.fitted)},
+                                    {"left_out", to_json(f.left_out)},
+                                    {"bias", percent(f.bias)}});
+    }
+    for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
+        json["kinds"].push_back({{"kind", name(a.kind)},
+                                 {"rows", a.rows},
+                                 {"fitted", to_json(a.fitted)},
+                                 {"left_out", to_json(a.left_out)},
+                                 {"inside_low", percent(a.coverage_low)},
+                                 {"inside_high", percent(a.coverage_high)},
+                                 {"sources", a.sources},
+                                 {"median_source", percent(a.median_source)},
+                                 {"worst_source", percent(a.worst_source)},
+                                 {"worst_name", a.worst_name}});
+    }
+    return json;
+}
+
+nlohmann::json to_json(const std::vector<SkippedRow>& rows)
+{
+    nlohmann::json json = nlohmann::json::array();
+    for (const SkippedRow& row : rows) {
+        json.push_back({{"source", row.source}, {"row", row.row}, {"reason", row.reason}});
+    }
+    return json;
+}
+
 nlohmann::json report_json(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
 {
-    nlohmann::json json{{"sources", nlohmann::json::array()}, {"total", to_json(sources.back())},
-                        {"groups", nlohmann::json::array()},  {"collectives", nlohmann::json::array()},
-                        {"runs", nlohmann::json::array()},    {"skipped", nlohmann::json::array()}};
+    nlohmann::json json{{"sources", nlohmann::json::array()},
+                        {"total", to_json(sources.back())},
+                        {"groups", nlohmann::json::array()},
+                        {"collectives", nlohmann::json::array()},
+                        {"runs", nlohmann::json::array()}};
     for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
         json["sources"].push_back(to_json(sources[i]));
     }
@@ -110,9 +157,13 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     for (const CheckedRun& run : checked.runs) {
         json["runs"].push_back(to_json(run));
     }
-    for (const SkippedRow& row : checked.skipped) {
-        json["skipped"].push_back({{"source", row.source}, {"row", row.row}, {"reason", row.reason}});
+    json["run_kinds"] = nlohmann::json::array();
+    for (int kind = 0; kind < run_kinds; ++kind) {
+        json["run_kinds"].push_back(name(static_cast<RunKind>(kind)));
     }
+    json["left_out"] = left_out_json(fitted_model().left_out);
+    json["skipped"] = to_json(checked.skipped);
+    json["skipped_collectives"] = to_json(checked.skipped_collectives);
     return json;
 }
 
@@ -164,154 +215,6 @@ void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
     }
 }
 
-void print_errors_in_markdown(const char* title, const char* column, const std::vector<SourceAccuracy>& of)
-{
-    if (of.empty()) {
-        return;
-    }
-    fmt::print("\n## {}\n\n| {} | rows | mean | median | bias | worst |\n| --- | ---: | ---: | ---: | ---: | ---: |\n", title,
-               column);
-    for (const SourceAccuracy& s : of) {
-        fmt::print("| {} | {} | {} | {} | {} | {} |\n", s.name, s.rows, figure(s.mean_absolute), figure(s.median_absolute),
-                   figure(s.bias, true), figure(s.worst, true));
-    }
-}
-
-/// Errors, shares inside and half-widths in percent.
-std::string error_columns(const FamilyErrors& e)
-{
-    return fmt::format("{} | {:.0f} | {}", figure(e.error), 100.0 * e.inside, figure(e.half_width));
-}
-
-/// Families left out of the fit beside the fit of all rows, as jobs/fit_constants found them.
-void print_left_out_in_markdown(const std::vector<LeftOutErrors>& families)
-{
-    fmt::print(
-        "\n## Left out of the fit\n\n"
-        "| rows of | rows | fitted | inside | half-width | left out | inside (95 % limits) | half-width | sources | median | "
-        "largest |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
-    for (const LeftOutAccuracy& a : left_out_by_kind(families)) {
-        fmt::print("| {} | {} | {} | {} | {:.0f} ({:.0f} to {:.0f}) | {} | {} | {} | {}{} |\n", name(a.kind), a.rows,
-                   error_columns(a.fitted), figure(a.left_out.error), 100.0 * a.left_out.inside, 100.0 * a.coverage_low,
-                   100.0 * a.coverage_high, figure(a.left_out.half_width), a.sources, figure(a.median_source),
-                   a.worst_name.empty() ? "-" : figure(a.worst_source) + " ", a.worst_name);
-    }
-    fmt::print(
-        "\n| family, kind (* accelerator or stack in no other family) | rows | fitted | inside | half-width | left out | inside "
-        "| "
-        "half-width | bias |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    for (const LeftOutErrors& f : families) {
-        fmt::print("| {}: {}, {}{} | {} | {} | {} | {} |\n", f.source, f.line, name(f.kind), f.known ? "" : " *", f.rows,
-                   error_columns(f.fitted), error_columns(f.left_out), figure(f.bias, true));
-    }
-}
-
-constexpr double gigabyte = 1e9;
-
-/// Runs that took place but would be refused without headroom: how many of each source, and which.
-void print_refused_in_markdown(const CheckedModel& checked)
-{
-    struct Count {
-        std::size_t rows = 0;
-        std::size_t refused = 0;
-    };
-    std::map<std::string, Count> sources;
-    Count all;
-    for (const CheckedRun& run : checked.runs) {
-        for (Count* count : {&sources[run.run.source], &all}) {
-            ++count->rows;
-            count->refused += run.refused() ? 1 : 0;
-        }
-    }
-    fmt::print("\n## Memory\n\n| source | rows | refused |\n| --- | ---: | ---: |\n");
-    for (const auto& [source, count] : sources) {
-        if (count.refused > 0) {
-            fmt::print("| {} | {} | {} |\n", source, count.rows, count.refused);
-        }
-    }
-    fmt::print("| total | {} | {} |\n", all.rows, all.refused);
-    fmt::print(
-        "\n| refused | predicted, GB | memory, GB | parameters, gradients, states | activations, workspace | assumed |\n"
-        "| --- | ---: | ---: | ---: | ---: | --- |\n");
-    for (const CheckedRun& run : checked.runs) {
-        if (run.refused()) {
-            const MemoryUse& m = run.memory;
-            fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n", run.run.row, m.total().si / gigabyte,
-                       run.run.cluster.accelerator.memory.si / gigabyte,
-                       (m.parameters + m.gradients + m.optimizer_state).si / gigabyte,
-                       (m.activations + m.workspace).si / gigabyte, run.run.assumed);
-        }
-    }
-}
-
-/// Judged rows that are far from their prediction, by kind of run.
-void print_missed_in_markdown(const CheckedModel& checked)
-{
-    constexpr double far = 0.2;
-    fmt::print(
-        "\n## Rows that are a fifth or more off\n\n| rows of | row | error | memory error | why |\n"
-        "| --- | --- | ---: | ---: | --- |\n");
-    for (int kind = 0; kind < run_kinds; ++kind) {
-        for (const CheckedRun& run : checked.runs) {
-            const bool measured = run.run.memory_bytes > 0.0;
-            const double of_memory = measured ? run.memory_bytes / run.run.memory_bytes - 1.0 : SourceAccuracy::none;
-            const bool missed = (std::abs(run.relative_error()) >= far && judged(run.run)) || std::abs(of_memory) >= far;
-            if (missed && kind_of(run.run.workload, run.run.cluster) == static_cast<RunKind>(kind)) {
-                fmt::print("| {} | {} | {} | {} | {} |\n", name(static_cast<RunKind>(kind)), run.run.row,
-                           figure(run.relative_error(), true), figure(of_memory, true), likely_cause(run));
-            }
-        }
-    }
-}
-
-/// The page results/model-accuracy.md.
-void print_markdown(const CheckedModel& checked, const std::vector<SourceAccuracy>& sources)
-{
-    fmt::print(
-        "# How well the model matches measured runs\n\nWritten by `prismopt check-model --data DIR --markdown`; errors in "
-        "percent of the measured step time. What the columns mean: "
-        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#model-accuracymd).\n\n");
-    fmt::print(
-        "| source | rows | skipped | mean | median | bias | worst | inside | rank correlation | groups (of regret up to 1) | "
-        "largest regret | beyond repeats | memory (rows) |\n");
-    fmt::print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    for (const SourceAccuracy& s : sources) {
-        const std::string rank = std::isnan(s.rank_correlation) ? "-" : fmt::format("{:.3f}", s.rank_correlation);
-        fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} ({}) | {} | {} | {} ({}) |\n", s.name, s.rows, s.skipped,
-                   figure(s.mean_absolute), figure(s.median_absolute), figure(s.bias, true), figure(s.worst, true),
-                   figure(s.inside), rank, s.regrets.size(), s.groups_within(small_regret), figure(s.largest_regret()),
-                   figure(s.largest_regret_beyond_repeats()), figure(s.memory_error), s.memory_rows);
-    }
-    print_errors_in_markdown("By kind of run", "rows of", accuracy_by_kind(checked));
-    print_missed_in_markdown(checked);
-    print_refused_in_markdown(checked);
-    print_left_out_in_markdown(fitted_model().left_out);
-    fmt::print("\n## Largest error of each source\n\n| row | error | why |\n| --- | ---: | --- |\n");
-    for (std::size_t i = 0; i + 1 < sources.size(); ++i) {
-        if (sources[i].rows > 0) {
-            fmt::print("| {} | {} | {} |\n", sources[i].worst_row, figure(sources[i].worst, true), sources[i].worst_reason);
-        }
-    }
-    fmt::print("\n## Regret\n\n| group | plans | regret |\n| --- | ---: | ---: |\n");
-    for (const Regret& regret : sources.back().regrets) {
-        if (regret.rows > 3) {
-            fmt::print("| {} | {} | {} |\n", regret.group, regret.rows, figure(regret.excess));
-        }
-    }
-    print_errors_in_markdown("Collectives alone", "system", accuracy_of_collectives(checked));
-    std::map<std::pair<std::string, std::string>, int> reasons;
-    for (const SkippedRow& row : checked.skipped) {
-        ++reasons[{row.source, row.reason}];
-    }
-    for (const SkippedRow& row : checked.skipped_collectives) {
-        ++reasons[{row.source, row.reason}];
-    }
-    fmt::print("\n## Skipped rows\n\n| source | rows | reason |\n| --- | ---: | --- |\n");
-    for (const auto& [what, count] : reasons) {
-        fmt::print("| {} | {} | {} |\n", what.first, count, what.second);
-    }
-}
-
 void print_skipped(const CheckedModel& checked)
 {
     if (checked.skipped.empty()) {
@@ -330,8 +233,7 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("data", po::value<std::string>()->value_name("DIR"),
                           "folder with tables of measured runs to check in addition to those of the catalog")(
-        "json", po::bool_switch(), "print one JSON object instead of a table; errors in percent")(
-        "markdown", po::bool_switch(), "print the tables of results/model-accuracy.md");
+        "json", po::bool_switch(), "print one JSON object instead of a table; errors in percent");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -347,10 +249,6 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     const std::vector<SourceAccuracy> sources = accuracy_by_source(checked);
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", report_json(checked, sources).dump(2));
-        return exit_done;
-    }
-    if ((*values)["markdown"].as<bool>()) {
-        print_markdown(checked, sources);
         return exit_done;
     }
     print_runs(checked);

@@ -1,5 +1,5 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
-/// [--shortlists results/shortlist.md] [--components results/components.md]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
+/// [--found FOLDER]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
 
 #include "io/measured/catalog_discrepancy.hpp"
 #include "io/results/posix_file.hpp"
@@ -7,7 +7,7 @@
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
 #include "optimizer/fit/catalog_writer.hpp"
-#include "optimizer/fit/component_page.hpp"
+#include "optimizer/fit/fit_json.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/fit/left_out_families.hpp"
 #include "optimizer/fit/plan_groups.hpp"
@@ -179,11 +179,10 @@ int run(int argc, char** argv)
     options.add_options()("help,h", "print this help")("data", po::value<std::string>()->value_name("DIR"),
                                                        "folder of measured runs")(
         "write", po::value<std::string>()->value_name("CATALOG"), "write the fitted constants to the catalog in this folder")(
-        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --shortlists)")(
-        "shortlists", po::value<std::string>()->value_name("FILE"),
-        "write what shortlists of measured plans are worth into this page")(
-        "components", po::value<std::string>()->value_name("FILE"),
-        "write how well collectives and kernels alone are predicted into this page")(
+        "leave-one-out", po::bool_switch(), "fit again without each family and predict it (implied by --write and --found)")(
+        "found", po::value<std::string>()->value_name("FOLDER"),
+        "write into this folder how well collectives and kernels alone are predicted (components.json), and what shortlists of "
+        "measured plans are worth (shortlist.json)")(
         "new", po::bool_switch(),
         "fit the constants of new entries alone, with means of their families from beliefs alone, and print them")(
         "again", po::value<std::vector<std::string>>()->multitoken()->value_name("ENTRY.KEY"),
@@ -198,8 +197,8 @@ int run(int argc, char** argv)
         std::cout << options;
         return values.count("help") > 0 ? 0 : 2;
     }
-    if (values["new"].as<bool>() && (values.count("write") > 0 || values.count("shortlists") > 0)) {
-        throw std::invalid_argument("--new only prints constants; remove --write and --shortlists, or --new");
+    if (values["new"].as<bool>() && (values.count("write") > 0 || values.count("found") > 0)) {
+        throw std::invalid_argument("--new only prints constants; remove --write and --found, or --new");
     }
     if (values.count("again") > 0 && !values["new"].as<bool>()) {
         throw std::invalid_argument("--again needs --new");
@@ -216,8 +215,9 @@ int run(int argc, char** argv)
     const NoiseByProfile noise = noise_of(runs);
     const std::vector<FittedRow> rows = fitted_rows(runs, inflation);
     const Components components = fit_components(values["data"].as<std::string>());
-    if (values.count("components") > 0) {
-        replace_file(values["components"].as<std::string>(), component_page(components, "jobs/fit_constants DIR"));
+    const bool found = values.count("found") > 0;
+    if (found) {
+        replace_file(values["found"].as<std::string>() + "/components.json", components_json(components));
     }
     const std::vector<FitConstant> start = observed(fitted_constants(runs), components);
     if (values["new"].as<bool>()) {
@@ -232,11 +232,10 @@ int run(int argc, char** argv)
     const HierarchicalFit full = fit_hierarchy(rows, start, noise, most_steps);
     Fit fit = full.fit;
     const bool write = values.count("write") > 0;
-    const bool shortlists = values.count("shortlists") > 0;
     std::vector<LeftOutErrors> left_out;
     std::vector<PlanGroup> groups;
     fit.widening.assign(run_kinds, 1.0);
-    if (write || shortlists || values["leave-one-out"].as<bool>()) {
+    if (write || found || values["leave-one-out"].as<bool>()) {
         const std::vector<LeftOutFamily> families = left_out_families(rows, full, noise, most_steps);
         fit.widening = widening_of(rows, families);
         left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
@@ -255,7 +254,7 @@ int run(int argc, char** argv)
         print_left_out(left_out, fit.widening);
     }
     print_borrowed(borrowed, fit.unmeasured);
-    if (write || shortlists) {
+    if (write || found) {
         std::vector<MeasuredGroup> all;
         for (const PlanGroup& group : groups) {
             all.push_back(group.errors);
@@ -267,9 +266,9 @@ int run(int argc, char** argv)
         discrepancy.memory_of_plan = memory.of_plan;
         discrepancy.memory_of_stack = memory.of_stack;
         fmt::print("\n{}", discrepancy_text(discrepancy, today()));
-        if (shortlists) {
-            replace_file(values["shortlists"].as<std::string>(),
-                         shortlist_page(shortlist_accuracy(groups, repeat), discrepancy, "jobs/fit_constants DIR"));
+        if (found) {
+            replace_file(values["found"].as<std::string>() + "/shortlist.json",
+                         shortlists_json(shortlist_accuracy(groups, repeat), discrepancy));
         }
         if (write) {
             replace_file(values["write"].as<std::string>() + "/discrepancy.toml", discrepancy_text(discrepancy, today()));

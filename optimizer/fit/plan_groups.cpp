@@ -17,8 +17,6 @@ namespace prismopt {
 
 namespace {
 
-constexpr std::size_t smallest_fitted = 3;  // plans of a group
-constexpr std::size_t smallest_judged = 8;
 constexpr std::size_t judged_draws = 4096;
 constexpr double wanted_cover = 0.9;
 
@@ -138,50 +136,6 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
     return result;
 }
 
-/// Means over the groups of a source, and over all sources, each weighing the same.
-struct Means {
-    double hits = 0.0;  // number of groups
-    double size = 0.0;  // median over groups: of the share of plans
-    double first = 0.0;
-    double three = 0.0;
-    double random = 0.0;
-    double learned = 0.0;    // median over groups: error after over before
-    double hindsight = 0.0;  // the same with the best factor
-    std::size_t groups = 0;
-};
-
-Means means_of(const std::vector<const ShortlistAccuracy*>& groups)
-{
-    Means means;
-    std::vector<double> sizes;
-    std::vector<double> learned;
-    std::vector<double> hindsight;
-    const double n = static_cast<double>(groups.size());
-    for (const ShortlistAccuracy* group : groups) {
-        means.hits += group->hit ? 1.0 : 0.0;
-        means.first += group->first_regret / n;
-        means.three += group->three_regret / n;
-        means.random += group->random_regret / n;
-        sizes.push_back(static_cast<double>(group->covering) / static_cast<double>(group->plans));
-        learned.push_back(group->error_after / group->error);
-        hindsight.push_back(group->error_hindsight / group->error);
-    }
-    means.size = median_of(sizes);
-    means.learned = median_of(learned);
-    means.hindsight = median_of(hindsight);
-    means.groups = groups.size();
-    return means;
-}
-
-std::string row_of(const std::string& name, const Means& means)
-{
-    const double n = static_cast<double>(means.groups);
-    const StatisticLimits hits = share_limits(n, means.hits, 0.025);
-    return fmt::format("| {} | {} | {:.0f} | {:.0f} to {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n", name,
-                       means.groups, 100.0 * means.hits / n, 100.0 * hits.low, 100.0 * hits.high, means.size, 100.0 * means.first,
-                       100.0 * means.three, 100.0 * means.random, means.learned, means.hindsight);
-}
-
 }  // namespace
 
 std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families, const Fit& fit,
@@ -197,7 +151,7 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std
     std::vector<PlanGroup> groups;
     std::map<std::string, double> of_source;
     for (const auto& [job, members] : jobs) {
-        if (members.size() < smallest_fitted) {
+        if (members.size() < smallest_fitted_group) {
             continue;
         }
         const MeasuredRun& first = rows[members.front()->row].run;
@@ -287,7 +241,7 @@ std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& 
     std::map<std::string, Discrepancy> without;
     std::vector<ShortlistAccuracy> result;
     for (const PlanGroup& judged : groups) {
-        if (judged.predicted_s.size() < smallest_judged) {
+        if (judged.predicted_s.size() < smallest_judged_group) {
             continue;
         }
         if (!without.contains(judged.source)) {
@@ -302,45 +256,6 @@ std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& 
         result.push_back(accuracy_of(judged, without[judged.source]));
     }
     return result;
-}
-
-std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy,
-                           const std::string& command)
-{
-    std::string page = fmt::format(
-        "# Shortlists of measured plans\n\nWritten by `{}`.\n\n"
-        "Groups of at least {} measured plans. What the columns mean: "
-        "[docs/methods/result-pages.md](../docs/methods/result-pages.md#shortlistmd).\n\n"
-        "| groups | number | hits, % | 95 % limits | size | first | three | random | learning | hindsight "
-        "|\n|---|---|---|---|---|---|---|---|---|---|\n",
-        command, smallest_judged);
-    std::map<std::string, std::vector<const ShortlistAccuracy*>> kinds;
-    for (const ShortlistAccuracy& group : groups) {
-        kinds[group.one_node ? "one node" : "several nodes"].push_back(&group);
-        kinds[(group.one_node ? "one node: " : "several nodes: ") + group.source].push_back(&group);
-    }
-    for (const auto& [name, members] : kinds) {
-        page += row_of(name, means_of(members));
-    }
-    page += fmt::format(
-        "\nDiscrepancy of all {} groups of at least {} plans (standard deviations of logarithms): {:.3f} by plan, {:.3f} by job "
-        "and cluster, "
-        "{:.3f} between\nrepeated measurements; lengths of the plan's part, in octaves or per change of kind:",
-        discrepancy.groups, smallest_fitted, discrepancy.deviation, discrepancy.source, discrepancy.repeat);
-    for (std::size_t k = 0; k < PlanTraits::count; ++k) {
-        page += fmt::format("{} {} {:.1f}", k == 0 ? "" : ",", PlanTraits::name(k), discrepancy.lengths[k]);
-    }
-    page +=
-        ".\n\n| group | plans | 90 % shortlist | hit | has the best | first, % | three, % | random, % | error before, % | after, "
-        "% |\n"
-        "|---|---|---|---|---|---|---|---|---|---|\n";
-    for (const ShortlistAccuracy& group : groups) {
-        page +=
-            fmt::format("| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", group.job, group.plans,
-                        group.covering, group.hit ? "yes" : "no", group.exact ? "yes" : "no", 100.0 * group.first_regret,
-                        100.0 * group.three_regret, 100.0 * group.random_regret, 100.0 * group.error, 100.0 * group.error_after);
-    }
-    return page;
 }
 
 }  // namespace prismopt

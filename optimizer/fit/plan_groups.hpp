@@ -11,6 +11,10 @@
 
 namespace prismopt {
 
+/// Plans of the smallest groups that the discrepancy is fitted to, and that shortlists are judged by.
+inline constexpr std::size_t smallest_fitted_group = 3;
+inline constexpr std::size_t smallest_judged_group = 8;
+
 /// Measured plans of one job, predicted by constants that were fitted without their family.
 struct PlanGroup {
     std::string source;
@@ -56,9 +60,5 @@ struct ShortlistAccuracy {
 
 /// Groups of at least eight plans, with a discrepancy that was fitted to the groups of other sources.
 std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat);
-
-/// A page on them, in Markdown. `command`: what writes it.
-std::string shortlist_page(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy,
-                           const std::string& command);
 
 }  // namespace prismopt

@@ -1,16 +1,38 @@
 """What check-model prints of the runs that ship and of a folder of measured runs."""
 
+import importlib.machinery
+import importlib.util
 import json
+import pathlib
+import sys
 
 import support
 from support import CliTest
 
-TABLE = """row_id,model,layers,hidden,heads,ffn,vocab,seq,gpu,n_gpus,tp,pp,cp,micro_batch,global_batch,recompute,precision,schedule,step_time_s
-1,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,1,1,1,8,512,full,fp16,1F1B,3.5665
-2,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,4,1,1,8,512,full,fp16,1F1B,4.6340
-3,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,1,1,8,512,full,fp16,1F1B,3.9746
-4,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,2,1,1,,512,full,fp16,1F1B,3.9746
-"""
+JOBS = pathlib.Path(__file__).resolve().parents[2] / "jobs"
+sys.path.insert(0, str(JOBS))
+
+JOB = {"source": "GPT", "network": "GPT 3.6B", "layers": 30, "hidden": 3072, "heads": 32, "feed_forward": 12288, "vocabulary": 50257,
+       "activation": "gelu", "attention": "plain", "dropout": "yes", "tied_embedding": "yes", "sequence": 2048, "global_batch": 512,
+       "accelerator": "a100-sxm-80gb", "stack": "megatron-deepspeed-2023", "node_link": "nvlink3", "node": 8, "network_link": "ib-100g",
+       "sequence_parallel": "no"}  # fmt: skip
+HEADER = ",".join([*JOB, "run", "gpus", "design", "step_time_s"]) + "\n"
+
+
+def row(name, tp, seconds, gpus=64, microbatch=8):
+    plan = f"tp={tp} microbatch={microbatch} recompute=full sharding=none dp_overlap=off"
+    return ",".join(map(str, [*JOB.values(), name, gpus, plan, seconds])) + "\n"
+
+
+TABLE = HEADER + row("one", 1, 3.5665) + row("four", 4, 4.6340) + row("two", 2, 3.9746) + row("wrong", 5, 3.9746)
+
+
+def page(printed):
+    """The page that jobs/accuracy_study makes of it."""
+    loader = importlib.machinery.SourceFileLoader("accuracy_study", str(JOBS / "accuracy_study"))
+    study = importlib.util.module_from_spec(importlib.util.spec_from_loader("accuracy_study", loader))
+    loader.exec_module(study)
+    return study.page(printed)
 
 
 class CheckModel(CliTest):
@@ -27,29 +49,37 @@ class CheckModel(CliTest):
             self.assertTrue(run["assumed"])
 
     def test_a_folder_adds_its_runs(self):
-        (self.folder / "vtrain_a100_multinode.csv").write_text(TABLE)
+        (self.folder / "runs.csv").write_text(TABLE)
         printed = json.loads(self.output("check-model", "--data", ".", "--json"))
-        [source] = [s for s in printed["sources"] if s["name"].startswith("vTrain")]
+        [source] = [s for s in printed["sources"] if s["name"] == "GPT"]
         self.assertEqual((source["rows"], source["skipped"]), (3, 1))
         self.assertIsNotNone(source["regret"])
-        self.assertEqual(printed["skipped"], [{"source": source["name"], "row": "vtrain_a100_multinode row 4", "reason": "no microbatch"}])
+        [skipped] = printed["skipped"]
+        self.assertEqual((skipped["source"], skipped["row"]), ("GPT", "wrong"))
+        self.assertIn("5", skipped["reason"])
         text = self.output("check-model", "--data", ".")
-        self.assertIn("vtrain_a100_multinode row 4: no microbatch", text)
-        self.assertIn(f"| {source['name']} | 3 | 1 |", self.output("check-model", "--data", ".", "--markdown"))
+        self.assertIn(f"wrong: {skipped['reason']}", text)
+        self.assertIn(f"| {source['name']} | 3 | 1 |", page(printed))
 
     def test_rows_that_miss_are_listed_with_a_reason(self):
-        slow = "5,GPT 3.6B,30,3072,32,12288,50257,2048,A100,64,1,1,1,8,512,full,fp16,1F1B,9.5\n"
-        full = "6,GPT 3.6B,30,3072,32,12288,50257,2048,A100,8,1,1,1,64,512,full,fp16,1F1B,25.0\n"
-        (self.folder / "vtrain_a100_multinode.csv").write_text(TABLE + slow + full)
-        runs = json.loads(self.output("check-model", "--data", ".", "--json"))["runs"]
-        [refused] = [run for run in runs if run["refused"]]
-        self.assertEqual(refused["name"], "vtrain_a100_multinode row 6: GPT 3.6B on 8 a100-sxm-80gb")
+        slow = row("slow", 1, 9.5)
+        full = row("full", 1, 25.0, gpus=8, microbatch=64)
+        (self.folder / "runs.csv").write_text(TABLE + slow + full)
+        printed = json.loads(self.output("check-model", "--data", ".", "--json"))
+        [refused] = [run for run in printed["runs"] if run["refused"]]
+        self.assertEqual(refused["name"], "full")
         self.assertGreater(sum(refused["memory"].values()), refused["memory_capacity_bytes"])
-        page = self.output("check-model", "--data", ".", "--markdown")
-        missed = page[page.index("## Rows that are a fifth or more off") : page.index("## Memory")]
-        self.assertIn("row 5: GPT 3.6B on 64 a100-sxm-80gb | -5", missed)
-        memory = page[page.index("## Memory") : page.index("## Left out of the fit")]
+        text = page(printed)
+        missed = text[text.index("## Rows that are a fifth or more off") : text.index("## Memory")]
+        self.assertIn("| slow | -5", missed)
+        memory = text[text.index("## Memory") : text.index("## Left out of the fit")]
         self.assertIn(f"| {refused['name']} | {sum(refused['memory'].values()) / 1e9:.1f} | 85.9 |", memory)
+
+    def test_published_tables_are_to_be_normalised(self):
+        (self.folder / "published.csv").write_text("model,tp,step_time_s,step_time_basis\nGPT,8,1.0,measured\n")
+        finished = self.run_program("check-model", "--data", ".")
+        self.assertEqual(finished.returncode, support.WRONG_INPUT)
+        self.assertIn("python3 jobs/normalise_measurements.py . OUT", finished.stderr)
 
     def test_a_folder_without_tables_is_wrong_input(self):
         for folder in (".", "nowhere"):

@@ -5,7 +5,6 @@
 #include "io/measured/measured_collectives.hpp"
 #include "io/measured/measured_kernels.hpp"
 #include "io/measured/measured_runs.hpp"
-#include "io/measured/own_runs.hpp"
 #include "tests/fuzz/input_file.hpp"
 
 #include <filesystem>
@@ -29,12 +28,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace prismopt;
     static const std::string folder = own_path("-tables");
     std::filesystem::create_directories(folder);
-    const std::vector<std::string> names{"own.csv", "vtrain_a100_multinode.csv", collectives_table, kernels_table};
+    const std::vector<std::string> names{"runs.csv", collectives_table, kernels_table};
     for (const std::string& name : names) {
         input_file(data, size, folder + "/" + name);
     }
-    read([] { read_own_runs(folder); });
-    read([] { read_measured_runs(folder); });
+    read([] { read_run_tables(folder); });
     read([] { read_measured_collectives(folder); });
     read([] { read_measured_kernels(folder); });
     return 0;

@@ -1,6 +1,8 @@
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"
+#include "tests/io/temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -36,14 +38,19 @@ std::vector<const CheckedRun*> of_kind(const CheckedModel& checked, RunKind kind
     return runs;
 }
 
-/// Measured runs of the folder that PRISMOPT_DATA names, held with a margin on what the fit reached.
+/// Measured runs of the folder that PRISMOPT_DATA names, as jobs/normalise_measurements.py writes them, held with a margin on what the fit
+/// reached.
 TEST(MeasuredData, IsMatchedBySource)
 {
     const char* folder = std::getenv("PRISMOPT_DATA");
     if (folder == nullptr) {
         GTEST_SKIP() << "PRISMOPT_DATA names no folder of measured runs";
     }
-    const CheckedModel checked = check_model(with_folder(shipped_runs(), folder));
+    const TemporaryFolder tables;
+    const std::string command =
+        fmt::format("python3 " PRISMOPT_SOURCE_DIR "/jobs/normalise_measurements.py '{}' '{}'", folder, tables.file(""));
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    const CheckedModel checked = check_model(with_folder(shipped_runs(), tables.file("")));
     std::map<std::string, std::vector<const CheckedRun*>> sources;
     std::vector<const CheckedRun*> fitted;
     std::vector<const CheckedRun*> nodes;  // of these, runs on more than one machine, or of other sources than the sweep of one

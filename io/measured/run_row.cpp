@@ -1,0 +1,400 @@
+#include "io/measured/measured_runs.hpp"
+
+#include "io/base/csv_stream.hpp"
+#include "io/base/input_error.hpp"
+#include "io/base/utf8.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/toml.hpp"
+#include "model/base/words.hpp"
+#include "model/network/transformer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <regex>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+/// A week; the longest published step is of minutes. Longer ones are slips of the pen.
+constexpr double longest_step_s = 7.0 * 86'400.0;
+constexpr int most_of_any_count = 10'000'000;
+constexpr int most_layers_or_heads = 10'000;
+
+/// Of every row.
+constexpr auto row_columns = std::to_array<const char*>(
+    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
+     "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
+/// Of the job, which a scenario may give instead.
+constexpr auto job_columns = std::to_array<const char*>({"network",
+                                                         "layers",
+                                                         "hidden",
+                                                         "predictions",
+                                                         "dense_layers",
+                                                         "capacity",
+                                                         "routing_weights",
+                                                         "attention",
+                                                         "precision",
+                                                         "activation_storage",
+                                                         "states",
+                                                         "master",
+                                                         "gradients",
+                                                         "adapter_rank",
+                                                         "sequence",
+                                                         "global_batch",
+                                                         "gpus",
+                                                         "accelerator",
+                                                         "cores",
+                                                         "stack",
+                                                         "node_link",
+                                                         "node",
+                                                         "closed",
+                                                         "network_link",
+                                                         "pod",
+                                                         "oversubscription"});
+/// Of networks whose shape the row gives; networks of the catalog have their own.
+constexpr auto shape_columns =
+    std::to_array<const char*>({"heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation",
+                                "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size"});
+constexpr auto expert_columns = std::to_array<const char*>({"experts_active", "expert_size", "shared_size", "dense_layers"});
+
+[[noreturn]] void refuse(const CsvRow& row, const char* column, std::string_view remedy)
+{
+    throw InputError(fmt::format("{} is \"{}\"; {}", column, printable(row.text(column)), remedy));
+}
+
+/// Refuses columns that have no effect.
+template <class Columns>
+void refuse_given(const CsvRow& row, const Columns& columns, std::string_view why)
+{
+    for (const char* column : columns) {
+        if (!row.text(column).empty()) {
+            refuse(row, column, why);
+        }
+    }
+}
+
+std::string needed_text(const CsvRow& row, const char* column)
+{
+    if (row.text(column).empty()) {
+        throw InputError(fmt::format("no {}: give it, or a scenario", column));
+    }
+    return row.text(column);
+}
+
+/// A count; 0 if the column is empty.
+int count_in(const CsvRow& row, const char* column, int most = most_of_any_count)
+{
+    const int value = row.count(column);
+    if ((value == 0 && !row.text(column).empty()) || value > most) {
+        refuse(row, column, fmt::format("give a whole number from 1 to {}", most));
+    }
+    return value;
+}
+
+int needed_count(const CsvRow& row, const char* column, int most = most_of_any_count)
+{
+    needed_text(row, column);
+    return count_in(row, column, most);
+}
+
+/// A number above 0; 0 if the column is empty.
+double amount_in(const CsvRow& row, const char* column)
+{
+    const double value = row.number(column);
+    if (!row.text(column).empty() && !(value > 0.0 && std::isfinite(value))) {
+        refuse(row, column, "give a number above 0, or nothing");
+    }
+    return value;
+}
+
+bool flag_in(const CsvRow& row, const char* column, bool usual)
+{
+    const std::string text = row.text(column);
+    if (!text.empty() && text != "yes" && text != "no") {
+        refuse(row, column, "write yes, no or nothing");
+    }
+    return text.empty() ? usual : text == "yes";
+}
+
+/// Sets a choice; an empty column leaves it.
+template <class Enum>
+void choose_in(const CsvRow& row, const char* column, Enum& target)
+{
+    if (row.text(column).empty()) {
+        return;
+    }
+    const auto chosen = parse<Enum>(row.text(column));
+    if (!chosen) {
+        refuse(row, column, "choose from " + choices<Enum>());
+    }
+    target = *chosen;
+}
+
+/// A network of the catalog, with as many of its layers as the row says.
+Workload catalog_network_of(const CsvRow& row)
+{
+    refuse_given(row, shape_columns, "a network of the catalog has its own; give hidden for another one");
+    Workload w = catalog_workload(needed_text(row, "network"));
+    const int layers = count_in(row, "layers", w.layers());
+    const int dense = count_in(row, "dense_layers", w.layers());
+    auto t = transformer_of(w);
+    if (t && t->mixture()) {
+        t->layers = layers > 0 ? layers : t->layers;
+        t->experts.dense_layers = dense > 0 ? dense : std::min(t->experts.dense_layers, t->layers - 1);
+        w = workload_of(*t);
+    } else {
+        refuse_given(row, std::array{"dense_layers"}, "the network is no mixture of experts with equal layers");
+        w.cut(layers > 0 ? layers : w.layers());
+    }
+    w.predictions = count_in(row, "predictions", 16);
+    return w;
+}
+
+/// A decoder whose shape the row gives.
+Workload own_network_of(const CsvRow& row)
+{
+    Transformer t;
+    t.name = plain_text(needed_text(row, "network"));
+    t.layers = needed_count(row, "layers", most_layers_or_heads);
+    t.hidden = needed_count(row, "hidden");
+    t.heads = needed_count(row, "heads", most_layers_or_heads);
+    t.kv_heads = row.text("kv_heads").empty() ? t.heads : count_in(row, "kv_heads", t.heads);
+    t.feed_forward = needed_count(row, "feed_forward");
+    t.vocabulary = needed_count(row, "vocabulary");
+    t.head = count_in(row, "head");
+    if ((t.head == 0 && t.hidden % t.heads != 0) || t.heads % t.kv_heads != 0) {
+        refuse(row, "heads", "heads must divide hidden, or give head; kv_heads must divide heads");
+    }
+    needed_text(row, "activation");
+    choose_in(row, "activation", t.activation);
+    choose_in(row, "normalisation", t.normalisation);
+    t.tied_embedding = flag_in(row, "tied_embedding", false);
+    t.dropout = flag_in(row, "dropout", false);
+    t.experts.count = count_in(row, "experts");
+    if (t.experts.count > 0) {
+        t.experts.active = needed_count(row, "experts_active", t.experts.count);
+        t.experts.feed_forward = needed_count(row, "expert_size");
+        t.experts.shared = count_in(row, "shared_size");
+        t.experts.dense_layers = count_in(row, "dense_layers", t.layers);
+    } else {
+        refuse_given(row, expert_columns, "the network has no experts");
+    }
+    refuse_given(row, std::array{"predictions"}, "prediction modules are those of the catalog's networks");
+    return workload_of(t);
+}
+
+Workload network_of_row(const CsvRow& row)
+{
+    Workload w = row.text("hidden").empty() ? catalog_network_of(row) : own_network_of(row);
+    if (w.find<ExpertsBlock>() == nullptr) {
+        refuse_given(row, std::array{"capacity", "routing_weights"}, "the network has no experts");
+    }
+    const double capacity = amount_in(row, "capacity");
+    w.change<ExpertsBlock>([&row, capacity](ExpertsBlock& experts) {
+        experts.capacity = capacity > 0.0 ? capacity : experts.capacity;
+        choose_in(row, "routing_weights", experts.weights);
+    });
+    if (!row.text("attention").empty()) {
+        AttentionKernel kernel = AttentionKernel::flash;
+        choose_in(row, "attention", kernel);
+        w.set_attention_kernel(kernel);
+    }
+    choose_in(row, "precision", w.precision);
+    choose_in(row, "activation_storage", w.activation_storage);
+    choose_in(row, "states", w.optimizer.states);
+    choose_in(row, "master", w.optimizer.master);
+    choose_in(row, "gradients", w.optimizer.gradients);
+    w.adapter_rank = count_in(row, "adapter_rank");
+    if (w.adapter_rank > 0) {
+        w.frozen_ends = true;
+        for (LayerDescription& kind : w.kinds) {
+            kind.frozen = true;
+        }
+    }
+    return w;
+}
+
+/// One of an accelerator's equal cores.
+Accelerator core_of(Accelerator a, int cores)
+{
+    for (FlopsPerSecond* peak : {&a.peak_bf16, &a.peak_fp32, &a.peak_tf32, &a.peak_fp8, &a.peak_fp4}) {
+        *peak = *peak / cores;
+    }
+    for (BytesPerSecond* rate : {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth}) {
+        *rate = *rate / cores;
+    }
+    a.memory = a.memory / cores;
+    a.memory_reserved = a.memory_reserved / cores;
+    a.power = a.power / cores;
+    a.multiprocessors /= cores;
+    return a;
+}
+
+/// GPUs of a node behind a switch ("8"), or the shape of a torus ("4x4x8").
+std::vector<int> node_shape(const CsvRow& row)
+{
+    static const std::regex pattern("[1-9][0-9]{0,5}(x[1-9][0-9]{0,3}){0,2}");
+    const std::string text = needed_text(row, "node");
+    if (!std::regex_match(text, pattern)) {
+        refuse(row, "node", "give the GPUs that node_link joins, such as 8, or the shape of a torus, such as 4x4x8");
+    }
+    std::vector<int> shape;
+    for (std::size_t at = 0; at != std::string::npos; at = text.find('x', at + 1)) {
+        shape.push_back(std::stoi(text.substr(at == 0 ? 0 : at + 1)));
+    }
+    return shape;
+}
+
+NetworkTier node_tier_of(const CsvRow& row, const SoftwareStack& stack)
+{
+    NetworkTier node = under(catalog_link(needed_text(row, "node_link")), stack);
+    const std::vector<int> shape = node_shape(row);
+    node.group_gpus = std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
+    if (shape.size() > 1) {
+        node.topology = Topology::torus;
+        node.shape = shape;
+        const int closed = needed_count(row, "closed");
+        for (const int axis : shape) {
+            node.wrap.push_back(axis >= closed);
+        }
+    } else {
+        refuse_given(row, std::array{"closed"}, "only a torus has axes that are closed to rings");
+    }
+    return node;
+}
+
+Cluster cluster_of_row(const CsvRow& row, int gpus)
+{
+    Cluster cluster;
+    cluster.stack = catalog_stack(needed_text(row, "stack"));
+    cluster.library = library_of(cluster.stack);
+    const int cores = std::max(1, count_in(row, "cores"));
+    cluster.accelerator = core_of(under(catalog_accelerator(needed_text(row, "accelerator")), cluster.stack), cores);
+    cluster.tiers.push_back(node_tier_of(row, cluster.stack));
+    const int node = cluster.tiers.front().group_gpus;
+    cluster.gpus = std::max(gpus, node);
+    if (cluster.gpus == node) {
+        return cluster;
+    }
+    NetworkTier network = under(catalog_link(needed_text(row, "network_link")), cluster.stack);
+    network.bandwidth = network.bandwidth / cores;
+    if (const int pod = count_in(row, "pod", cluster.gpus); pod > 0) {
+        network.group_gpus = pod;
+        cluster.tiers.push_back(network);
+        needed_text(row, "oversubscription");
+        network.oversubscription = amount_in(row, "oversubscription");
+    } else {
+        refuse_given(row, std::array{"oversubscription"}, "only links between pods have one");
+    }
+    network.group_gpus = cluster.gpus;
+    cluster.tiers.push_back(network);
+    return cluster;
+}
+
+void read_job(const CsvRow& row, const std::filesystem::path& table, RunRow& read)
+{
+    if (!row.text("scenario").empty()) {
+        refuse_given(row, job_columns, "the scenario says it");
+        refuse_given(row, shape_columns, "the scenario says it");
+        const Scenario scenario = read_scenario((table.parent_path() / row.text("scenario")).string());
+        static_cast<Job&>(read.run) = scenario;
+        read.run.phases.resize(1);
+        read.space = scenario.space;
+        return;
+    }
+    const int gpus = needed_count(row, "gpus");
+    read.run.workload = network_of_row(row);
+    read.run.phases = {{1e12, needed_count(row, "sequence"), needed_count(row, "global_batch")}};
+    read.run.cluster = cluster_of_row(row, gpus);
+    read.space.gpus = {gpus};
+}
+
+void read_measurement(const CsvRow& row, RunRow& read)
+{
+    MeasuredRun& run = read.run;
+    run.measured_s = row.number("step_time_s");
+    read.compute_rate = FlopsPerSecond{1e12 * amount_in(row, "tflops_per_gpu")};
+    const bool by_rate = row.text("step_time_s").empty() && read.compute_rate.si > 0.0;
+    if (row.text("step_time_s").empty() && !by_rate) {
+        throw InputError("no step time");
+    }
+    if (!by_rate && !(run.measured_s > 0.0)) {
+        refuse(row, "step_time_s", "give a number of seconds above 0");
+    }
+    if (run.measured_s > longest_step_s) {
+        throw InputError(fmt::format("a step time of {:.3g} s is not plausible", run.measured_s));
+    }
+    run.of_formula = flag_in(row, "of_formula", false);
+    run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
+    run.memory_allocated = flag_in(row, "memory_allocated", false);
+    run.kept_bytes = amount_in(row, "kept_bytes");
+    run.undivided_bytes = amount_in(row, "undivided_bytes");
+}
+
+}  // namespace
+
+std::vector<std::string> run_columns()
+{
+    std::vector<std::string> columns(row_columns.begin(), row_columns.end());
+    columns.insert(columns.end(), job_columns.begin(), job_columns.end());
+    columns.insert(columns.end(), shape_columns.begin(), shape_columns.end());
+    return columns;
+}
+
+std::string line_of(const std::string& model)
+{
+    static const std::regex size("^[ae]?[0-9]+([.][0-9]+)?[kmbt](?![a-z0-9])");
+    const std::string text = lower_case(model.substr(0, model.find(" (")));
+    std::string line;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" _-", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (std::regex_search(word, size)) {
+            break;
+        }
+        line += (line.empty() || word.empty() ? "" : " ") + word;
+        at = end + 1;
+    }
+    return line.empty() ? text : line;
+}
+
+RunRow read_run_row(const CsvRow& row, const std::string& path, int number)
+{
+    const std::filesystem::path table(path);
+    const auto text_or = [&row](const char* column, const std::string& usual) {
+        return row.text(column).empty() ? usual : plain_text(row.text(column));
+    };
+    RunRow read;
+    MeasuredRun& run = read.run;
+    run.source = text_or("source", table.stem().string());
+    run.row = text_or("run", fmt::format("row {}", number));
+    read.skipped = plain_text(row.text("skipped"));
+    if (!read.skipped.empty()) {
+        return read;
+    }
+    try {
+        read_measurement(row, read);
+        read_job(row, table, read);
+        read.design = row.text("design");
+        read.sequence_parallel = flag_in(row, "sequence_parallel", true);
+        run.fitted = flag_in(row, "fitted", true);
+        run.line = text_or("line", line_of(run.workload.name));
+        run.assumed = text_or("assumed", row.text("scenario").empty() ? "nothing" : "nothing: the scenario says all");
+        run.variability = text_or("variability", run.variability);
+        catalog_variability(run.variability);
+    } catch (const InputError& error) {
+        read.skipped = plain_text(error.what());
+    }
+    return read;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,141 @@
+#include "optimizer/fit/fit_json.hpp"
+
+#include "optimizer/accuracy/collective_accuracy.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <map>
+
+namespace prismopt {
+
+namespace {
+
+using nlohmann::json;
+
+json regions_json(const Components& components)
+{
+    json regions = json::array();
+    const auto fitted = errors_by_region(components.collectives, components.network.fitted_s);
+    const auto left_out = errors_by_region(components.collectives, components.network.left_out_s);
+    for (std::size_t i = 0; i < fitted.size(); ++i) {
+        const RegionErrors& e = fitted[i];
+        regions.push_back({{"collective", name(e.kind)},
+                           {"size", e.region},
+                           {"systems", e.systems},
+                           {"rows", e.rows},
+                           {"error", e.error},
+                           {"bias", e.bias},
+                           {"left_out", left_out[i].error}});
+    }
+    return regions;
+}
+
+json systems_json(const Components& components)
+{
+    struct Errors {
+        int rows = 0;
+        double absolute = 0.0;
+        double signed_sum = 0.0;
+        bool apart = false;
+    };
+    std::map<std::string, Errors> systems;
+    for (std::size_t i = 0; i < components.collectives.size(); ++i) {
+        const MeasuredCollective& row = components.collectives[i];
+        const double error = components.network.fitted_s[i] / row.measured_s - 1.0;
+        Errors& errors = systems[row.what];
+        ++errors.rows;
+        errors.absolute += std::abs(error);
+        errors.signed_sum += error;
+        errors.apart = row.apart;
+    }
+    json all = json::array();
+    for (const auto& [name, e] : systems) {
+        all.push_back({{"system", name},
+                       {"apart", e.apart},
+                       {"rows", e.rows},
+                       {"error", e.absolute / e.rows},
+                       {"bias", e.signed_sum / e.rows}});
+    }
+    return all;
+}
+
+json kernels_json(const Components& components)
+{
+    json kernels = json::array();
+    const auto fitted = kernel_errors(components.kernels, predicted_kernels(components.kernels, components.shares));
+    const auto left_out = kernel_errors(components.kernels, kernels_left_out(components.kernels));
+    for (std::size_t i = 0; i < fitted.size(); ++i) {
+        const KernelErrors& e = fitted[i];
+        kernels.push_back({{"kernels", name(e.table)},
+                           {"precision", e.precision},
+                           {"accelerator", e.accelerator},
+                           {"rows", e.rows},
+                           {"error", e.error},
+                           {"bias", e.bias},
+                           {"left_out", left_out[i].error}});
+    }
+    return kernels;
+}
+
+json constants_json(const Components& components)
+{
+    json constants = json::array();
+    const NetworkFit& network = components.network;
+    for (std::size_t k = 0; k < network.constants.size(); ++k) {
+        constants.push_back(
+            {{"name", network.constants[k].name()}, {"value", network.constants[k].value}, {"deviation", network.deviation[k]}});
+    }
+    for (const KernelShare& share : components.shares) {
+        constants.push_back(
+            {{"name", share.accelerator + "." + share.key}, {"share", share.value}, {"deviation", share.deviation}});
+    }
+    return constants;
+}
+
+}  // namespace
+
+std::string components_json(const Components& components)
+{
+    return json{{"collectives", regions_json(components)},
+                {"systems", systems_json(components)},
+                {"kernels", kernels_json(components)},
+                {"constants", constants_json(components)}}
+        .dump(1);
+}
+
+std::string shortlists_json(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy)
+{
+    json listed = json::array();
+    for (const ShortlistAccuracy& group : groups) {
+        listed.push_back({{"source", group.source},
+                          {"job", group.job},
+                          {"one_node", group.one_node},
+                          {"plans", group.plans},
+                          {"covering", group.covering},
+                          {"hit", group.hit},
+                          {"exact", group.exact},
+                          {"first_regret", group.first_regret},
+                          {"three_regret", group.three_regret},
+                          {"random_regret", group.random_regret},
+                          {"error", group.error},
+                          {"error_after", group.error_after},
+                          {"error_hindsight", group.error_hindsight}});
+    }
+    json lengths = json::array();
+    for (std::size_t k = 0; k < PlanTraits::count; ++k) {
+        lengths.push_back({{"trait", PlanTraits::name(k)}, {"length", discrepancy.lengths[k]}});
+    }
+    return json{{"smallest_judged", smallest_judged_group},
+                {"smallest_fitted", smallest_fitted_group},
+                {"groups", listed},
+                {"discrepancy",
+                 {{"groups", discrepancy.groups},
+                  {"by_plan", discrepancy.deviation},
+                  {"by_job", discrepancy.source},
+                  {"repeats", discrepancy.repeat},
+                  {"lengths", lengths}}}}
+        .dump(1);
+}
+
+}  // namespace prismopt
