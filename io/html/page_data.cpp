@@ -8,14 +8,13 @@
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/report.hpp"
+#include "io/report/report_json.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_accuracy.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
 #include "io/results/plan_results.hpp"
-#include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
-#include "model/plan/plan.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -166,19 +165,6 @@ Json contests_of(const Results& results)
     return list;
 }
 
-Json space(const Results& results)
-{
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    Json json{{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", counts.feasible},
-              {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", Json::array()}};
-    for (const Rejected& rejected : results.rejected) {
-        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
-            json["rejected"].push_back({{"reason", rejected.reason}, {"count", rejected.count}, {"nearest", rejected.nearest}});
-        }
-    }
-    return json;
-}
-
 Json progress(const Results& results)
 {
     constexpr std::size_t most = 2000;  // more than a chart is wide
@@ -297,24 +283,13 @@ Json named_json(const Results& results)
     return {{"best", id(named.best)}, {"knee", id(named.knee)}, {"cheapest", id(named.cheapest)}};
 }
 
-Json job_json(const StudyNotes& notes)
-{
-    return {{"model", notes.model},
-            {"parameters", notes.parameters > 0.0 ? number(notes.parameters) : Json()},
-            {"tokens", number(notes.tokens)},
-            {"accelerator", notes.accelerator},
-            {"task", name(notes.task)},
-            {"start", notes.start ? date_text(*notes.start) : ""},
-            {"deadline_s", notes.deadline.si > 0.0 ? number(notes.deadline.si) : Json()}};
-}
-
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
-    Json json{{"name", study.name},          {"file", study.file},
-              {"objectives", Json::array()}, {"axes", Json::array()},
-              {"front", Json::array()},      {"contests", contests_of(results)},
-              {"space", space(results)},     {"progress", progress(results)},
+    Json json{{"name", study.name},           {"file", study.file},
+              {"objectives", Json::array()},  {"axes", Json::array()},
+              {"front", Json::array()},       {"contests", contests_of(results)},
+              {"space", space_json(results)}, {"progress", progress(results)},
               {"trust", trust(results)}};
     json["provisional"] = results.provisional;
     if (!study.sensitivity.empty()) {

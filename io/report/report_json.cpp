@@ -67,33 +67,6 @@ Json search(const Results& results)
             {"parts", study.parts}};
 }
 
-Json space(const Results& results)
-{
-    Json rejected = Json::array();
-    for (const Rejected& row : results.rejected) {
-        if (row.count > 0 && !names_no_plan(row.reason)) {
-            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
-        }
-    }
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    return {{"combinations", results.raw_tuples},
-            {"examined", counts.examined},
-            {"feasible", results.feasible},
-            {"not_plans", counts.not_plans},
-            {"rejected", std::move(rejected)}};
-}
-
-Json job(const StudyNotes& notes)
-{
-    return {{"model", json_text<Json>(notes.model)},
-            {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
-            {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
-            {"accelerator", json_text<Json>(notes.accelerator)},
-            {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
-            {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
-            {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
-}
-
 Json objectives(const Results& results)
 {
     Json list = Json::array();
@@ -145,7 +118,7 @@ Json named(const Results& results)
 Json head(const char* format, const Results& results, const std::string& file)
 {
     return {{"format", format},          {"format_version", format_version}, {"provenance", provenance(results.study, file)},
-            {"search", search(results)}, {"space", space(results)},          {"objectives", objectives(results)}};
+            {"search", search(results)}, {"space", space_json(results)},     {"objectives", objectives(results)}};
 }
 
 /// Null where it was not computed.
@@ -201,11 +174,36 @@ Json batches(const Results& results, const StudyNotes& notes)
 
 }  // namespace
 
+Json space_json(const Results& results)
+{
+    Json rejected = Json::array();
+    for (const Rejected& row : results.rejected) {
+        if (row.count > 0 && !names_no_plan(row.reason)) {
+            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
+        }
+    }
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    return {{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", results.feasible},
+            {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", std::move(rejected)}};
+}
+
+Json job_json(const StudyNotes& notes)
+{
+    return {{"model", json_text<Json>(notes.model)},
+            {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
+            {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
+            {"task", notes.model.empty() ? Json() : Json(name(notes.task))},
+            {"accelerator", json_text<Json>(notes.accelerator)},
+            {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
+            {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
+            {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
+}
+
 std::string report_json(const Results& results, const std::string& file)
 {
     const StudyNotes notes = study_notes(results);
     Json json = head("prismopt report", results, file);
-    json["job"] = job(notes);
+    json["job"] = job_json(notes);
     json["quantiles_of"] = quantiles_of(results.study.nodes_known);
     json["gpu_price"] = json_text<Json>(notes.price);
     json["price_given"] = name(notes.price_origin);

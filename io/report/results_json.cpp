@@ -7,9 +7,9 @@
 
 namespace prismopt {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 Json estimate_of(const ResultRow<Estimate>& row, const PlanResults& results)
 {

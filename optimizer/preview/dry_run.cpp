@@ -1,5 +1,6 @@
 #include "optimizer/preview/dry_run.hpp"
 
+#include "io/base/percent.hpp"
 #include "io/report/space_counts.hpp"
 #include "model/base/median.hpp"
 #include "model/base/statistics.hpp"
@@ -267,9 +268,8 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
                                    : fmt::format("{} plans are feasible\n", about(estimate.feasible));
     if (!estimate.plans.empty()) {
         for (const Rejected& rejected : estimate.rejected) {
-            text +=
-                fmt::format("{:>9.4f} %  of the checked plans rejected: {}\n",
-                            100.0 * static_cast<double>(rejected.count) / static_cast<double>(estimate.judged), rejected.reason);
+            const double share = static_cast<double>(rejected.count) / static_cast<double>(estimate.judged);
+            text += fmt::format("{:>9} %  of the checked plans rejected: {}\n", percent_figure(share, 4), rejected.reason);
         }
     }
     if (!estimate.stopped.empty()) {

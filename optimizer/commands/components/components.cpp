@@ -323,8 +323,8 @@ nlohmann::json print_kernels(const Scenario& scenario, const LayerShape& shape, 
                             {"flops", row.flops},
                             {"share", row.share}});
         } else {
-            fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11.1f}{:>9.1f}\n", fmt::format("{} ({})", row.layer, row.layers), row.pass,
-                       row.kernel, row.shape, row.seconds * 1e6, 100.0 * row.share);
+            fmt::print("{:<22}{:<10}{:<26}{:<44}{:>11.1f}{:>9}\n", fmt::format("{} ({})", row.layer, row.layers), row.pass,
+                       row.kernel, row.shape, row.seconds * 1e6, percent_figure(row.share));
         }
     }
     return rows;
