@@ -123,7 +123,7 @@ int main(int argc, char** argv)
     prismopt::start_log();
     std::string command_line = "prismopt";
     for (const std::string& word : words) {
-        command_line += " " + prismopt::escape_controls(word);
+        command_line.append(" ").append(prismopt::escape_controls(word));
     }
     try {
         const int code = dispatch(words, {command_line, team});

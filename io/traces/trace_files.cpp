@@ -82,8 +82,8 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
     }
     const auto note = [&path](std::string& source) { source += (source.empty() ? "" : ", ") + file_name(path); };
     if (begins_json(beginning)) {
-        if (const std::string note = read_json_trace(stream, path, names, files.trace); !note.empty()) {
-            files.notes.push_back(note);
+        if (const std::string why = read_json_trace(stream, path, names, files.trace); !why.empty()) {
+            files.notes.push_back(why);
         }
         return;
     }

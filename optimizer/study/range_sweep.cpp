@@ -61,11 +61,14 @@ public:
                 levels_.pop_back();
                 continue;
             }
-            of_sub_spaces_.push_back({category(Reason::out_of_memory, 1), stand_ins.depth(),
-                                      [this, &stand_ins](std::span<const int> leading) { return fits(stand_ins, leading); }});
-            of_sub_spaces_.push_back({excluded_by_bound, stand_ins.depth(), [this, &stand_ins](std::span<const int> leading) {
-                                          return not_excluded(stand_ins, leading);
-                                      }});
+            Constraint& in_memory = of_sub_spaces_.emplace_back();
+            in_memory.reason = category(Reason::out_of_memory, 1);
+            in_memory.depth = stand_ins.depth();
+            in_memory.allows = [this, &stand_ins](std::span<const int> leading) { return fits(stand_ins, leading); };
+            Constraint& in_bound = of_sub_spaces_.emplace_back();
+            in_bound.reason = excluded_by_bound;
+            in_bound.depth = stand_ins.depth();
+            in_bound.allows = [this, &stand_ins](std::span<const int> leading) { return not_excluded(stand_ins, leading); };
         }
     }
 

@@ -39,7 +39,7 @@ std::vector<std::string> changes_of_unknown_power(const Scenario& scenario)
         }
     }
     if (overrides_without_power(scenario)) {
-        changes.push_back("accelerator_override");
+        changes.emplace_back("accelerator_override");
     }
     return changes;
 }

@@ -1,3 +1,4 @@
+#include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 
 #include "model/distribution/chain_distribution.hpp"
