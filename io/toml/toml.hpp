@@ -33,8 +33,8 @@ struct TomlFile {
     std::string path;  // for messages
     TomlNode root;
 
-    /// Throws InputError `path:line: message`.
-    [[noreturn]] void refuse(int line, const std::string& message) const;
+    /// Throws InputError `path:line: reason; remedy`.
+    [[noreturn]] void refuse(int line, const std::string& reason, const std::string& remedy) const;
 };
 
 /// Text prepared for a message: without control characters, truncated to `most`.
@@ -42,6 +42,11 @@ std::string printable(std::string text, std::size_t most = 60);
 
 /// Throws InputError when `text` is not valid TOML.
 TomlFile parse_toml(std::string_view text, const std::string& path);
+
+/// The text with another value of a key: "cluster.gpus", or "phase[1].tokens" for the second table of [[phase]]. The value is
+/// written as in the file: 128, "\"450 GB/s\"", [1, 2]. Adds the key to its section, and the section to the end, where there is
+/// none. All other lines stay as they are. Throws InputError if that gives no valid TOML.
+std::string with_value(const std::string& text, const std::string& path, const std::string& key, const std::string& value);
 
 /// Valid numbers of a key: their meaning, the interval and an example.
 struct Range {
