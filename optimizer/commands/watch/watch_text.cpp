@@ -1,10 +1,10 @@
 #include "optimizer/commands/watch/watch_text.hpp"
 
-#include "model/base/statistics.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -155,8 +155,7 @@ std::string watch_text(const WatchedJob& job)
     }
     if (job.baseline) {
         text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {:+.2f} % against the baseline\n", job.level_s,
-                            job.level_s * std::exp(-two_sided_95 * job.level_error),
-                            job.level_s * std::exp(two_sided_95 * job.level_error), 100.0 * job.level_change);
+                            job.level_low_s, job.level_high_s, 100.0 * job.level_change);
     }
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),
