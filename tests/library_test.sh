@@ -16,7 +16,13 @@ for component in Unspecified development; do
     cmake --install "$build" --prefix "$scratch/prefix" --component "$component" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
 done
 cp -r "$source/jobs/example" "$scratch/example"   # away from the headers of the checkout
-cmake -S "$scratch/example" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+# The compiler and flags of the build, whose sanitizers the program needs as well.
+settings=()
+for setting in CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_EXE_LINKER_FLAGS; do
+    settings+=("-D$setting=$(sed -n "s/^$setting:[A-Z]*=//p" "$build/CMakeCache.txt")")
+done
+cmake -S "$scratch/example" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" "${settings[@]}" >"$scratch/log" ||
+    { cat "$scratch/log"; exit 1; }
 cmake --build "$scratch/build"
 
 scenario=$scratch/prefix/share/prismopt/scenarios/small.toml

@@ -10,9 +10,10 @@
 ///   a class (ScenarioPredictor, PlanPredictor, PlanChoice, StudyLaunches, JobWatch), which keeps copies of its inputs.
 /// - Units: SI without prefixes (seconds, bytes, joules, bytes per second), GPU-seconds and US dollars. A double says its unit in its
 ///   name (`step_s`, `cost_usd`) or comment; types of model/base/units.hpp hold it as `.si`. Shares and probabilities are from 0 to 1.
-/// - Errors: InputError, with place, reason and remedy, if an input is wrong; InfeasiblePlan where only a feasible plan will do;
-///   Stopped if a Pause ends the work; std::runtime_error if the machine fails (a full disk). That a plan is infeasible is no error
-///   but a value, Infeasible, with its Reason and detail; values that would make it feasible are in PlanPrediction::changes.
+/// - Errors: InputError if an input is wrong. For scenarios and other TOML files it has place, reason and remedy as members; what() has
+///   them for all inputs. InfeasiblePlan where only a feasible plan will do; Stopped if a Pause ends the work; std::runtime_error if the
+///   machine fails (a full disk). That a plan is infeasible is no error but a value, Infeasible, with its Reason and detail; values that
+///   would make it feasible are in PlanPrediction::changes.
 /// - Threads: there is no global state. Different objects may be used at the same time by different threads; one object by one thread
 ///   at a time, unless it is const. HDF5 is the exception: only one thread of a process may search, resume or open results at a time.
 ///   Draws use OMP_NUM_THREADS threads; results do not depend on their number.
