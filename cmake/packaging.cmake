@@ -1,6 +1,5 @@
-# What `cmake --install` and the Debian package hold: the program, its manual page and completion, scenarios, and their schema.
-include(GNUInstallDirs)
-
+# What `cmake --install` and the Debian packages hold: the program, its manual page and completion, scenarios, and their schema; and, for
+# development, the library with the headers of optimizer/api/prismopt.hpp.
 set(texts ${CMAKE_BINARY_DIR}/texts)  # optimizer/CMakeLists.txt
 
 install(TARGETS prismopt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -13,7 +12,28 @@ install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
+include(include_closure)
+include_closure(${CMAKE_SOURCE_DIR} optimizer/api/prismopt.hpp headers unused)
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/prismopt/${folder} COMPONENT development)
+endforeach()
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/prismopt)
+set_target_properties(prismopt_optimizer PROPERTIES EXPORT_NAME prismopt)
+install(TARGETS prismopt_model prismopt_search prismopt_io prismopt_optimizer EXPORT prismopt
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(EXPORT prismopt NAMESPACE prismopt:: FILE prismopt-targets.cmake DESTINATION ${package_folder} COMPONENT development)
+include(CMakePackageConfigHelpers)
+configure_package_config_file(cmake/prismopt-config.cmake.in prismopt-config.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(prismopt-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/library_dependencies.cmake ${CMAKE_CURRENT_BINARY_DIR}/prismopt-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/prismopt-config-version.cmake DESTINATION ${package_folder} COMPONENT development)
+
 set(CPACK_GENERATOR DEB)
+# The package of the program; `cmake --install` puts down the library as well.
+set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME prismopt)
 set(CPACK_PACKAGE_CONTACT "The authors of prismopt <root@localhost>")
 set(CPACK_PACKAGE_VENDOR "prismopt")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")

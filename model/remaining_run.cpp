@@ -1,6 +1,7 @@
 #include "model/remaining_run.hpp"
 
 #include "model/plan/node_order.hpp"
+#include "model/predictor.hpp"
 #include "model/run/drift.hpp"
 #include "model/run_outlook.hpp"
 

@@ -2,12 +2,15 @@
 
 /// Time until a running job is done, from its own speed and the failures so far. docs/methods/watch.md.
 
-#include "model/predictor.hpp"
-
 #include <optional>
 #include <vector>
 
 namespace prismopt {
+
+struct ParallelPlan;
+struct Phase;
+struct Problem;
+struct SamplerOptions;
 
 /// What is known of a running job.
 struct JobSoFar {

@@ -2,6 +2,7 @@
 
 #include "model/base/jackknife.hpp"
 #include "model/plan/phase.hpp"
+#include "model/predictor.hpp"
 #include "model/productive_times.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "model/training_quantile_errors.hpp"
@@ -32,7 +33,7 @@ std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
     Problem result = problem;
     std::vector<HardwareParameter> hardware_parameters;
     std::vector<double> values;
-    for (const Change& change : what_if) {
+    for (const PlanChange& change : what_if) {
         std::visit(Cases{[&](const Without& c) { result.noise = without(std::move(result.noise), c.source); },
                          [&](const Faster& c) { result.cluster.speed.multiply(c.kernels, c.speed); },
                          [&](const Turned& c) {
@@ -54,7 +55,7 @@ std::optional<Problem> changed(const Problem& problem, const WhatIf& what_if)
 std::string drawn_without(const WhatIf& what_if)
 {
     std::vector<std::string> names;
-    for (const Change& change : what_if) {
+    for (const PlanChange& change : what_if) {
         const auto* removed = std::get_if<Without>(&change);
         if (removed != nullptr && !is_of_graph(removed->source)) {
             names.push_back(removed->source.name + ";");

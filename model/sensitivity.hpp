@@ -2,17 +2,24 @@
 
 /// Sensitivity of a plan's times: the plan with something changed, on the same draws.
 
+#include "model/base/estimate.hpp"
 #include "model/distribution/noise_source.hpp"
 #include "model/hardware_parameter.hpp"
-#include "model/predictor.hpp"
+#include "model/plan/plan.hpp"
 
 #include <array>
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace prismopt {
+
+struct DrawRange;
+struct Problem;
+struct SamplerOptions;
 
 /// Change: a source of noise removed.
 struct Without {
@@ -28,8 +35,8 @@ struct Turned {
     HardwareParameter parameter;
     double value = 0.0;  // SI
 };
-using Change = std::variant<Without, Faster, Turned>;
-using WhatIf = std::vector<Change>;  // applied together; empty: the plan unchanged
+using PlanChange = std::variant<Without, Faster, Turned>;
+using WhatIf = std::vector<PlanChange>;  // applied together; empty: the plan unchanged
 
 enum class Figure { p50, p95, p99, spread, cv, training_p99, cost };
 inline constexpr std::size_t figure_count = 7;

@@ -8,6 +8,8 @@
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 # 4. No two headers define a type of the same name: the linker would take one of its functions for both.
+# 5. Commands include nothing of model and search: what they need is in optimizer/api.
+# 6. The header of the library and all that it includes need no library but the standard one.
 
 cmake_minimum_required(VERSION 3.22)
 
@@ -27,11 +29,12 @@ set(nlopt_door search/strategies/nlopt_search.cpp)
 set(toml_headers "^toml\\+\\+/")
 set(toml_door io/toml/toml.cpp)
 set(openmp_door model/base/parallel.cpp)
+set(library_header optimizer/api/prismopt.hpp)
 
 set(model_order base numerics hardware plan network schedule distribution step run calibration top)
 set(search_order top components strategies)
 set(io_order base toml trainers scenario measured results report compare plots html authoring logs traces export)
-set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview commands top)
+set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview api commands top)
 
 # The place of a file in the order of its folder; of sub-folders that the order does not have, an error.
 function(place_in folder file result)
@@ -104,6 +107,9 @@ function(check_include file folder quoted header)
     if(NOT header MATCHES "${${folder}_may_include}")
       message(SEND_ERROR "${file} includes ${header}: ${folder} may not know it")
     endif()
+    if(file MATCHES "^optimizer/commands/" AND header MATCHES "^(model|search)/")
+      message(SEND_ERROR "${file} includes ${header}: commands may not know it; offer what they need in optimizer/api")
+    endif()
   elseif(quoted)
     message(SEND_ERROR "${file} includes \"${header}\": write the path from the root of the project")
   endif()
@@ -147,6 +153,15 @@ foreach(folder IN LISTS folders)
   endforeach()
 endforeach()
 check_circles()
+if(EXISTS ${ROOT}/${library_header})
+  include(${CMAKE_CURRENT_LIST_DIR}/../cmake/include_closure.cmake)
+  include_closure(${ROOT} ${library_header} headers others)
+  foreach(other IN LISTS others)
+    if(other MATCHES "[./]")
+      message(SEND_ERROR "${library_header} leads to <${other}>: programs that include it may not have that library")
+    endif()
+  endforeach()
+endif()
 if(checked EQUAL 0)
   message(SEND_ERROR "no source files under ${ROOT}: give the source directory, -DROOT=...")
 endif()

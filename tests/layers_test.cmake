@@ -52,6 +52,10 @@ expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.
 expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")
 expect(inside_optimizer_upwards optimizer/study/evaluator.hpp "#include \"optimizer/commands/output.hpp\""
   "optimizer/study/evaluator.hpp includes optimizer/commands/output.hpp: the sub-folder of optimizer comes later")
+expect(commands_see_model optimizer/commands/predict.cpp "#include \"model/plan/plan.hpp\"" "commands may not know it")
+expect(library_needs_json optimizer/api/prismopt.hpp "#include \"io/base/a.hpp\"" "leads to <nlohmann/json.hpp>"
+  io/base/a.hpp "#include <vector>\n#include <nlohmann/json.hpp>")
+expect(library_alone optimizer/api/prismopt.hpp "#include \"io/base/a.hpp\"\n#include <vector>" "" io/base/a.hpp "#include <string>")
 expect(inside_optimizer_generated optimizer/program/release.cpp "#include \"optimizer/program/version.hpp\"" "")
 expect(circle_of_two model/step/graph/step.hpp "#include \"model/step/sample/draw.hpp\"" "in a circle"
   model/step/sample/draw.hpp "#include \"model/step/graph/step.hpp\"")

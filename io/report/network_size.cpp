@@ -1,5 +1,7 @@
 #include "io/report/network_size.hpp"
 
+#include "io/report/network_json.hpp"
+
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>

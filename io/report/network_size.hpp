@@ -4,8 +4,6 @@
 
 #include "model/network/workload.hpp"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 
 namespace prismopt {
@@ -26,6 +24,5 @@ NetworkSize network_size(const Workload& workload, int sequence);
 
 /// One line.
 std::string network_text(const NetworkSize& size);
-nlohmann::json network_json(const NetworkSize& size);
 
 }  // namespace prismopt

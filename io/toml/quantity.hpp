@@ -16,7 +16,8 @@ struct Complaint {
     std::string why;
     std::string remedy;
 
-    std::string text() const { return problem + " (" + why + "); " + remedy; }
+    std::string reason() const { return problem + " (" + why + ")"; }
+    std::string text() const { return reason() + "; " + remedy; }
 };
 
 /// Dimension of a quantity, which determines the valid units.

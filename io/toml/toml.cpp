@@ -8,6 +8,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace prismopt {
 
@@ -51,9 +53,11 @@ private:
 void refuse_controls_in_key(const TomlFile& file, const TomlNode& node)
 {
     if (const std::size_t control = find_control(node.key); control != std::string::npos) {
-        file.refuse(node.line, fmt::format("key \"{}\" contains the control character {} (keys are names of one line, which "
-                                           "reports and scripts repeat); remove it",
-                                           printable(escape_controls(node.key)), control_name(node.key, control)));
+        file.refuse(node.line,
+                    fmt::format("key \"{}\" contains the control character {} (keys are names of one line, which "
+                                "reports and scripts repeat)",
+                                printable(escape_controls(node.key)), control_name(node.key, control)),
+                    "remove it");
     }
 }
 
@@ -112,6 +116,117 @@ TomlNode converted(const toml::node& source, const std::string& key, int parent_
     return node;
 }
 
+/// The byte at a place of a text; columns are code points.
+std::size_t offset_of(std::string_view text, const toml::source_position& place)
+{
+    std::size_t at = 0;
+    for (toml::source_index line = 1; line < place.line; ++line) {
+        at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    for (toml::source_index column = 1; column < place.column && at < text.size(); ++column) {
+        ++at;
+        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) {
+            ++at;
+        }
+    }
+    return at;
+}
+
+/// A word of a path of keys: "phase[1]".
+struct KeyWord {
+    std::string name;
+    std::optional<std::size_t> element;
+};
+
+std::vector<KeyWord> words_of_key(const std::string& key)
+{
+    std::vector<KeyWord> words;
+    std::size_t begin = 0;
+    while (begin <= key.size()) {
+        const std::size_t end = std::min(key.find('.', begin), key.size());
+        KeyWord word{key.substr(begin, end - begin), {}};
+        const std::size_t bracket = word.name.find('[');
+        if (bracket != std::string::npos) {
+            std::size_t element = 0;
+            const char* const last = word.name.data() + word.name.size();
+            const auto [rest, error] = std::from_chars(word.name.data() + bracket + 1, last, element);
+            if (error == std::errc{} && rest + 1 == last && *rest == ']') {
+                word.name.resize(bracket);
+                word.element = element;
+            }
+        }
+        if (word.name.empty() || word.name.find_first_of("[]\"' \t\n") != std::string::npos) {
+            throw InputError({}, fmt::format("'{}' is not the path of a key", printable(key)),
+                             "write for example cluster.gpus, or phase[1].tokens for the second table of [[phase]]");
+        }
+        words.push_back(std::move(word));
+        begin = end + 1;
+    }
+    return words;
+}
+
+/// What the word names in a table; null: nothing.
+const toml::node* node_at(const toml::table& table, const KeyWord& word)
+{
+    const toml::node* node = table.get(word.name);
+    if (word.element && node != nullptr) {
+        const toml::array* list = node->as_array();
+        return list != nullptr && *word.element < list->size() ? list->get(*word.element) : nullptr;
+    }
+    return node;
+}
+
+/// The innermost table on the way to a key that the file has, and the number of words that lead there.
+struct KeySection {
+    const toml::table* table = nullptr;
+    std::size_t depth = 0;
+};
+
+KeySection section_of(const toml::table& top, const std::vector<KeyWord>& words)
+{
+    KeySection section{&top, 0};
+    while (section.depth + 1 < words.size()) {
+        const toml::node* next = node_at(*section.table, words[section.depth]);
+        if (next == nullptr || !next->is_table()) {
+            break;
+        }
+        section = {next->as_table(), section.depth + 1};
+    }
+    return section;
+}
+
+/// Whether a text is valid TOML and has the key.
+bool has_key(const std::string& text, const std::vector<KeyWord>& words)
+{
+    try {
+        const toml::table top = toml::parse(text);
+        const KeySection section = section_of(top, words);
+        return section.depth + 1 == words.size() && node_at(*section.table, words.back()) != nullptr;
+    } catch (const toml::parse_error&) {
+        return false;
+    }
+}
+
+/// The text with a new key, in its section or in one at the end.
+std::string with_new_key(const std::string& text, const toml::table& top, const std::vector<KeyWord>& words,
+                         const std::string& line)
+{
+    const KeySection section = section_of(top, words);
+    if (section.depth + 1 < words.size()) {
+        std::string header;
+        for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+            header += (i == 0 ? "" : ".") + words[i].name;
+        }
+        return fmt::format("{}{}\n[{}]\n{}", text, text.ends_with('\n') ? "" : "\n", header, line);
+    }
+    std::size_t at = 0;  // of keys of the whole file
+    if (section.depth > 0) {
+        at = std::min(text.find('\n', offset_of(text, section.table->source().begin)), text.size() - 1) + 1;
+    }
+    const char* const before = at > 0 && text[at - 1] != '\n' ? "\n" : "";
+    return text.substr(0, at) + before + line + text.substr(at);
+}
+
 /// The line of a text, without surrounding blanks.
 std::string line_of(std::string_view text, int line)
 {
@@ -136,9 +251,9 @@ std::string printable(std::string text, std::size_t most)
     return text;
 }
 
-void TomlFile::refuse(int line, const std::string& message) const
+void TomlFile::refuse(int line, const std::string& reason, const std::string& remedy) const
 {
-    throw InputError(fmt::format("{}:{}: {}", path, line, message));
+    throw InputError({path, line}, reason, remedy);
 }
 
 TomlFile parse_toml(std::string_view text, const std::string& path, int lines_before)
@@ -146,24 +261,58 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
     TomlFile file{path, {}};
     if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
         const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-        file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte); give a scenario in TOML");
+        file.refuse(static_cast<int>(line), "the file is binary (it contains a zero byte)", "give a scenario in TOML");
     }
     if (const KeyNesting deepest = deepest_key(text); deepest.levels > most_levels) {
-        file.refuse(deepest.line, fmt::format("the keys and brackets that are open here are nested more than {} levels deep (no "
-                                              "file needs more than ten); correct the key, or close the brackets",
-                                              most_levels));
+        file.refuse(deepest.line,
+                    fmt::format("the keys and brackets that are open here are nested more than {} levels deep (no "
+                                "file needs more than ten)",
+                                most_levels),
+                    "correct the key, or close the brackets");
     }
     try {
         file.root = converted(toml::parse(text, path), "", 1, Lines(text), file);
         count_from(file.root, lines_before);
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
-        file.refuse(std::max(1, line - lines_before),
-                    fmt::format("{} is not valid TOML ({}); correct the line: strings and quantities need quotes, as in "
-                                "bandwidth = \"450 GB/s\", a key may appear only once, and quotes and brackets must be closed",
-                                line_of(text, line), printable(std::string(error.description()), 200)));
+        file.refuse(
+            std::max(1, line - lines_before), fmt::format("{} is not valid TOML ({})", line_of(text, line), printable(std::string(error.description()), 200)),
+            "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may appear only "
+            "once, and quotes and brackets must be closed");
     }
     return file;
+}
+
+std::string with_value(const std::string& text, const std::string& path, const std::string& key, const std::string& value)
+{
+    parse_toml(text, path);
+    const std::vector<KeyWord> words = words_of_key(key);
+    const std::string line = fmt::format("{} = {}\n", words.back().name, value);
+    const auto refuse = [&](const std::string& why, const std::string& remedy) {
+        throw InputError({path, 0}, fmt::format("{} = {} {}", key, printable(value), why), remedy);
+    };
+    try {
+        if (toml::parse(line).size() != 1) {
+            refuse("is more than one value", "change one key at a time");
+        }
+    } catch (const toml::parse_error& error) {
+        refuse(fmt::format("is not valid TOML ({})", printable(std::string(error.description()), 200)),
+               "write a value as in the file: strings and quantities need quotes, as in \"450 GB/s\"");
+    }
+    const toml::table top = toml::parse(text);
+    const KeySection section = section_of(top, words);
+    const toml::node* old = section.depth + 1 == words.size() ? node_at(*section.table, words.back()) : nullptr;
+    std::string changed;
+    if (old == nullptr) {
+        changed = with_new_key(text, top, words, line);
+    } else {
+        const std::size_t begin = offset_of(text, old->source().begin);
+        changed = text.substr(0, begin) + value + text.substr(offset_of(text, old->source().end));
+    }
+    if (!has_key(changed, words)) {
+        refuse("cannot be added, because the file has no section of this name with a header of its own", "write it in the file");
+    }
+    return changed;
 }
 
 }  // namespace prismopt

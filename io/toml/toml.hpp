@@ -37,8 +37,8 @@ struct TomlFile {
     TomlNode root;
     std::shared_ptr<const Catalog> catalog{};  // to which its names refer; null: that of the program
 
-    /// Throws InputError `path:line: message`.
-    [[noreturn]] void refuse(int line, const std::string& message) const;
+    /// Throws InputError `path:line: reason; remedy`.
+    [[noreturn]] void refuse(int line, const std::string& reason, const std::string& remedy) const;
 };
 
 /// Text prepared for a message: without control characters, truncated to `most`.
@@ -47,6 +47,11 @@ std::string printable(std::string text, std::size_t most = 60);
 /// Throws InputError when `text` is not valid TOML. `lines_before`: lines of the text that are not in the file, which messages do
 /// not count.
 TomlFile parse_toml(std::string_view text, const std::string& path, int lines_before = 0);
+
+/// The text with another value of a key: "cluster.gpus", or "phase[1].tokens" for the second table of [[phase]]. The value is
+/// written as in the file: 128, "\"450 GB/s\"", [1, 2]. Adds the key to its section, and the section to the end, where there is
+/// none. All other lines stay as they are. Throws InputError if that gives no valid TOML.
+std::string with_value(const std::string& text, const std::string& path, const std::string& key, const std::string& value);
 
 /// Valid numbers of a key: their meaning, the interval and an example.
 struct Range {

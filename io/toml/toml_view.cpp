@@ -59,7 +59,7 @@ std::string Range::interval() const
 void Value::fail(const Complaint& complaint) const
 {
     const std::string of = owner_.empty() ? "" : fmt::format(" of {}", owner_);
-    file_->refuse(node_->line, fmt::format("{} = {}{} {}", node_->key, node_->shown, of, complaint.text()));
+    file_->refuse(node_->line, fmt::format("{} = {}{} {}", node_->key, node_->shown, of, complaint.reason()), complaint.remedy);
 }
 
 void Value::wrong_type(std::string_view why, std::string_view example) const
@@ -268,8 +268,10 @@ void Table::unknown(const TomlNode& child, const std::vector<std::string>& known
     const std::string near = nearest(child.key, known);
     const std::string key =
         fmt::format("unknown key '{}'{}", printable(child.key), subject_.empty() ? "" : fmt::format(" of {}", subject_));
-    file_->refuse(child.line, near.empty() ? fmt::format("{} (known here: {}); remove it or use a known key", key, listed(known))
-                                           : fmt::format("{} (did you mean '{}'?)", key, near));
+    if (near.empty()) {
+        file_->refuse(child.line, fmt::format("{} (known here: {})", key, listed(known)), "remove it or use a known key");
+    }
+    file_->refuse(child.line, fmt::format("{} (did you mean '{}'?)", key, near), "");
 }
 
 void Table::refuse_unknown_keys() const
@@ -288,7 +290,7 @@ void Table::refuse_unknown_keys() const
 void Table::fail(const Complaint& complaint) const
 {
     const std::string subject = !subject_.empty() ? subject_ : node_->key.empty() ? "the file" : fmt::format("[{}]", node_->key);
-    file_->refuse(node_->line, fmt::format("{} {}", subject, complaint.text()));
+    file_->refuse(node_->line, fmt::format("{} {}", subject, complaint.reason()), complaint.remedy);
 }
 
 }  // namespace prismopt

@@ -1,7 +1,9 @@
 #include "model/step/timeline.hpp"
 
+#include "model/step/graph/execution_graph.hpp"
 #include "model/step/graph/mean_step.hpp"
 #include "model/step/sample/plan_step.hpp"
+#include "model/step/sample/sampler.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -2,12 +2,13 @@
 
 /// Timeline of a step for display: events of each stage, at mean durations or for one draw.
 
-#include "model/step/graph/execution_graph.hpp"
-#include "model/step/sample/sampler.hpp"
-
 #include <vector>
 
 namespace prismopt {
+
+struct ExecutionGraph;
+struct NoiseTables;
+struct SamplerOptions;
 
 enum class Activity { forward, backward, input_gradient, weight_gradient, pair, bubble, transfer, gather, reduction, optimizer };
 

@@ -1,6 +1,8 @@
 #include "optimizer/accuracy/model_interval.hpp"
 
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "model/predictor.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 
 #include "model/plan/phase.hpp"

@@ -2,11 +2,17 @@
 
 /// Error of the mean model, from its fit to measured runs.
 
-#include "io/scenario/constants/fitted_model.hpp"
 #include "model/base/statistics.hpp"
-#include "model/predictor.hpp"
 
 namespace prismopt {
+
+struct Cluster;
+struct CompiledPlan;
+struct CompiledRun;
+struct FittedModel;
+struct ParallelPlan;
+struct Problem;
+struct Setting;
 
 /// 95 % prediction interval of a measured mean, relative to the predicted one.
 ///

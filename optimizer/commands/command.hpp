@@ -2,7 +2,7 @@
 
 /// The commands of the program. Each takes the arguments after its name and returns the exit code.
 
-#include "io/scenario/scenario.hpp"
+#include "optimizer/api/plans.hpp"
 #include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/stop.hpp"
 
@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,12 +29,6 @@ struct ExitCode {
 };
 /// All exit codes, as help and the manual page list them.
 const std::vector<ExitCode>& exit_codes();
-
-/// Thrown if the requested plan is infeasible; ends the command with exit_infeasible.
-class InfeasiblePlan : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 /// An option, for completion and the manual page.
 struct OptionText {

@@ -2,12 +2,10 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/compare/compare.hpp"
-#include "io/html/report_page.hpp"
 #include "io/toml/nearest.hpp"
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/api/reports.hpp"
+#include "optimizer/api/results.hpp"
 #include "optimizer/program/release.hpp"
-#include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "optimizer/api/search.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include "io/export/launch.hpp"
 #include "io/toml/nearest.hpp"
-#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,27 +1,23 @@
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
-#include "io/scenario/catalog_facts.hpp"
+#include "optimizer/api/exports.hpp"
+#include "optimizer/api/results.hpp"
+#include "optimizer/api/shortlist.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
 #include "optimizer/program/log.hpp"
 
-#include "io/export/launch.hpp"
-#include "io/scenario/gpu_price.hpp"
 #include "io/toml/nearest.hpp"
-#include "model/plan/phase.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
-#include "optimizer/program/release.hpp"
-#include "optimizer/space/design_text.hpp"
-#include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
+#include <utility>
+#include <variant>
 
 namespace prismopt {
 
@@ -58,67 +54,15 @@ const ExportTarget& target_of(const po::variables_map& values)
                                  near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
 }
 
-const Phase& phase_of(const po::variables_map& values, const std::vector<Phase>& phases)
-{
-    const int number = values["phase"].as<int>();
-    if (number < 1 || number > static_cast<int>(phases.size())) {
-        throw InputError(fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, phases.size()));
-    }
-    return phases[static_cast<std::size_t>(number - 1)];
-}
-
-/// Productive seconds between checkpoints; 0 where there are none.
-double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
-{
-    const int node = problem.cluster.gpus_per_node();
-    const FailureModel failures =
-        failure_model(problem.reliability, {(plan.gpus() + node - 1) / node, plan.gpus(), plan.checkpoint_interval, plan.spares});
-    return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
-}
-
 /// `out`: the main file; empty: standard output.
-Launch launch_of(const po::variables_map& values, const Results& results, StoredStudy& study, std::uint64_t index,
-                 const std::filesystem::path& out)
+Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number, const std::filesystem::path& out)
 {
-    const Point point = study.space().point(index);
-    const Problem& problem = study.problem(point);
-    Launch launch;
-    launch.study = results.study.scenario_name;
-    launch.point = std::to_string(index);
-    launch.program = program_name();
-    launch.provisional = results.provisional;
-    launch.phase = phase_of(values, problem.phases);
-    launch.phase_number = values["phase"].as<int>();
-    launch.phases = static_cast<int>(problem.phases.size());
-    launch.before.assign(problem.phases.begin(), problem.phases.begin() + launch.phase_number - 1);
-    for (const Phase& phase : problem.phases) {
-        launch.longest_sequence = std::max(launch.longest_sequence, phase.sequence);
-        launch.samples += std::lround(phase.steps()) * phase.global_batch;
+    auto launch = study.launch(number, values["phase"].as<int>(), out.empty() ? "" : out.stem().string());
+    if (const auto* refusal = std::get_if<Infeasible>(&launch)) {
+        throw InfeasiblePlan(*refusal,
+                             fmt::format("--point {} is infeasible: {}; choose another point", number, refusal->text()));
     }
-    launch.plan = plan_in_phase(study.plan(point), launch.phase);
-    launch.design = design_text(launch.plan, study.scenario().space);
-    launch.job = problem;
-    launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
-    launch.choices = study.scenario().choices;
-    launch.price = gpu_price_text(study.scenario(), problem.cluster);
-    launch.chosen = study.chosen_values(point);
-    if (!out.empty()) {
-        launch.stem = out.stem().string();
-    }
-    PlanCompiler compiler(setting_of(problem, launch.phase));
-    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
-    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
-        throw InfeasiblePlan(fmt::format("--point {} is infeasible: {}; choose another point", index, refusal->text()));
-    }
-    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
-    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
-    launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
-    const auto member =
-        std::find_if(results.front.begin(), results.front.end(), [index](const FrontPoint& p) { return p.index == index; });
-    if (member != results.front.end() && values["phase"].as<int>() == 1) {  // step times are of the first phase
-        launch.step_s = member->prediction.step.p50.value;
-    }
-    return launch;
+    return std::get<Launch>(std::move(launch));
 }
 
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
@@ -143,29 +87,25 @@ void write(const std::vector<ExportFile>& files, const std::string& out, const s
     }
 }
 
-using Json = nlohmann::ordered_json;
-
 /// How to measure the plans of a shortlist. `files`: by point, what was written; `refused`: by point, why nothing was.
-std::string measuring_guide(const Json& json, const std::string& target, const std::string& results,
+std::string measuring_guide(const Shortlists& all, const std::string& target, const std::string& results,
                             const std::map<std::uint64_t, std::string>& files,
                             const std::map<std::uint64_t, std::string>& refused)
 {
     std::string text = fmt::format(
         "# Plans to measure\n\nThe shortlist of {} ({}), exported for {}. Run each plan for `steps` steps after its warm-up: "
         "their mean is\nthen accurate to {} (95 %), if steps vary as predicted on one set of GPUs.\n",
-        json["study"].get<std::string>(), results, target, relative_text(json["precision"].get<double>()));
+        all.study, results, target, relative_text(all.request.precision));
     std::string rows;
-    for (const Json& list : json["shortlists"]) {
+    for (const PlanShortlist& list : all.lists) {
         text += fmt::format("\n## {} GPUs\n\n| point | steps | best, % | fits, % | file | plan |\n|---|---|---|---|---|---|\n",
-                            list["gpus"].get<int>());
-        for (const Json& plan : list["plans"]) {
-            const auto point = plan["point"].get<std::uint64_t>();
-            const auto file = files.find(point);
-            text +=
-                fmt::format("| {} | {} | {} | {} | {} | {} |\n", point, plan["steps_to_measure"].get<std::size_t>(),
-                            chance_figure(plan["chance_best"].get<double>()), chance_figure(plan["chance_fits"].get<double>()),
-                            file == files.end() ? "not exported" : file->second, plan["plan"].get<std::string>());
-            rows += file == files.end() ? "" : fmt::format("{},,point-{}.log,\n", point, point);
+                            list.gpus);
+        for (const ShortlistedPlan& plan : list.plans) {
+            const auto file = files.find(plan.point);
+            text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", plan.point, plan.steps_to_measure,
+                                chance_figure(plan.chance_best), chance_figure(plan.chance_fits),
+                                file == files.end() ? "not exported" : file->second, plan.plan);
+            rows += file == files.end() ? "" : fmt::format("{},,point-{}.log,\n", plan.point, plan.point);
         }
     }
     for (const auto& [point, why] : refused) {
@@ -186,9 +126,8 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
     }
     const std::filesystem::path folder = values["out"].as<std::string>();
     const Results results = open_results(path);
-    StoredStudy study(results);
-    const PlanPosterior plans(study.model(), results);
-    const Json json = shortlist_json(results, plans, shortlist_request(values, results, plans), study);
+    const Shortlists all = PlanChoice(results).shortlists(shortlist_request(values));
+    StudyLaunches study(results);
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (!std::filesystem::is_directory(folder)) {
@@ -196,11 +135,11 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
     }
     std::map<std::uint64_t, std::string> files;
     std::map<std::uint64_t, std::string> refused;
-    for (const Json& list : json["shortlists"]) {
-        for (const Json& plan : list["plans"]) {
-            const auto point = plan["point"].get<std::uint64_t>();
+    for (const PlanShortlist& list : all.lists) {
+        for (const ShortlistedPlan& plan : list.plans) {
+            const std::uint64_t point = plan.point;
             const std::filesystem::path file = folder / fmt::format("point-{}{}", point, target.extension);
-            const Exported exported = target.make(launch_of(values, results, study, point, file));
+            const Exported exported = target.make(launch_of(values, study, point, file));
             if (const auto* why = std::get_if<Refusals>(&exported)) {
                 refused[point] = fmt::format("{}", fmt::join(*why, "; "));
                 log_warning(fmt::format("point {} cannot be exported to {}: {}", point, target.name, refused[point]));
@@ -211,7 +150,7 @@ void export_shortlist(const po::variables_map& values, const ExportTarget& targe
         }
     }
     const std::string guide = (folder / "README.md").string();
-    write_output("out", guide, measuring_guide(json, target.name, path, files, refused), {path});
+    write_output("out", guide, measuring_guide(all, target.name, path, files, refused), {path});
     fmt::print("{}\n", guide);
     if (files.empty()) {
         throw InputError(fmt::format("{} can run no plan of the shortlist; search with --runnable-by", target.name));
@@ -260,9 +199,9 @@ int export_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const Results results = open_results(path);
-    StoredStudy study(results);
+    StudyLaunches study(results);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
-    const Launch launch = launch_of(*values, results, study, chosen_point(*values, results, study), out);
+    const Launch launch = launch_of(*values, study, study.number(number_of_point(*values)), out);
     const Exported exported = target.make(launch);
     if (const auto* why = std::get_if<Refusals>(&exported)) {
         std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);

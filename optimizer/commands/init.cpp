@@ -3,6 +3,7 @@
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "optimizer/api/plans.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
@@ -15,9 +16,6 @@
 #include "io/toml/quantity.hpp"
 #include "io/trainers/trainer.hpp"
 #include "optimizer/program/log.hpp"
-#include "optimizer/study/evaluator.hpp"
-#include "optimizer/study/study_plan.hpp"
-#include "search/archive.hpp"
 
 #include <fmt/format.h>
 
@@ -28,8 +26,6 @@ namespace prismopt {
 namespace po = boost::program_options;
 
 namespace {
-
-constexpr std::uint64_t looks = 64;  // for a first feasible plan
 
 /// Value of the option; `usual` if it is not given.
 template <class Number>
@@ -84,16 +80,9 @@ std::string named_beside(const std::string& file, const std::string& out)
 /// Warns if the cluster cannot train the model at all, before the user edits the scenario.
 void warn_of_no_plan(const Scenario& scenario)
 {
-    const StudyModel model(scenario);
-    Archive archive;
-    Worker worker(model, [] {});
-    for (const SweepRange& range : split_space(model.designs.space().size(), looks)) {
-        archive.add(std::vector<Answer>{worker.sweep(range)});
-        if (archive.feasible() > 0) {
-            return;
-        }
+    if (const std::string why = first_look(scenario); !why.empty()) {
+        log_warning(why);
     }
-    log_warning(infeasible_text(scenario, archive));
 }
 
 }  // namespace

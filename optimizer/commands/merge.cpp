@@ -1,4 +1,5 @@
 #include "io/base/input_error.hpp"
+#include "optimizer/api/results.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 

@@ -3,7 +3,6 @@
 #include "optimizer/commands/output.hpp"
 
 #include "io/toml/nearest.hpp"
-#include "model/base/parallel.hpp"
 #include "optimizer/numerics/numerics_plots.hpp"
 #include "optimizer/numerics/numerics_text.hpp"
 
@@ -214,7 +213,7 @@ int numerics_command(const std::vector<std::string>& words, const Call& call)
     const std::clock_t processor = std::clock();
     const std::uint64_t seed = checked_seed((*values)["seed"].as<std::int64_t>());
     const std::vector<NumericsTable> tables = tables_of(*values, seed);
-    NumericsRun run{.command = "prismopt numerics", .seed = seed, .threads = parallel_threads()};
+    NumericsRun run{.command = "prismopt numerics", .seed = seed};
     for (const std::string& word : words) {
         run.command += " " + word;
     }

@@ -1,17 +1,10 @@
 #include "io/base/input_error.hpp"
-#include "io/scenario/scenario.hpp"
+#include "optimizer/api/reports.hpp"
+#include "optimizer/api/results.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
-#include "io/html/report_page.hpp"
-#include "io/report/report.hpp"
-#include "io/report/report_json.hpp"
-#include "io/results/journal.hpp"
-#include "optimizer/commands/report_details.hpp"
-#include "optimizer/loop/study.hpp"
 #include "optimizer/loop/study_journal.hpp"
-#include "optimizer/program/release.hpp"
-#include "optimizer/study/stored_study.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,13 +52,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("sensitivity") > values->count("html")) {
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
-    write("html", [&] {
-        ReportedStudy study = reported_study(results, path);
-        if (values->count("sensitivity") > 0) {
-            add_sensitivity(study, (*values)["sensitivity"].as<std::string>());
-        }
-        return report_page({std::move(study)}, program_name());
-    });
+    write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
     write("csv", [&] { return front_csv(results); });
     write("svg", [&] { return svg_report(results); });
     if (json_printed) {
@@ -92,31 +79,30 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}", json ? summary_json(results, path) : summary(results));
         return exit_done;
     }
-    const JournalContents contents = read_journal(path);
-    const Scenario scenario = *journaled_scenario(path);
-    const JournalCount count = count_records(contents);
+    const JournalSummary journal = journal_summary(path);
     if (json) {
         const nlohmann::ordered_json described{{"format", "prismopt journal"},
                                                {"format_version", 1},
                                                {"file", path},
-                                               {"scenario_name", scenario.name},
-                                               {"scenario_path", scenario.path},
-                                               {"seed", scenario.seed},
-                                               {"answers", count.answers},
-                                               {"tuning_steps", count.tuning},
-                                               {"good_bytes", contents.good_bytes},
-                                               {"lost_bytes", contents.lost_bytes},
-                                               {"lost_answers", count.lost},
-                                               {"damage", contents.damage.empty() ? nlohmann::ordered_json()
-                                                                                  : nlohmann::ordered_json(contents.damage)}};
+                                               {"scenario_name", journal.scenario_name},
+                                               {"scenario_path", journal.scenario_path},
+                                               {"seed", journal.seed},
+                                               {"answers", journal.answers},
+                                               {"tuning_steps", journal.tuning},
+                                               {"good_bytes", journal.good_bytes},
+                                               {"lost_bytes", journal.lost_bytes},
+                                               {"lost_answers", journal.lost},
+                                               {"damage", journal.damage.empty() ? nlohmann::ordered_json()
+                                                                                 : nlohmann::ordered_json(journal.damage)}};
         fmt::print("{}\n", described.dump(1));
         return exit_done;
     }
-    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", scenario.name, scenario.path, scenario.seed,
-               count.tuning > 0 ? fmt::format("{} tuning steps, ", count.tuning) : "", count.answers, contents.good_bytes,
-               contents.damage.empty()
+    fmt::print("journal of \"{}\" ({}), seed {}: {}{} answers, {} bytes, {}\n", journal.scenario_name, journal.scenario_path,
+               journal.seed, journal.tuning > 0 ? fmt::format("{} tuning steps, ", journal.tuning) : "", journal.answers,
+               journal.good_bytes,
+               journal.damage.empty()
                    ? "undamaged"
-                   : fmt::format("damaged: {}; {} answers are missing between intact ones", contents.damage, count.lost));
+                   : fmt::format("damaged: {}; {} answers are missing between intact ones", journal.damage, journal.lost));
     return exit_done;
 }
 

@@ -1,18 +1,17 @@
+#include "optimizer/api/search.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
+#include "optimizer/api/reports.hpp"
 #include "optimizer/commands/command.hpp"
-#include "optimizer/loop/study.hpp"
+#include "optimizer/commands/progress_bar.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/affinity.hpp"
-#include "optimizer/preview/dry_run.hpp"
 #include "optimizer/program/log.hpp"
 
 #include "io/scenario/reading/scenario_trainer.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
-#include "optimizer/commands/report_details.hpp"
-#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -41,6 +40,7 @@ StudyOptions run_options(const po::variables_map& values, const Call& call)
     study.max_time = max_time_of(values);
     study.posterior = !values["no-posterior"].as<bool>();
     study.command_line = call.command_line;
+    show_progress(study);
     return study;
 }
 
@@ -192,10 +192,8 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
     const std::string path = (*values)["FILE"].as<std::string>();
     study.out = results_path_of(path);
     const auto read = [&] {
-        std::optional<Scenario> scenario = journaled_scenario(path);
-        if (scenario) {
-            refuse_results_of_another_study(*scenario, study.out);
-        } else {
+        std::optional<Scenario> scenario = resumable_scenario(path);
+        if (!scenario) {
             log_info(fmt::format("{}: the search is complete, so there is nothing to resume; see prismopt report {}", study.out,
                                  study.out));
         }

@@ -1,21 +1,19 @@
+#include "optimizer/api/sensitivity.hpp"
 #include "io/base/input_error.hpp"
-#include "io/scenario/scenario.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
 #include "io/toml/nearest.hpp"
-#include "model/plan/phase.hpp"
-#include "model/plan_rules.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/preview/example_plan.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
+#include <variant>
 
 namespace prismopt {
 
@@ -28,15 +26,13 @@ constexpr int most_draws = 10'000'000;
 constexpr double most_percent = 1000.0;
 constexpr int most_pairs = 10;
 
-DrawRange range_of(int draws)
+int fleets_of(int draws, int steps)
 {
     if (draws < least_draws || draws > most_draws) {
         throw InputError(
             fmt::format("--draws {} is not between {} and {}; write for example --draws 4096", draws, least_draws, most_draws));
     }
-    constexpr int steps = 2;  // separate the variance of steps from that of fleets
-    const int block = steps * block_fleets;
-    return {0, (draws + block - 1) / block * block_fleets, steps};
+    return fleets_for(draws, steps);
 }
 
 std::vector<std::string> names_in(const std::string& text, const Scenario& scenario)
@@ -56,17 +52,18 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     return names;
 }
 
-void refuse_plan(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
+[[noreturn]] void refuse_plan(const Infeasible& why, const po::variables_map& values, const Scenario& scenario)
 {
     const bool of_point = values.count("point") > 0;
     const bool unnamed = !of_point && values["design"].as<std::string>().empty();
     const std::string example = unnamed ? example_design(scenario) : "";
-    throw InfeasiblePlan(
-        fmt::format("{} the plan is infeasible: {}; {}",
-                    of_point  ? "--point:"
-                    : unnamed ? "without --design,"
-                              : "--design:",
-                    why.text(), example.empty() ? "change the plan" : fmt::format("write for example --design \"{}\"", example)));
+    throw InfeasiblePlan(why, fmt::format("{} the plan is infeasible: {}; {}",
+                                          of_point  ? "--point:"
+                                          : unnamed ? "without --design,"
+                                                    : "--design:",
+                                          why.text(),
+                                          example.empty() ? "change the plan"
+                                                          : fmt::format("write for example --design \"{}\"", example)));
 }
 
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)
@@ -82,7 +79,7 @@ SensitivityOptions take_options(const po::variables_map& values, const Scenario&
         throw InputError(
             fmt::format("--pairs {} is not between 0 and {}; write for example --pairs 3", options.pairs, most_pairs));
     }
-    options.range = range_of(values["draws"].as<int>());
+    options.fleets = fleets_of(values["draws"].as<int>(), options.steps);
     options.only = names_in(values["only"].as<std::string>(), scenario);
     return options;
 }
@@ -111,22 +108,13 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     ChosenPlan asked = chosen_plan(*values);
     Scenario& scenario = asked.scenario;
     take_seed(*values, scenario);
-    SensitivityOptions chosen = take_options(*values, scenario);
-    const ParallelPlan& plan = asked.plan;
-    if (const auto why = structural_problem(plan, scenario)) {
+    const SensitivityOptions chosen = take_options(*values, scenario);
+    const auto effects = sensitivity_of(asked, chosen);
+    if (const auto* why = std::get_if<Infeasible>(&effects)) {
         refuse_plan(*why, *values, scenario);
     }
-    const StudyModel model(scenario, tables_of(scenario, {plan}));
-    const auto bound = Predictor(model.problem).bound(plan);
-    if (const auto* why = std::get_if<Infeasible>(&bound)) {
-        refuse_plan(*why, *values, scenario);
-    }
-    chosen.sampler = model.sampler({Purpose::confirm});
-    const Sensitivity found = sensitivity(scenario, model.problem, plan, chosen);
-    const SensitivityOf of{scenario, plan, chosen};
-    if (found.effects.empty()) {
-        throw InputError("--only selects nothing that varies or can be changed in this scenario; omit it to see all effects");
-    }
+    const Sensitivity& found = std::get<Sensitivity>(effects);
+    const SensitivityOf of{scenario, asked.plan, chosen};
     if (values->count("svg") > 0) {
         write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});
     }

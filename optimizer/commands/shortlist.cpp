@@ -1,3 +1,4 @@
+#include "optimizer/api/results.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/plan_shortlist.hpp"
 
@@ -17,12 +18,8 @@ int shortlist_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const Results results = open_results((*values)["RESULTS"].as<std::string>());
-    StoredStudy study(results);
-    const PlanPosterior plans(study.model(), results);
-    const ShortlistRequest asked = shortlist_request(*values, results, plans);
-    const nlohmann::ordered_json json = shortlist_json(results, plans, asked, study);
-    fmt::print("{}{}", (*values)["json"].as<bool>() ? json.dump(1) : shortlist_text(json, results, asked),
-               (*values)["json"].as<bool>() ? "\n" : "");
+    const Shortlists all = PlanChoice(results).shortlists(shortlist_request(*values));
+    fmt::print("{}", (*values)["json"].as<bool>() ? shortlist_json(all) + "\n" : shortlist_text(all));
     return exit_done;
 }
 

@@ -1,22 +1,13 @@
 #include "optimizer/loop/progress.hpp"
 
-#include "io/base/percent.hpp"
-#include "optimizer/program/log.hpp"
-
 #include <fmt/format.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace prismopt {
 
 namespace {
-
-constexpr double bar_interval_s = 0.2;
-constexpr double line_interval_s = 5.0;
 
 std::vector<double> values_of(const Evaluation& evaluation)
 {
@@ -25,19 +16,6 @@ std::vector<double> values_of(const Evaluation& evaluation)
         values.push_back(objective.value);
     }
     return values;
-}
-
-std::string sweep_text(const SweepProgress& sweep)
-{
-    const std::string parts = fmt::format("{} of {}", sweep.done, sweep.total);
-    switch (sweep.purpose) {
-        case SweepPurpose::exploration: return "looking for good ones";
-        case SweepPurpose::better: return parts + " parts of the space checked for better ones";
-        case SweepPurpose::front: return parts + " parts of the space checked";
-        case SweepPurpose::tighter: return parts + " plans bounded again";
-        case SweepPurpose::left_out: return parts + " parts checked again";
-    }
-    return parts;
 }
 
 }  // namespace
@@ -51,8 +29,6 @@ std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Obje
     }
     return text;
 }
-
-Progress::Progress() : start_(std::chrono::steady_clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 double Progress::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
@@ -92,9 +68,7 @@ void Progress::record(const Archive& archive)
     }
 }
 
-bool Progress::due() const { return elapsed() - shown_s_ >= (terminal_ ? bar_interval_s : line_interval_s); }
-
-void Progress::show(const Archive& archive, const State& state)
+SearchProgress Progress::state(const Archive& archive, SearchProgress state)
 {
     const double now = elapsed();
     shown_s_ = now;
@@ -103,45 +77,20 @@ void Progress::show(const Archive& archive, const State& state)
         swept_ = purpose;
         time_left_ = {};
     }
+    state.elapsed_s = now;
     // Single plans are looked at before the whole space is.
-    const bool whole = archive.feasible() > 0 || archive.bounds().empty() || purpose == SweepPurpose::front;
-    std::string text = fmt::format("{} feasible plans found, ", whole ? archive.feasible() : archive.bounds().size());
-    if (state.sweep) {
-        text += sweep_text(*state.sweep);
-    } else if (!whole) {
-        text += fmt::format("drawing the best, {:.3g} draws/s", static_cast<double>(state.draws) / now);
-    } else {
-        text +=
-            fmt::format("{} excluded by their lower bounds, {} evaluated, {} open, front {}, hypervolume {:.4f}, {:.3g} draws/s",
-                        state.pruned, state.evaluated, state.open, archive.front().size(),
-                        curve_.empty() ? 0.0 : curve_.back().hypervolume, static_cast<double>(state.draws) / now);
-    }
-    if (!state.gaps.empty() && (state.open > 0 || !whole || state.sweep)) {
-        text += ", gap: " + state.gaps;
-    }
-    text += ", idle " + percent_text(state.idle_share);
-    const std::uint64_t left = state.sweep ? state.sweep->total - state.sweep->done : state.open;
-    const std::uint64_t total = state.sweep ? state.sweep->total : archive.feasible();
-    const bool known_end = state.sweep ? purpose != SweepPurpose::exploration : whole;
+    state.whole = archive.feasible() > 0 || archive.bounds().empty() || purpose == SweepPurpose::front;
+    state.feasible = state.whole ? archive.feasible() : archive.bounds().size();
+    state.front = archive.front().size();
+    state.hypervolume = curve_.empty() ? 0.0 : curve_.back().hypervolume;
+    const bool known_end = state.sweep ? purpose != SweepPurpose::exploration : state.whole;
     if (known_end) {
-        text += ", ETA " + time_left_.text(now, left);
+        const std::uint64_t left = state.sweep ? state.sweep->total - state.sweep->done : state.open;
+        const std::uint64_t total = state.sweep ? state.sweep->total : archive.feasible();
+        state.done = total > 0 ? 1.0 - static_cast<double>(std::min(left, total)) / static_cast<double>(total) : 0.0;
+        state.left_s = time_left_.seconds(now, left);
     }
-    if (terminal_) {
-        const double done =
-            known_end && total > 0 ? 1.0 - static_cast<double>(std::min(left, total)) / static_cast<double>(total) : 0.0;
-        const auto filled = static_cast<std::size_t>(20.0 * done);
-        const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
-        std::fputs(fmt::format("\r\033[K[{}] {:.0f} s  {}", bar, now, text).c_str(), stderr);
-    } else {
-        log_info(fmt::format("{:.0f} s: {}", now, text));
-    }
-}
-
-void Progress::finish() const
-{
-    if (terminal_) {
-        std::fputs("\r\033[K", stderr);
-    }
+    return state;
 }
 
 }  // namespace prismopt

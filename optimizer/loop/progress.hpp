@@ -1,9 +1,10 @@
 #pragma once
 
-/// Progress of a running search: a bar on a terminal, dated lines in a batch log, and the progress curve of the results.
+/// Progress of a running search, and the progress curve of the results.
 
 #include "io/results/results.hpp"
 #include "model/objective.hpp"
+#include "optimizer/loop/study.hpp"
 #include "optimizer/loop/time_left.hpp"
 #include "search/archive.hpp"
 
@@ -20,26 +21,15 @@ std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Obje
 
 class Progress {
 public:
-    Progress();
-
-    /// State of the search, in addition to the archive.
-    struct State {
-        std::uint64_t draws = 0;  // made
-        // Each feasible plan counts in exactly one of these, as in Outcome:
-        std::uint64_t evaluated = 0;
-        std::uint64_t pruned = 0;
-        std::uint64_t open = 0;
-        std::optional<SweepProgress> sweep = {};  // in progress
-        double idle_share = 0.0;                  // of the ranks
-        std::string gaps = {};                    // gaps_text()
-    };
+    /// `every_s`: time between two outputs.
+    explicit Progress(double every_s) : start_(std::chrono::steady_clock::now()), every_s_(every_s) {}
 
     /// Adds a point to the curve, after a batch of answers.
     void record(const Archive& archive);
-    /// Whether the next output is due: every few seconds (a bar: several times per second).
-    bool due() const;
-    void show(const Archive& archive, const State& state);
-    void finish() const;
+    /// Whether the next output is due.
+    bool due() const { return elapsed() - shown_s_ >= every_s_; }
+    /// Completes a state, which has what the archive does not know.
+    SearchProgress state(const Archive& archive, SearchProgress state);
 
     const std::vector<ProgressPoint>& curve() const { return curve_; }
 
@@ -48,10 +38,10 @@ private:
     double elapsed() const;
 
     std::chrono::steady_clock::time_point start_;
+    double every_s_;
     double shown_s_ = -1e9;
     std::optional<SweepPurpose> swept_;  // the last time; nothing: plans were compared
     TimeLeft time_left_;
-    bool terminal_;
     std::vector<double> low_;  // box that normalises hypervolume, fixed with the first evaluations
     std::vector<double> high_;
     std::vector<ProgressPoint> curve_;

@@ -80,7 +80,8 @@ public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
         : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, scheduler, std::move(plan.rungs)), journal_(journal),
+          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, scheduler, std::move(plan.rungs)),
+          progress_(options.progress_every_s), journal_(journal),
           draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         scheduler.remember({[this](const Message& item) { return draws_.missing(item); },
@@ -106,12 +107,13 @@ public:
             strategy_->tell({&*answer, 1});
             archive_.add({&*answer, 1});
             ++answered_;
-            if (progress_.due()) show_progress();
+            if (progress_.due()) {
+                show_progress(false);
+            }
         }
         progress_.record(archive_);
-        show_progress();
+        show_progress(true);
         keep([this] { journal_.sync(); });
-        progress_.finish();
         end_ = true;
         if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
             remove_journal(options_.out);
@@ -279,20 +281,26 @@ private:
         }
     }
 
-    void show_progress()
+    void show_progress(bool finished)
     {
+        if (!options_.progress) {
+            return;
+        }
         const Outcome outcome = strategy_->outcome();
         std::optional<SweepProgress> sweep = outcome.sweep;
         if (!sweep && !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())) {
             sweep = SweepProgress{.done = answered_, .total = asked_count_};
         }
-        progress_.show(archive_, {.draws = evaluator_.draws_made(),
-                                  .evaluated = outcome.evaluated,
-                                  .pruned = outcome.pruned,
-                                  .open = outcome.open,
-                                  .sweep = sweep,
-                                  .idle_share = scheduler_.idle_share(),
-                                  .gaps = gaps_text(outcome.gaps, model_.objectives)});
+        SearchProgress state;
+        state.sweep = sweep;
+        state.evaluated = outcome.evaluated;
+        state.pruned = outcome.pruned;
+        state.open = outcome.open;
+        state.draws = evaluator_.draws_made();
+        state.idle_share = scheduler_.idle_share();
+        state.gaps = gaps_text(outcome.gaps, model_.objectives);
+        state.finished = finished;
+        options_.progress(progress_.state(archive_, std::move(state)));
     }
 
     const StudyModel& model_;
@@ -413,7 +421,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
 
 StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options)
 {
-    const StopRequest stop(options.max_time, team);
+    const StopRequest stop(options.max_time, team, options.stop);
+    const LogReceiver receiver(options.message);
     std::optional<StudyJournal> journal;  // on rank 0
     StudyEnd end{.complete = true, .results = {}, .nothing_to_do = true};
     Message record;

@@ -7,11 +7,34 @@
 #include "optimizer/parallel/communicator.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace prismopt {
+
+/// State of a running search.
+struct SearchProgress {
+    double elapsed_s = 0.0;
+    std::optional<SweepProgress> sweep;  // of the space, in progress; nothing: plans are drawn and compared
+    bool whole = false;                  // the counts are of the whole space; false: of single plans looked at before it
+    std::uint64_t feasible = 0;          // plans found
+    // Each feasible plan counts in exactly one of these, as in Outcome:
+    std::uint64_t evaluated = 0;
+    std::uint64_t pruned = 0;
+    std::uint64_t open = 0;
+    std::size_t front = 0;         // plans
+    double hypervolume = 0.0;      // of the front, in the normalised box of the study
+    std::uint64_t draws = 0;       // made
+    double idle_share = 0.0;       // of the ranks
+    std::string gaps;              // by objective, how much better than the best limit a plan can be at most; empty: not known
+    std::optional<double> done;    // fraction of the work in progress; nothing: its end is not known
+    std::optional<double> left_s;  // until the end of that work; nothing: not known
+    bool finished = false;         // the last call
+};
 
 struct StudyOptions {
     std::string out;      // results file; the journal is `out`.journal
@@ -20,6 +43,13 @@ struct StudyOptions {
     std::optional<std::chrono::duration<double>> max_time;
     bool posterior = true;  // say which plans may be the best, given the error of the model
     std::string command_line;
+    /// Called on rank 0, by the thread that called run_study(), at most every `progress_every_s`. Its exceptions pass through, and
+    /// leave a journal that can be resumed.
+    std::function<void(const SearchProgress&)> progress = {};
+    double progress_every_s = 5.0;
+    /// Receives notes and warnings, on the same thread; empty: they go to standard error.
+    std::function<void(const std::string&)> message = {};
+    std::stop_token stop = {};  // asks the search to stop with a complete checkpoint
 };
 
 struct StudyEnd {

@@ -1,16 +1,10 @@
 #include "optimizer/loop/time_left.hpp"
 
-#include "model/base/units.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 namespace prismopt {
-
-using namespace literals;
 
 namespace {
 
@@ -21,22 +15,12 @@ constexpr std::size_t pieces = 9;
 constexpr double least_s = 10.0;     // a shorter past says nothing
 constexpr double furthest = 1000.0;  // times the past that counts: a pace says nothing of what takes longer
 
-std::string in_words(double seconds)
-{
-    constexpr double minute = 60.0;
-    constexpr double hour = (1_h).si;
-    if (seconds < 2.0 * minute) {
-        return fmt::format("{:.0f} s", seconds);
-    }
-    return seconds < 2.0 * hour ? fmt::format("{:.0f} min", seconds / minute) : fmt::format("{:.1f} h", seconds / hour);
-}
-
 }  // namespace
 
-std::string TimeLeft::text(double now_s, std::uint64_t left)
+std::optional<double> TimeLeft::seconds(double now_s, std::uint64_t left)
 {
     if (left == 0) {
-        return "0 s";
+        return 0.0;
     }
     seen_.push_back({now_s, left});
     while (seen_.size() > 2 && seen_[1].at_s <= now_s - window_s) {
@@ -44,7 +28,7 @@ std::string TimeLeft::text(double now_s, std::uint64_t left)
     }
     const double begin_s = std::max(seen_.front().at_s, now_s - window_s);
     if (now_s - begin_s < least_s) {
-        return "unknown";
+        return std::nullopt;
     }
     const auto left_at = [&](double at_s) {
         const auto later =
@@ -65,7 +49,7 @@ std::string TimeLeft::text(double now_s, std::uint64_t left)
     const auto middle = paces.begin() + pieces / 2;
     std::nth_element(paces.begin(), middle, paces.end());
     const double left_s = *middle > 0.0 ? static_cast<double>(left) / *middle : INFINITY;
-    return left_s <= furthest * (now_s - begin_s) ? in_words(left_s) : "unknown";
+    return left_s <= furthest * (now_s - begin_s) ? std::optional(left_s) : std::nullopt;
 }
 
 }  // namespace prismopt

@@ -4,15 +4,14 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
+#include <optional>
 
 namespace prismopt {
 
 class TimeLeft {
 public:
-    /// "90 s", "25 min", "3.2 h", or "unknown" without recent progress, or with so little that the pace says nothing about the
-    /// rest. `now_s` must not decrease.
-    std::string text(double now_s, std::uint64_t left);
+    /// Nothing without recent progress, or with so little that the pace says nothing about the rest. `now_s` must not decrease.
+    std::optional<double> seconds(double now_s, std::uint64_t left);
 
 private:
     struct Seen {

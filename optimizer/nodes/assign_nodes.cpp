@@ -2,6 +2,7 @@
 
 #include "model/plan/node_order.hpp"
 #include "model/plan/phase.hpp"
+#include "model/predictor.hpp"
 #include "optimizer/nodes/node_assignment.hpp"
 
 #include <fmt/format.h>

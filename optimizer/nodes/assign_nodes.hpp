@@ -2,13 +2,16 @@
 
 /// Assignment of the nodes of a known cluster to a plan, for the lowest p99 step time.
 
-#include "model/predictor.hpp"
-#include "model/step/sample/sampler.hpp"
-
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace prismopt {
+
+struct DrawRange;
+struct ParallelPlan;
+struct Problem;
+struct SamplerOptions;
 
 struct NodePosition {
     int first_gpu = 0;  // in the order of placement

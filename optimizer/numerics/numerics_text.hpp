@@ -2,6 +2,7 @@
 
 /// Tables of `prismopt numerics` as text, Markdown, JSON, and as the data file of the catalog.
 
+#include "model/base/parallel.hpp"
 #include "optimizer/numerics/numerics_study.hpp"
 
 #include <string>
@@ -15,7 +16,7 @@ struct NumericsRun {
     std::uint64_t seed = 1;
     double seconds = 0.0;
     double processor_seconds = 0.0;  // of all threads
-    int threads = 1;
+    int threads = parallel_threads();
     std::string plot{};  // name of the file with plots, beside the Markdown; empty: none
 };
 

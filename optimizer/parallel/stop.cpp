@@ -1,6 +1,7 @@
 #include "optimizer/parallel/stop.hpp"
 
 #include <csignal>
+#include <utility>
 
 namespace prismopt {
 
@@ -31,7 +32,8 @@ void catch_stop_signals()
 
 void catch_interrupt() { remember_signal(SIGINT); }
 
-StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team) : team_(team)
+StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token)
+    : team_(team), token_(std::move(token))
 {
     if (max_time) {
         deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(*max_time);
@@ -52,6 +54,9 @@ std::optional<std::string> StopRequest::reason() const
     }
     if (signal_ != 0) {
         return name_of(signal_);
+    }
+    if (token_.stop_requested()) {
+        return "the caller";
     }
     if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
         return "--max-time";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Requests to stop a run: signals of the batch system to any rank, and a time limit.
+/// Requests to stop a run: signals of the batch system to any rank, a time limit, and the program that called.
 
 #include "optimizer/parallel/communicator.hpp"
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 
 namespace prismopt {
@@ -22,14 +23,16 @@ void catch_interrupt();
 /// Request to stop. Its clock starts at construction, so construct it first.
 class StopRequest {
 public:
-    StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team);
+    /// `token`: of the calling program, on rank 0.
+    StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token = {});
 
-    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time"), or nothing; includes signals to other ranks. The other
-    /// ranks forward their signals to rank 0 and return nothing. Call it several times per second, also while waiting.
+    /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time", "the caller"), or nothing; includes signals to other ranks. The
+    /// other ranks forward their signals to rank 0 and return nothing. Call it several times per second, also while waiting.
     std::optional<std::string> reason() const;
 
 private:
     Communicator& team_;
+    std::stop_token token_;
     std::optional<std::chrono::steady_clock::time_point> deadline_;
     mutable int signal_ = 0;  // known to rank 0, or forwarded by this rank
 };

@@ -2,14 +2,14 @@
 
 /// What makes an infeasible plan feasible: other values of a single axis.
 
-#include "io/scenario/scenario.hpp"
-#include "model/plan/plan.hpp"
-#include "model/predictor.hpp"
-
 #include <string>
 #include <vector>
 
 namespace prismopt {
+
+struct ParallelPlan;
+struct Problem;
+struct Scenario;
 
 /// A feasible plan that differs from an infeasible one by one value.
 struct SingleChange {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Dated lines on standard error: progress and warnings.
+/// Dated lines on standard error: progress and warnings. In a program that has not called start_log(), they have no date.
 
+#include <functional>
 #include <string>
 
 namespace prismopt {
@@ -11,6 +12,18 @@ void start_log();
 
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
+
+/// Receives what this thread logs, as long as it lives. An empty function changes nothing.
+class LogReceiver {
+public:
+    explicit LogReceiver(std::function<void(const std::string&)> receive);
+    LogReceiver(const LogReceiver&) = delete;
+    LogReceiver& operator=(const LogReceiver&) = delete;
+    ~LogReceiver();
+
+private:
+    std::function<void(const std::string&)> outer_;
+};
 
 /// Prints "prismopt: " and a text on standard error. Never fails: if it cannot write, only the exit code reports the error.
 void print_error(const std::string& text);

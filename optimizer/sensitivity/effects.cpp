@@ -1,5 +1,7 @@
 #include "optimizer/sensitivity/effects.hpp"
 
+#include "model/predictor.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -152,7 +154,7 @@ double strength(const Effect& effect) { return std::abs(effect.difference[static
 std::vector<KernelClass> kernels_of(const Effect& effect)
 {
     std::vector<KernelClass> kernels;
-    for (const Change& change : effect.change) {
+    for (const PlanChange& change : effect.change) {
         const auto* removed = std::get_if<Without>(&change);
         const auto* faster = std::get_if<Faster>(&change);
         if (removed != nullptr && removed->source.kind == NoiseKind::residual) {
@@ -224,15 +226,16 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
 }
 
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                        const SensitivityOptions& options)
+                        const SensitivityOptions& options, const SamplerOptions& sampler)
 {
+    const DrawRange range{0, options.fleets, options.steps};
     Sensitivity result;
     result.effects = candidates(scenario, problem, plan, options);
     std::vector<WhatIf> what_ifs{{}};  // first the plan as it is
     for (const Effect& effect : result.effects) {
         what_ifs.push_back(effect.change);
     }
-    std::vector<Consequence> found = consequences(problem, plan, what_ifs, options.range, options.sampler);
+    std::vector<Consequence> found = consequences(problem, plan, what_ifs, range, sampler);
     result.plan = std::move(found.front());
     for (std::size_t i = 0; i < result.effects.size(); ++i) {
         Effect& effect = result.effects[i];
@@ -255,7 +258,7 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
         const WhatIf& others = result.effects[pair.b].change;
         changes.insert(changes.end(), others.begin(), others.end());
     }
-    const std::vector<Consequence> joint = consequences(problem, plan, both, options.range, options.sampler);
+    const std::vector<Consequence> joint = consequences(problem, plan, both, range, sampler);
     for (std::size_t i = 0; i < joint.size(); ++i) {
         Pair& pair = result.pairs[i];
         pair.infeasible = joint[i].infeasible;

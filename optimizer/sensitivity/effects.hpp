@@ -45,8 +45,8 @@ struct SensitivityOptions {
     double percent = 10.0;          // by which kernels and hardware are made faster
     int pairs = 3;                  // number of the strongest noise sources, and of the strongest other effects, to pair
     std::vector<std::string> only;  // names; empty: all
-    DrawRange range{0, 2048, 2};
-    SamplerOptions sampler;
+    int fleets = 2048;              // random samples of GPUs
+    int steps = 2;                  // drawn per fleet; at least two separate the variance of steps from that of fleets
 };
 
 /// Names that `only` accepts: all noise sources, kernel classes, kinds of collectives and hardware parameters of the scenario.
@@ -56,7 +56,7 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario);
 /// (memory, groups) and, unless `only` names them, kernel classes without kernels in the plan or with the same kernels
 /// as one of their subclasses. Prices are those of the [[knob]]s of the scenario.
 Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
-                        const SensitivityOptions& options);
+                        const SensitivityOptions& options, const SamplerOptions& sampler);
 
 /// Unit in which the values of a hardware parameter are shown.
 struct ParameterUnit {

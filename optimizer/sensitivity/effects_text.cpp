@@ -142,7 +142,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
         "quantiles over {}; changes relative to this plan on the same draws, with 95 % confidence intervals (jackknife)\n",
         design_text(of.plan, of.scenario.space), value_of(plan, Figure::p50), value_of(plan, Figure::p95),
         value_of(plan, Figure::p99), value_of(plan, Figure::spread), value_of(plan, Figure::cv) / percent,
-        time_text(value_of(plan, Figure::training_p99)), of.options.range.fleets * of.options.range.steps,
+        time_text(value_of(plan, Figure::training_p99)), of.options.fleets * of.options.steps,
         population(of.scenario.cluster.nodes_known()));
     const Effect* last = nullptr;
     for (const Effect& effect : found.effects) {
@@ -172,8 +172,8 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
 nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of)
 {
     nlohmann::json json{{"design", design_text(of.plan, of.scenario.space)},
-                        {"draws", of.options.range.fleets * of.options.range.steps},
-                        {"seed", of.options.sampler.seed},
+                        {"draws", of.options.fleets * of.options.steps},
+                        {"seed", of.scenario.seed},
                         {"faster_percent", of.options.percent},
                         {"quantiles_of", quantiles_of(of.scenario.cluster.nodes_known())},
                         {"scenario", of.scenario.text},

@@ -1,10 +1,12 @@
 #include "optimizer/study/stored_study.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/results/results_file.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/variants.hpp"
-#include "optimizer/program/log.hpp"
+#include "io/toml/nearest.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -45,16 +47,6 @@ Scenario tuned_scenario(const Results& results)
 
 }  // namespace
 
-Results open_results(const std::string& path)
-{
-    Results results = read_results(path);
-    if (!results.sealed) {
-        log_warning(path +
-                    " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by another program");
-    }
-    return results;
-}
-
 StoredStudy::StoredStudy(const Results& results)
     : scenario_(tuned_scenario(results)), model_(scenario_), bench_(scenario_, model_.problem)
 {
@@ -71,6 +63,34 @@ std::vector<Phase> StoredStudy::phases(std::span<const int> point) const { retur
 const ChosenValues& StoredStudy::chosen_values(std::span<const int> point) const
 {
     return scenario_.variants[model_.designs.variant(point)];
+}
+
+std::uint64_t point_number(const Results& results, const StoredStudy& study, std::optional<std::int64_t> asked)
+{
+    std::vector<std::string> front;
+    for (const FrontPoint& point : results.front) {
+        front.push_back(std::to_string(point.index));
+    }
+    if (!asked) {
+        if (results.front.empty()) {
+            throw InputError("the front is empty, so --point has no default; give the number of a plan of the space");
+        }
+        return results.front.front().index;
+    }
+    const std::int64_t index = *asked;
+    const Space& space = study.space();
+    if (index < 0 || static_cast<std::uint64_t>(index) >= space.size()) {
+        throw InputError(fmt::format("--point {} is out of range: the space has points 0 to {}; the points of the front are {}",
+                                     index, space.size() - 1, listed(front)));
+    }
+    const auto chosen = static_cast<std::uint64_t>(index);
+    for (const Rejected& rejected : space.enumerate(chosen, chosen + 1, [](std::uint64_t, std::span<const int>) {})) {
+        if (rejected.count > 0) {
+            throw InputError(fmt::format("--point {} is infeasible in this study: {} ({}); the points of the front are {}", index,
+                                         rejected.reason, design_text(study.plan(space.point(chosen))), listed(front)));
+        }
+    }
+    return chosen;
 }
 
 }  // namespace prismopt

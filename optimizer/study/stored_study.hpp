@@ -5,13 +5,11 @@
 #include "io/results/results.hpp"
 #include "optimizer/study/evaluator.hpp"
 
-#include <string>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace prismopt {
-
-/// Reads a results file; warns if it has no checksum.
-Results open_results(const std::string& path);
 
 class StoredStudy {
 public:
@@ -39,5 +37,9 @@ private:
     StudyModel model_;
     HardwareBench bench_;
 };
+
+/// Returns the number of a plan of the study; nothing asked: of the first plan of the front. Throws InputError if the space does not
+/// have it, or it is infeasible.
+std::uint64_t point_number(const Results& results, const StoredStudy& study, std::optional<std::int64_t> asked);
 
 }  // namespace prismopt

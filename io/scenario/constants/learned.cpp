@@ -213,7 +213,7 @@ void refuse_unknown_constants(const Learned& learned, const TomlFile& file)
     }
     const auto check = [&](const std::string& name) {
         if (!known.contains(name)) {
-            file.refuse(1, fmt::format("\"{}\" is not a constant of the catalog's fit; {}", printable(name), again));
+            file.refuse(1, fmt::format("\"{}\" is not a constant of the catalog's fit", printable(name)), again);
         }
     };
     for (const LearnedFactor& constant : learned.constants) {

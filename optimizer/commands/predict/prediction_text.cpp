@@ -3,9 +3,9 @@
 #include "io/base/aligned.hpp"
 #include "io/base/json_number.hpp"
 #include "io/base/percent.hpp"
-#include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/network_json.hpp"
 #include "io/report/report.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/results_json.hpp"
@@ -293,40 +293,6 @@ std::string changes_text(const std::vector<SingleChange>& changes)
 
 }  // namespace
 
-std::vector<StageUse> stages_of(const CompiledPlan& compiled)
-{
-    const ExecutionGraph& graph = compiled.graph;
-    const bool splits = splits_backward(graph.program->shape.schedule);
-    std::vector<StageUse> stages(compiled.stages.size());
-    for (int stage = 0; stage < graph.stages(); ++stage) {
-        StageUse& use = stages[static_cast<std::size_t>(stage)];
-        use.memory = compiled.stages[static_cast<std::size_t>(stage)];
-        for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
-            const auto seconds = [&](Pass pass) {
-                const OpDistribution& distribution =
-                    graph.distribution[graph.distribution_at(stage * graph.chunks() + chunk, pass)];
-                return static_cast<double>(distribution.compute_s) + static_cast<double>(distribution.communication_s);
-            };
-            use.forward_s += seconds(Pass::forward);
-            use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient) : seconds(Pass::backward);
-            use.chunks.push_back(
-                compiled.chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
-        }
-    }
-    return stages;
-}
-
-MemoryInterval memory_interval(const MemoryUse& predicted, const Cluster& cluster)
-{
-    constexpr double of_normal = 1.959964;  // 97.5 % quantile
-    const MemoryScatter scatter = catalog_discrepancy().memory_on(cluster.stack.name);
-    const double factor = std::exp(of_normal * scatter.deviation);
-    const double bytes = predicted.total().si;
-    return {bytes / factor, bytes * factor,
-            scatter.rows > 0 ? fmt::format("from {} measured runs of {}", scatter.rows, cluster.stack.name)
-                             : fmt::format("from measured runs of other software than {}", cluster.stack.name)};
-}
-
 nlohmann::ordered_json to_json(const PlanPrediction& of)
 {
     constexpr int format_version = 2;
@@ -338,8 +304,8 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
               {"design", design_text(of.plan, of.space)},
               {"network", network_json(of.network)},
               {"draws", p.draws}};
-    if (!of.hardware.empty()) {
-        json["variant"] = of.hardware;
+    if (!of.variant.empty()) {
+        json["variant"] = of.variant;
     }
     if (p.infeasible) {
         json["changes"] = changes_json(of.changes);
@@ -389,8 +355,8 @@ namespace {
 void print_plan(const PlanPrediction& of)
 {
     fmt::print("{} dp={}\n", design_text(of.plan, of.space), of.plan.dp);
-    if (!of.hardware.empty()) {
-        fmt::print("variant {}\n", of.hardware);
+    if (!of.variant.empty()) {
+        fmt::print("variant {}\n", of.variant);
     }
     fmt::print("{}", network_text(of.network));
     const Prediction& p = of.prediction;

@@ -1,11 +1,11 @@
 #include "optimizer/commands/watch/watch_text.hpp"
 
 #include "io/base/percent.hpp"
-#include "model/base/statistics.hpp"
 #include "optimizer/commands/command.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -156,8 +156,7 @@ std::string watch_text(const WatchedJob& job)
     }
     if (job.baseline) {
         text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n", job.level_s,
-                            job.level_s * std::exp(-two_sided_95 * job.level_error),
-                            job.level_s * std::exp(two_sided_95 * job.level_error), change_text(job.level_change, 2));
+                            job.level_low_s, job.level_high_s, change_text(job.level_change, 2));
     }
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),

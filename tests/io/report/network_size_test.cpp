@@ -1,4 +1,6 @@
 #include "io/report/network_size.hpp"
+
+#include "io/report/network_json.hpp"
 #include "io/scenario/sections/catalog.hpp"
 
 #include <gmock/gmock.h>

@@ -89,6 +89,62 @@ TEST(Toml, CountsLevelsOfKeysAndBracketsOnly)
     EXPECT_EQ(refusal(fmt::format("x = \"{:.>70000}\"\n", "")), "no error");
 }
 
+TEST(Toml, RefusalsHavePlaceReasonAndRemedy)
+{
+    try {
+        const TomlFile file = parse_toml("a = 1\nname = 3\n", "file.toml");
+        Table(file.root, file).at("name", "").text("a name");
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.place().file, "file.toml");
+        EXPECT_EQ(error.place().line, 2);
+        EXPECT_EQ(error.reason(), "name = 3 is an integer (needs a string in quotes)");
+        EXPECT_EQ(error.remedy(), "write for example \"a name\"");
+        EXPECT_EQ(error.what(), "file.toml:2: " + error.reason() + "; " + error.remedy());
+    }
+}
+
+/// The value of a key in the text with another value.
+std::string shown_with(const std::string& text, const std::string& key, const std::string& value)
+{
+    const std::string changed = with_value(text, "file.toml", key, value);
+    const TomlFile file = parse_toml(changed, "file.toml");
+    Table top(file.root, file);
+    return key.starts_with("cluster.") ? top.section("cluster", "").at(key.substr(8), "").text("") : changed;
+}
+
+TEST(Toml, ChangesOneValue)
+{
+    const std::string text =
+        "name = \"\u00fc\"  # first\n[cluster]\ngpu = \"a\"   # kept\nsizes = [1,\n  2]\n\n[[phase]]\nx = 1\n"
+        "[[phase]]\nx = 2\n";
+    EXPECT_EQ(with_value(text, "f", "cluster.gpu", "\"b c\""),
+              "name = \"\u00fc\"  # first\n[cluster]\ngpu = \"b c\"   # kept\nsizes = [1,\n  2]\n\n[[phase]]\nx = "
+              "1\n[[phase]]\nx = 2\n");
+    EXPECT_THAT(with_value(text, "f", "cluster.sizes", "[3]"), HasSubstr("sizes = [3]\n\n[[phase]]"));
+    EXPECT_THAT(with_value(text, "f", "phase[1].x", "5"), HasSubstr("x = 1\n[[phase]]\nx = 5\n"));
+    EXPECT_THAT(with_value(text, "f", "name", "\"n\""), HasSubstr("name = \"n\"  # first\n"));
+    EXPECT_EQ(shown_with(text, "cluster.other", "\"new\""), "new");
+    EXPECT_THAT(with_value(text, "f", "cluster.tier.x", "1"), HasSubstr("\n[cluster.tier]\nx = 1\n"));
+    EXPECT_THAT(with_value("a = 1", "f", "b.c", "true"), HasSubstr("a = 1\n\n[b]\nc = true\n"));
+    EXPECT_THAT(with_value("[b]", "f", "b.c", "true"), HasSubstr("[b]\nc = true\n"));
+}
+
+TEST(Toml, RefusesValuesThatAreNone)
+{
+    const std::string text = "a = 1\nb = { c = 2 }\n";
+    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"a", "450 GB/s"},
+                                                                                     {"a", "1\nz = 2"},
+                                                                                     {"a", ""},
+                                                                                     {"b.d", "1"},
+                                                                                     {"", "1"},
+                                                                                     {"a..b", "1"},
+                                                                                     {"a.b", "1"},
+                                                                                     {"x[0].y", "1"}}) {
+        EXPECT_THROW(with_value(text, "f", key, value), InputError) << key << " = " << value;
+    }
+}
+
 }  // namespace
 
 }  // namespace prismopt

@@ -1,10 +1,11 @@
-#include "optimizer/commands/report_details.hpp"
+#include "optimizer/api/reports.hpp"
 
 #include "io/base/csv.hpp"
 #include "io/base/input_error.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
-#include "io/report/report.hpp"
+#include "model/plan/phase.hpp"
+#include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace prismopt {
 
@@ -85,46 +87,7 @@ std::string placements(StoredStudy& stored, const Results& results)
     return text;
 }
 
-}  // namespace
-
-ReportedStudy reported_study(const Results& results, const std::string& file)
-{
-    ReportedStudy study;
-    study.results = results;
-    study.name = results.study.scenario_name;
-    study.file = file;
-    try {
-        StoredStudy stored(results);
-        study.placement = placements(stored, results);
-        add_timelines(stored, study);
-        if (!results.provisional) {
-            add_runs(stored, study);
-        }
-    } catch (const InputError& error) {
-        study.timelines.clear();
-        study.timeline_note =
-            std::string("Steps are not shown, because this version of prismopt cannot read the scenario of these results: ") +
-            error.what();
-    }
-    return study;
-}
-
-std::string placements_of(const Results& results)
-{
-    try {
-        StoredStudy stored(results);
-        return placements(stored, results);
-    } catch (const InputError&) {
-        return "";
-    }
-}
-
-std::string text_with_placements(const Results& results)
-{
-    const std::string notes = placements_of(results);
-    return text_report(results) + (notes.empty() ? "" : fmt::format("\nPlacement: {}.\n", notes));
-}
-
+/// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path)
 {
     const auto refuse = [&path](const std::string& why) {
@@ -164,6 +127,51 @@ void add_sensitivity(ReportedStudy& study, const std::string& path)
     }
     throw InputError(fmt::format("--sensitivity {} describes a plan that is not on the front ({}); the plans of the front are:{}",
                                  path, design, designs));
+}
+
+}  // namespace
+
+std::string html_report(const Results& results, const std::string& file, const std::string& sensitivity)
+{
+    ReportedStudy study = reported_study(results, file);
+    if (!sensitivity.empty()) {
+        add_sensitivity(study, sensitivity);
+    }
+    return report_page({std::move(study)}, program_name());
+}
+
+ReportedStudy reported_study(const Results& results, const std::string& file)
+{
+    ReportedStudy study;
+    study.results = results;
+    study.name = results.study.scenario_name;
+    study.file = file;
+    try {
+        StoredStudy stored(results);
+        study.placement = placements(stored, results);
+        add_timelines(stored, study);
+        if (!results.provisional) {
+            add_runs(stored, study);
+        }
+    } catch (const InputError& error) {
+        study.timelines.clear();
+        study.timeline_note =
+            std::string("Steps are not shown, because this version of prismopt cannot read the scenario of these results: ") +
+            error.what();
+    }
+    return study;
+}
+
+std::string text_with_placements(const Results& results)
+{
+    std::string notes;
+    try {
+        StoredStudy stored(results);
+        notes = placements(stored, results);
+    } catch (const InputError&) {
+        // of another version, which the text does not need
+    }
+    return text_report(results) + (notes.empty() ? "" : fmt::format("\nPlacement: {}.\n", notes));
 }
 
 }  // namespace prismopt

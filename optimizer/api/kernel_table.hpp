@@ -2,14 +2,15 @@
 
 /// Times of the kernels of a network on one GPU, and what they reach of its peaks.
 
-#include "model/hardware/hardware.hpp"
-#include "model/network/extent.hpp"
-#include "model/network/network.hpp"
-
 #include <string>
 #include <vector>
 
 namespace prismopt {
+
+struct Cluster;
+struct LayerShape;
+struct Network;
+enum class Precision;
 
 struct KernelRow {
     std::string layer;

@@ -1,4 +1,4 @@
-#include "optimizer/commands/predict/scale_curve.hpp"
+#include "optimizer/preview/scale_curve.hpp"
 
 #include "tests/optimizer/tiny_study.hpp"
 

@@ -1,7 +1,9 @@
-#include "optimizer/commands/components/kernel_table.hpp"
+#include "optimizer/api/kernel_table.hpp"
 
 #include "model/hardware/kernel_time.hpp"
 #include "model/network/call_times.hpp"
+#include "model/network/extent.hpp"
+#include "model/network/network.hpp"
 #include "model/network/passes.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "optimizer/commands/predict/scale_curve.hpp"
+#include "optimizer/preview/scale_curve.hpp"
 
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"

@@ -1,0 +1,101 @@
+#include "optimizer/api/exports.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "model/plan/phase.hpp"
+#include "optimizer/program/release.hpp"
+#include "optimizer/space/design_text.hpp"
+#include "optimizer/study/stored_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+/// Productive seconds between checkpoints; 0 where there are none.
+double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
+{
+    const int node = problem.cluster.gpus_per_node();
+    const FailureModel failures =
+        failure_model(problem.reliability, {(plan.gpus() + node - 1) / node, plan.gpus(), plan.checkpoint_interval, plan.spares});
+    return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
+}
+
+const Phase& phase_numbered(int number, const std::vector<Phase>& phases)
+{
+    if (number < 1 || number > static_cast<int>(phases.size())) {
+        throw InputError(fmt::format("--phase {} is out of range; the phases are numbered from 1 to {}", number, phases.size()));
+    }
+    return phases[static_cast<std::size_t>(number - 1)];
+}
+
+}  // namespace
+
+struct StudyLaunches::State {
+    explicit State(const Results& of) : results(of), study(results) {}
+
+    Results results;
+    StoredStudy study;
+};
+
+StudyLaunches::StudyLaunches(const Results& results) : state_(std::make_unique<State>(results)) {}
+StudyLaunches::StudyLaunches(StudyLaunches&&) noexcept = default;
+StudyLaunches& StudyLaunches::operator=(StudyLaunches&&) noexcept = default;
+StudyLaunches::~StudyLaunches() = default;
+
+std::uint64_t StudyLaunches::number(std::optional<std::int64_t> asked) const
+{
+    return point_number(state_->results, state_->study, asked);
+}
+
+std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int phase, const std::string& stem)
+{
+    const Results& results = state_->results;
+    StoredStudy& study = state_->study;
+    const Point point = study.space().point(number);
+    const Problem& problem = study.problem(point);
+    Launch launch;
+    launch.study = results.study.scenario_name;
+    launch.point = std::to_string(number);
+    launch.program = program_name();
+    launch.provisional = results.provisional;
+    launch.phase = phase_numbered(phase, problem.phases);
+    launch.phase_number = phase;
+    launch.phases = static_cast<int>(problem.phases.size());
+    launch.before.assign(problem.phases.begin(), problem.phases.begin() + phase - 1);
+    for (const Phase& each : problem.phases) {
+        launch.longest_sequence = std::max(launch.longest_sequence, each.sequence);
+        launch.samples += std::lround(each.steps()) * each.global_batch;
+    }
+    launch.plan = plan_in_phase(study.plan(point), launch.phase);
+    launch.design = design_text(launch.plan, study.scenario().space);
+    launch.job = problem;
+    launch.host_gpus = gpus_of_a_host(study.scenario(), problem.cluster.accelerator);
+    launch.choices = study.scenario().choices;
+    launch.price = gpu_price_text(study.scenario(), problem.cluster);
+    launch.chosen = study.chosen_values(point);
+    if (!stem.empty()) {
+        launch.stem = stem;
+    }
+    PlanCompiler compiler(setting_of(problem, launch.phase));
+    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
+    if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+        return *refusal;
+    }
+    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
+    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
+    const auto member =
+        std::find_if(results.front.begin(), results.front.end(), [number](const FrontPoint& p) { return p.index == number; });
+    if (member != results.front.end() && phase == 1) {  // step times are of the first phase
+        launch.step_s = member->prediction.step.p50.value;
+    }
+    return launch;
+}
+
+}  // namespace prismopt

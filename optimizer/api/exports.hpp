@@ -1,0 +1,35 @@
+#pragma once
+
+/// Plans of a study as settings of training programs (export_targets()).
+
+#include "io/export/launch.hpp"
+#include "io/results/results.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace prismopt {
+
+/// Makes the input of export targets: `export_targets().front().make(launch)`. Use it from one thread at a time.
+class StudyLaunches {
+public:
+    explicit StudyLaunches(const Results& results);
+    StudyLaunches(StudyLaunches&&) noexcept;
+    StudyLaunches& operator=(StudyLaunches&&) noexcept;
+    ~StudyLaunches();
+
+    /// Returns a checked number of a plan; nothing asked: of the first plan of the front. Throws InputError.
+    std::uint64_t number(std::optional<std::int64_t> asked) const;
+    /// Returns the plan in a phase (from 1), or why this version finds it infeasible. `stem`: of the names of further files; empty:
+    /// "plan". Throws InputError for a phase that the study does not have.
+    std::variant<Launch, Infeasible> launch(std::uint64_t number, int phase = 1, const std::string& stem = "");
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace prismopt

@@ -1,0 +1,196 @@
+#include "optimizer/api/plans.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/scenario/variants.hpp"
+#include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/space/spread_ranges.hpp"
+#include "optimizer/study/stored_study.hpp"
+#include "optimizer/study/study_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace prismopt {
+
+namespace {
+
+constexpr std::uint64_t most_counted = 100'000'000;  // some ten seconds; a larger space is estimated
+constexpr std::size_t kept_bounds = 1024;            // not read here
+constexpr std::uint64_t looks = 64;                  // for a first feasible plan
+
+/// The scenario whose only variant is that of these values.
+Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant variant)
+{
+    scenario.numerics.loss_gap.clear();  // the phases have its tokens
+    scenario.local_updates = {.published = false, .given = std::move(variant.local)};
+    static_cast<Job&>(scenario) = std::move(variant);
+    scenario.variants = {values};
+    return scenario;
+}
+
+/// Takes the words that name choices out of a design: "variant node.bandwidth=900GB/s".
+std::string take_variant_words(std::string& design, const Scenario& scenario)
+{
+    std::string variant;
+    std::string rest;
+    std::istringstream words(design);
+    for (std::string word; words >> word;) {
+        const std::string name = word.substr(0, word.find('='));
+        const bool of_choice = std::any_of(scenario.choices.begin(), scenario.choices.end(),
+                                           [&](const StudyChoice& choice) { return choice.name == name; });
+        if (word != "variant" && word != "hardware") {  // the name of the axis, now and in older reports
+            std::string& side = of_choice ? variant : rest;
+            side += (side.empty() ? "" : " ") + word;
+        }
+    }
+    design = rest;
+    return variant;
+}
+
+}  // namespace
+
+ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
+{
+    std::string design = words;
+    ChosenPlan chosen{.scenario = as_written, .plan = {}, .variant = {}, .price = gpu_price_text(as_written)};
+    const std::string first = variant_text(as_written.choices, as_written.variants.front());
+    chosen.variant = take_variant_words(design, as_written);
+    if (chosen.variant.empty() && as_written.variants.size() == 1) {
+        chosen.variant = first;
+    }
+    const bool several = as_written.workloads.size() > 1 || as_written.machines.size() > 1;
+    if (several && chosen.variant.empty()) {
+        throw InputError(fmt::format(
+            "--design: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}",
+            first));
+    }
+    if (!chosen.variant.empty()) {
+        const auto values = variant_values(as_written.choices, chosen.variant);
+        const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
+        if (!variant) {
+            throw InputError(
+                fmt::format("--design: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
+                            "and [[knob]] in "
+                            "order, as reports print them, for example {}",
+                            chosen.variant, first));
+        }
+        chosen.price = gpu_price_text(as_written, variant->cluster);
+        chosen.longer = variant->longer;
+        chosen.scenario = with_variant(as_written, *values, *variant);
+    }
+    chosen.plan = parse_design(design, chosen.scenario);
+    chosen.scenario.gives_order = chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
+    if (chosen.plan.local_steps > 1 && !chosen.scenario.local_updates.stated()) {
+        throw InputError(
+            fmt::format("local_steps={} needs its price in tokens: list it in [space], and add [local_updates] with loss_gap or "
+                        "more_tokens (docs/learning.md)",
+                        chosen.plan.local_steps));
+    }
+    return chosen;
+}
+
+ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number)
+{
+    StoredStudy study(results);
+    const Point point = study.space().point(point_number(results, study, number));
+    const Scenario& scenario = study.scenario();
+    ChosenPlan chosen{.scenario = scenario, .plan = study.plan(point), .variant = {}, .price = gpu_price_text(scenario)};
+    if (!scenario.choices.empty()) {
+        const ChosenValues& at = study.chosen_values(point);
+        const auto variant = variant_at(scenario, at);
+        chosen.variant = variant_text(scenario.choices, at);
+        chosen.price = gpu_price_text(scenario, variant->cluster);
+        chosen.longer = variant->longer;
+        chosen.scenario = with_variant(scenario, at, *variant);
+    }
+    return chosen;
+}
+
+std::vector<PlanInSpace> feasible_plans(const Scenario& scenario, std::size_t most, const Pause& pause)
+{
+    const StudyModel model(scenario);
+    Worker worker(model, pause);
+    const Space& space = model.designs.space();
+    constexpr std::uint64_t at_once = 4096;
+    std::vector<PlanInSpace> plans;
+    for (std::uint64_t begin = 0; begin < space.size() && plans.size() < most; begin += at_once) {
+        const Sweep sweep = worker.sweep({.begin = begin, .end = std::min(begin + at_once, space.size())});
+        for (const Bound& bound : sweep.feasible) {
+            if (plans.size() < most) {
+                const Point point = space.point(bound.index);
+                const ParallelPlan plan = model.designs.plan(point);
+                const std::string words = model.designs.variant_words(point);
+                const std::string design = design_text(plan, scenario.space);
+                plans.push_back({.number = bound.index,
+                                 .plan = plan,
+                                 .design = words.empty() ? design : words + " " + design,
+                                 .bounds = bound.objectives});
+            }
+        }
+    }
+    return plans;
+}
+
+std::uint64_t PlanCount::in_all(std::uint64_t seen) const
+{
+    const double scale = static_cast<double>(combinations) / static_cast<double>(examined);
+    return whole() ? seen : static_cast<std::uint64_t>(std::llround(scale * static_cast<double>(seen)));
+}
+
+PlanCount count_plans(const Scenario& scenario, const Pause& pause)
+{
+    const StudyModel model(scenario);
+    PlanCount count;
+    count.combinations = model.designs.space().size();
+    Archive archive;
+    Worker worker(model, pause);
+    std::vector<SweepRange> ranges = spread_ranges(count.combinations, most_counted);
+    for (SweepRange& range : ranges) {
+        range.keep = kept_bounds / ranges.size();
+        archive.add(std::vector<Answer>{worker.sweep(range)});
+        count.examined += range.end - range.begin;
+    }
+    count.feasible = archive.feasible();
+    count.rejected = archive.rejected();
+    if (count.feasible > 0) {
+        return count;
+    }
+    if (count.whole()) {
+        refuse_infeasible(scenario, archive);
+    }
+    // Combinations spread over a large space may miss all feasible plans; random branches that the rules allow find more of them.
+    const SpaceEstimate estimate = estimate_space(model, pause);
+    const bool found = !estimate.plans.empty();
+    count.sample = {.feasible = estimate.feasible.value,
+                    .judged = estimate.judged,
+                    .found = found,
+                    .share_below = found ? 0.0 : estimate.share_below(),
+                    .text = found ? "" : none_found_text(estimate)};
+    return count;
+}
+
+int fleets_for(int draws, int steps)
+{
+    const int block = steps * block_fleets;
+    return (draws + block - 1) / block * block_fleets;
+}
+
+std::string first_look(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    Archive archive;
+    Worker worker(model, [] {});
+    for (const SweepRange& range : split_space(model.designs.space().size(), looks)) {
+        archive.add(std::vector<Answer>{worker.sweep(range)});
+        if (archive.feasible() > 0) {
+            return "";
+        }
+    }
+    return infeasible_text(scenario, archive);
+}
+
+}  // namespace prismopt

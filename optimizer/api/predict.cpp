@@ -1,0 +1,374 @@
+#include "optimizer/api/predict.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
+#include "io/measured/catalog_discrepancy.hpp"
+#include "io/report/front/batch_rows.hpp"
+#include "io/report/placement_text.hpp"
+#include "io/report/study_notes.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/files/orders_file.hpp"
+#include "io/scenario/layout_text.hpp"
+#include "io/scenario/reading/unknown_power.hpp"
+#include "io/toml/reading_units.hpp"
+#include "model/network/network.hpp"
+#include "model/plan/node_order.hpp"
+#include "model/plan/phase.hpp"
+#include "model/plan_rules.hpp"
+#include "model/schedule/schedule.hpp"
+#include "model/step/graph/searched_orders.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+/// Task orders from a file, which must be valid in every phase.
+std::shared_ptr<const PartOrders> given_orders(const std::string& path, const ParallelPlan& plan,
+                                               const std::vector<Phase>& phases)
+{
+    const auto orders = std::make_shared<const PartOrders>(read_orders(path));
+    for (const Phase& phase : phases) {
+        const auto on_stages = orders_on_stages(schedule_shape(plan_in_phase(plan, phase), phase.global_batch), *orders);
+        if (const auto* refusal = std::get_if<Infeasible>(&on_stages)) {
+            throw InputError(path + ": " + refusal->detail);
+        }
+    }
+    return orders;
+}
+
+/// What the plan trains to reach the loss of the scenario: "15.6 T tokens in 930 k steps".
+std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
+{
+    const std::vector<Phase> phases = phases_of_plan(problem, chosen.plan);
+    const std::string all = fmt::format("{} tokens in {} steps", short_count(tokens_of(phases)), short_count(steps_of(phases)));
+    const std::string of_learning = learning_text(chosen.scenario, phases);
+    std::string text = phases.size() > 1 ? fmt::format("{}: {}", all, of_learning) : of_learning;
+    if (of_learning.empty()) {
+        text = all;
+    }
+    const auto add = [&text](double longer, const char* why) {
+        text += longer > 1.0 ? fmt::format("; {} more {}", relative_text(longer - 1.0), why) : "";
+    };
+    add(chosen.longer, "for the precision");
+    add(tokens_of(phases) / tokens_of(problem.phases), "because buildings train apart");
+    return text;
+}
+
+/// What memory rests on that software may do otherwise, and no key of the scenario chooses.
+std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Workload& workload)
+{
+    std::vector<std::string> all;
+    if (plan.tp > 1 && !workload.captured) {
+        all.push_back(fmt::format("sequence parallelism over the {} GPUs of tp", plan.tp));
+    }
+    if (!workload.trains()) {
+        return all;
+    }
+    if (workload.vocabulary > 0) {
+        all.emplace_back("a loss that is neither fused nor in chunks, with logits in 16 and in 32 bits");
+    }
+    const OptimizerSettings optimizer = network_of(workload).optimizer;
+    if (optimizer.master_bytes() > 0.0) {
+        all.push_back(fmt::format("a master copy of the parameters in {}", name(optimizer.master)));
+    }
+    return all;
+}
+
+/// What is known of the plan before it is predicted.
+PlanPrediction described(const ChosenPlan& chosen)
+{
+    const Scenario& scenario = chosen.scenario;
+    const std::vector<double>& factors = scenario.cluster.node_factors;
+    const Phase& first = scenario.phases.front();
+    PlanPrediction of;
+    of.plan = chosen.plan;
+    of.nodes_known = scenario.cluster.nodes_known();
+    of.space = scenario.space;
+    of.network = network_size(scenario.workload, first.sequence);
+    of.task = scenario.workload.task;
+    of.variant = chosen.variant;
+    of.price = chosen.price;
+    of.price_origin = price_origin(scenario);
+    of.power_origin = power_origin(scenario);
+    of.cluster_nodes = scenario.cluster.nodes();
+    of.listed_nodes =
+        static_cast<int>(factors.size()) - static_cast<int>(std::count(factors.begin(), factors.end(), Cluster::drawn_node));
+    of.energy_note = energy_note(scenario);
+    of.memory_assumes = memory_assumptions(of.plan, scenario.workload);
+    of.gpus_per_node = scenario.cluster.gpus_per_node();
+    of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
+    return of;
+}
+
+std::vector<StageUse> stages_of(const CompiledPlan& compiled)
+{
+    const ExecutionGraph& graph = compiled.graph;
+    const bool splits = splits_backward(graph.program->shape.schedule);
+    std::vector<StageUse> stages(compiled.stages.size());
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        StageUse& use = stages[static_cast<std::size_t>(stage)];
+        use.memory = compiled.stages[static_cast<std::size_t>(stage)];
+        for (int chunk = 0; chunk < graph.chunks(); ++chunk) {
+            const auto seconds = [&](Pass pass) {
+                const OpDistribution& distribution =
+                    graph.distribution[graph.distribution_at(stage * graph.chunks() + chunk, pass)];
+                return static_cast<double>(distribution.compute_s) + static_cast<double>(distribution.communication_s);
+            };
+            use.forward_s += seconds(Pass::forward);
+            use.backward_s += splits ? seconds(Pass::input_gradient) + seconds(Pass::weight_gradient) : seconds(Pass::backward);
+            use.chunks.push_back(
+                compiled.chunks[static_cast<std::size_t>(part_of_network(graph.program->shape, {stage, chunk}))]);
+        }
+    }
+    return stages;
+}
+
+/// 95 % prediction interval, by the scatter of measured runs of this software.
+MemoryInterval interval_of_memory(const MemoryUse& predicted, const Cluster& cluster)
+{
+    constexpr double of_normal = 1.959964;  // 97.5 % quantile
+    const MemoryScatter scatter = catalog_discrepancy().memory_on(cluster.stack.name);
+    const double factor = std::exp(of_normal * scatter.deviation);
+    const double bytes = predicted.total().si;
+    return {bytes / factor, bytes * factor,
+            scatter.rows > 0 ? fmt::format("from {} measured runs of {}", scatter.rows, cluster.stack.name)
+                             : fmt::format("from measured runs of other software than {}", cluster.stack.name)};
+}
+
+using CompiledOrNot = std::variant<CompiledRun, Infeasible>;
+
+/// The plan compiled for each phase, or why it is infeasible or would not end.
+CompiledOrNot compiled_to_its_end(const Problem& problem, const ParallelPlan& plan)
+{
+    Predictor predictor(problem);
+    CompiledOrNot compiled = predictor.compile(plan);
+    if (const auto* run = std::get_if<CompiledRun>(&compiled)) {
+        if (auto why = predictor.problem_of_run(*run)) {
+            return *why;
+        }
+    }
+    return compiled;
+}
+
+}  // namespace
+
+struct PlanPredictor::State {
+    State(ChosenPlan of, const TaskOrder& order, NoiseTables tables)
+        : chosen(std::move(of)), model(chosen.scenario, std::move(tables))
+    {
+        compile(order);
+        if (infeasible) {
+            changes = single_changes(chosen.plan, chosen.scenario, model.problem);
+        }
+        if (infeasible && infeasible->reason == Reason::out_of_memory) {
+            usable_bytes = Predictor(model.problem).capacity_bytes();
+            model.problem.memory_headroom = no_memory_limit;
+            run = std::get<CompiledRun>(Predictor(model.problem).compile(chosen.plan));
+        }
+    }
+
+    void compile(const TaskOrder& order)
+    {
+        infeasible = structural_problem(chosen.plan, chosen.scenario);
+        if (!infeasible && !order.file.empty()) {
+            model.problem.orders = given_orders(order.file, chosen.plan, model.problem.phases);
+        } else if (!infeasible && order.most_held) {
+            infeasible = search_order(*order.most_held);
+        }
+        if (infeasible) {
+            return;
+        }
+        CompiledOrNot compiled = compiled_to_its_end(model.problem, chosen.plan);
+        if (auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            infeasible = *refusal;
+        } else {
+            run = std::get<CompiledRun>(std::move(compiled));
+        }
+    }
+
+    /// Sets the task order found for the first phase. Its memory is checked later, with the rest of the plan.
+    std::optional<Infeasible> search_order(int most_held)
+    {
+        PlanCompiler compiler(without_memory_limit(setting_of(model.problem, model.problem.phases.front())));
+        const auto compiled = compiler.compile(chosen.plan, CompileFor::noise_free_step);
+        if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
+            return *refusal;
+        }
+        const auto& plan_compiled = std::get<CompiledPlan>(compiled);
+        auto orders = searched_orders(plan_compiled.graph, {most_held, plan_compiled.held_for_weights});
+        if (const auto* refusal = std::get_if<Infeasible>(&orders)) {
+            throw InputError(fmt::format("--search-order {}: {}", most_held, refusal->detail));
+        }
+        model.problem.orders = std::make_shared<const PartOrders>(std::get<PartOrders>(std::move(orders)));
+        return std::nullopt;
+    }
+
+    const CompiledRun& feasible_run() const
+    {
+        if (infeasible) {
+            throw InfeasiblePlan(*infeasible, "the plan is infeasible: " + infeasible->text() + "; change the plan");
+        }
+        return *run;
+    }
+
+    /// Draws the plan, and fills in what follows from its draws.
+    void evaluate(PlanPrediction& of, const Rung& rung)
+    {
+        const Phase& first_phase = chosen.scenario.phases.front();
+        of.placement =
+            placement_text({plan_in_phase(of.plan, first_phase), first_phase, chosen.scenario}, order_origin(chosen.scenario));
+        Predictor predictor(model.problem);
+        const SamplerOptions sampler = model.sampler({Purpose::confirm});
+        draws = predictor.sample(*run, {0, rung.fleets, rung.steps}, sampler);
+        of.prediction = predictor.summarise(*run, draws, rung.steps, sampler, Confidence{});
+        if (chosen.scenario.phases.size() > 1) {
+            of.phases = predictor.phases(*run, draws, rung.steps, Confidence{});
+        }
+        of.tokens = tokens_text(chosen, model.problem);
+        const FittedModel fitted = fitted_model();
+        of.model = model_interval(model.problem, *run, fitted);
+        of.memory_interval = interval_of_memory(of.prediction.memory, model.problem.cluster);
+        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
+        const CompiledPlan& first = run->phases.front();
+        of.stages = stages_of(first);
+        of.layout = layout_text(first.chunks, model.problem.workload.predictions);
+    }
+
+    ChosenPlan chosen;
+    StudyModel model;                // of chosen.scenario
+    std::optional<CompiledRun> run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
+    std::optional<Infeasible> infeasible;
+    std::vector<SingleChange> changes;  // that make an infeasible plan feasible
+    double usable_bytes = 0.0;          // per GPU, where memory is what the plan lacks
+    std::optional<AssignedNodes> assigned;
+    PhaseDraws draws;
+};
+
+PlanPredictor::PlanPredictor(ChosenPlan chosen, const TaskOrder& order)
+{
+    NoiseTables tables = tables_of(chosen.scenario, {chosen.plan});
+    state_ = std::make_unique<State>(std::move(chosen), order, std::move(tables));
+}
+PlanPredictor::PlanPredictor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PlanPredictor::PlanPredictor(PlanPredictor&&) noexcept = default;
+PlanPredictor& PlanPredictor::operator=(PlanPredictor&&) noexcept = default;
+PlanPredictor::~PlanPredictor() = default;
+
+const std::optional<Infeasible>& PlanPredictor::infeasible() const { return state_->infeasible; }
+const std::vector<std::vector<double>>& PlanPredictor::draws() const { return state_->draws; }
+
+const AssignedNodes& PlanPredictor::assign_nodes(const Rung& rung)
+{
+    state_->feasible_run();
+    Problem& problem = state_->model.problem;
+    if (!problem.cluster.nodes_known()) {
+        throw InputError(
+            "--assign-nodes needs the slowdown factor of every node; list all nodes in --nodes FILE or in slow_nodes of "
+            "[cluster], or set unlisted_nodes = \"nominal\" there");
+    }
+    state_->assigned = prismopt::assign_nodes(problem, state_->chosen.plan, {0, rung.fleets, rung.steps},
+                                              state_->model.sampler({Purpose::search}));
+    problem.cluster.node_factors = state_->assigned->factors;
+    state_->chosen.plan.node_order = NodeOrder::as_listed;
+    state_->run = std::get<CompiledRun>(Predictor(problem).compile(state_->chosen.plan));
+    return *state_->assigned;
+}
+
+PlanPrediction PlanPredictor::predict(const Rung& rung)
+{
+    State& s = *state_;
+    PlanPrediction of = described(s.chosen);
+    of.usable_bytes = s.usable_bytes;
+    if (s.assigned) {
+        of.positions = WrittenAssignment{"", *s.assigned};
+    }
+    of.changes = s.changes;
+    if (s.run) {
+        s.evaluate(of, rung);
+    }
+    of.prediction.infeasible = s.infeasible;
+    return of;
+}
+
+std::vector<TimelineEvent> PlanPredictor::timeline(std::optional<int> draw, const Rung& rung) const
+{
+    const ExecutionGraph& graph = state_->feasible_run().phases.front().graph;
+    if (!draw) {
+        return mean_timeline(graph);
+    }
+    const StudyModel& model = state_->model;
+    return draw_timeline(graph, model.problem.noise, model.sampler({Purpose::confirm}), *draw / rung.steps, *draw % rung.steps);
+}
+
+std::string PlanPredictor::orders_csv() const
+{
+    return prismopt::orders_csv(part_orders(*state_->feasible_run().phases.front().graph.program));
+}
+
+Rung rung_of(const Scenario& scenario, int draws)
+{
+    Rung rung = scenario.search.confirm;
+    if (draws < 0 || draws > most_draws) {
+        throw InputError({}, fmt::format("{} draws are not between 1 and {}", draws, most_draws), "ask for example for 8192");
+    }
+    if (draws > 0) {
+        rung.fleets = fleets_for(draws, rung.steps);
+    }
+    return rung;
+}
+
+PlanPrediction predict(const ChosenPlan& chosen, int draws)
+{
+    return PlanPredictor(chosen).predict(rung_of(chosen.scenario, draws));
+}
+
+struct ScenarioPredictor::State {
+    explicit State(const Scenario& of) : scenario(of), tables(tables_of(scenario)) {}
+
+    /// The tables, also of a plan outside of [space].
+    NoiseTables tables_for(const ChosenPlan& chosen) const
+    {
+        const std::vector<Phase>& phases = chosen.scenario.phases;
+        const bool known = std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+            const ParallelPlan here = plan_in_phase(chosen.plan, phase);
+            return tables.group.contains(here.tp * here.cp);
+        });
+        return known ? tables : tables_of(chosen.scenario, {chosen.plan});
+    }
+
+    Scenario scenario;
+    NoiseTables tables;
+};
+
+ScenarioPredictor::ScenarioPredictor(const Scenario& scenario) : state_(std::make_shared<const State>(scenario)) {}
+
+PlanPredictor ScenarioPredictor::plan(const std::string& words, const TaskOrder& order) const
+{
+    ChosenPlan chosen = plan_with(state_->scenario, words);
+    NoiseTables tables = state_->tables_for(chosen);
+    return PlanPredictor(std::make_unique<PlanPredictor::State>(std::move(chosen), order, std::move(tables)));
+}
+
+PlanPrediction ScenarioPredictor::predict(const std::string& words, int draws) const
+{
+    return plan(words).predict(rung_of(state_->scenario, draws));
+}
+
+std::variant<NoiseFree, Infeasible> ScenarioPredictor::noise_free(const std::string& words) const
+{
+    const ChosenPlan chosen = plan_with(state_->scenario, words);
+    if (auto why = structural_problem(chosen.plan, chosen.scenario)) {
+        return *why;
+    }
+    const StudyModel model(chosen.scenario, state_->tables_for(chosen));
+    return Predictor(model.problem).bound(chosen.plan);
+}
+
+}  // namespace prismopt

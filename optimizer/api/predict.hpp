@@ -1,0 +1,140 @@
+#pragma once
+
+/// Prediction of one plan: times with their errors, memory, cost, stages, task orders, timelines.
+
+#include "io/report/network_size.hpp"
+#include "io/scenario/figure_origin.hpp"
+#include "model/objective.hpp"
+#include "model/plan/layout.hpp"
+#include "model/prediction.hpp"
+#include "model/step/timeline.hpp"
+#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/api/plans.hpp"
+#include "optimizer/nodes/assign_nodes.hpp"
+#include "optimizer/preview/single_changes.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace prismopt {
+
+/// Use of a pipeline stage in the first phase.
+struct StageUse {
+    std::vector<Chunk> chunks;  // that the stage holds, in order
+    double forward_s = 0.0;     // per microbatch, at mean times
+    double backward_s = 0.0;
+    MemoryUse memory;
+};
+
+/// 95 % prediction interval of the measured peak memory, in bytes.
+struct MemoryInterval {
+    double low = 0.0;
+    double high = 0.0;
+    std::string basis = {};  // what it rests on
+};
+
+struct WrittenAssignment {
+    std::string path;  // of the file it was written to; empty: none
+    AssignedNodes assigned;
+};
+
+struct PlanPrediction {
+    ParallelPlan plan;
+    Prediction prediction;
+    ModelInterval model;                  // error of the mean model
+    std::vector<PhasePrediction> phases;  // empty if there is only one
+    bool nodes_known = false;
+    std::optional<WrittenAssignment> positions;
+    std::string tokens = {};    // of the run, and its steps
+    std::string mixtures = {};  // measured runs behind the model interval of a mixture of experts; empty: not applicable
+    std::string price = {};     // of a GPU-hour, with its source
+    FigureOrigin price_origin = FigureOrigin::unknown;
+    FigureOrigin power_origin = FigureOrigin::unknown;
+    SpaceSettings space = {};   // for which designs are written
+    std::string variant = {};  // values of the choices; empty: none
+    int listed_nodes = 0;       // nodes of the cluster with known factors
+    int cluster_nodes = 0;
+    int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
+    std::string energy_note = {};  // on power that energy excludes; empty: none
+    std::string placement = {};    // note on where process groups lie; empty: none
+    std::vector<StageUse> stages = {};
+    NetworkSize network = {};
+    WorkloadTask task = WorkloadTask::training;
+    std::string layout = {};  // of the chunks of the pipeline, in the notation of Megatron Core
+    MemoryInterval memory_interval = {};
+    std::vector<std::string> memory_assumes = {};  // what no key of the scenario chooses
+    int gpus_per_node = 1;
+    // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
+    double usable_bytes = 0.0;
+    std::vector<SingleChange> changes = {};
+};
+
+/// A task order other than the schedule's; at most one member is set.
+struct TaskOrder {
+    std::string file = {};           // PyTorch's table of pipeline actions, which must be valid in every phase
+    std::optional<int> most_held{};  // searched: a stage holds the activations of at most so many (chunk, microbatch) pairs
+};
+
+/// One plan of a scenario, compiled once. Use it from one thread at a time; its draws use OMP_NUM_THREADS threads.
+class PlanPredictor {
+public:
+    /// Throws InputError for a task order that the plan cannot have.
+    explicit PlanPredictor(ChosenPlan chosen, const TaskOrder& order = {});
+    PlanPredictor(PlanPredictor&&) noexcept;
+    PlanPredictor& operator=(PlanPredictor&&) noexcept;
+    ~PlanPredictor();
+
+    /// Why the plan is infeasible; nothing: it is not.
+    const std::optional<Infeasible>& infeasible() const;
+    /// Assigns the nodes of the cluster for the lowest p99 step time. What is predicted afterwards is on these nodes. Throws
+    /// InputError if a slowdown factor is unknown, and InfeasiblePlan.
+    const AssignedNodes& assign_nodes(const Rung& rung);
+    /// Predicts the plan. Of an infeasible one: values that change that, and if it only lacks memory, what it takes with enough.
+    PlanPrediction predict(const Rung& rung);
+    /// Step times of the last predict() in seconds, [phase][draw], without the factor common_step. Draws with the same number use
+    /// the same random numbers for all plans.
+    const std::vector<std::vector<double>>& draws() const;
+    /// The first phase's step at mean times, or draw number `draw` of a rung. Throws InfeasiblePlan.
+    std::vector<TimelineEvent> timeline(std::optional<int> draw, const Rung& rung) const;
+    /// The task order in the first phase, as PyTorch's table. Throws InfeasiblePlan.
+    std::string orders_csv() const;
+
+private:
+    friend class ScenarioPredictor;
+    struct State;
+    explicit PlanPredictor(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+/// Predicts plans of one scenario. It tabulates the distributions once, which takes longer than to predict a plan. Any number of threads
+/// may use it; its copies share the tables.
+class ScenarioPredictor {
+public:
+    explicit ScenarioPredictor(const Scenario& scenario);
+
+    /// `words`: of a plan, as in plan_with().
+    PlanPredictor plan(const std::string& words, const TaskOrder& order = {}) const;
+    PlanPrediction predict(const std::string& words, int draws = 0) const;
+    /// Returns the noise-free times, which are lower bounds of the means, or why the plan is infeasible.
+    std::variant<NoiseFree, Infeasible> noise_free(const std::string& words) const;
+
+private:
+    struct State;
+    std::shared_ptr<const State> state_;
+};
+
+/// Returns the draws of `confirm` in [search]; with so many draws in all, rounded up to whole blocks of fleets, if `draws` is not 0.
+/// Throws InputError beyond `most_draws`.
+inline constexpr int most_draws = 100'000'000;  // 0.8 GB for each phase
+Rung rung_of(const Scenario& scenario, int draws = 0);
+
+/// Predicts one plan: predict(plan_with(scenario, "tp=8 pp=2")). For several plans, use a ScenarioPredictor.
+PlanPrediction predict(const ChosenPlan& chosen, int draws = 0);
+
+}  // namespace prismopt

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Reports of results: text, JSON, CSV and SVG (report.hpp, report_json.hpp), HTML, and several studies compared.
+
+#include "io/compare/compare.hpp"
+#include "io/html/report_page.hpp"
+#include "io/report/report.hpp"
+#include "io/report/report_json.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+/// text_report() with notes on where the process groups of the front's plans lie.
+std::string text_with_placements(const Results& results);
+
+/// The HTML page of a study. `file`: path of the results; `sensitivity`: of an output of `sensitivity --json` for a plan of the
+/// front, or empty. Throws InputError if that file is something else.
+std::string html_report(const Results& results, const std::string& file, const std::string& sensitivity = "");
+
+/// A study for pages of several. `file`: path of the results. If this version cannot read their scenario, the note says so and there
+/// are no timelines.
+ReportedStudy reported_study(const Results& results, const std::string& file);
+
+}  // namespace prismopt

@@ -1,0 +1,36 @@
+#include "optimizer/api/results.hpp"
+
+#include "io/results/journal.hpp"
+#include "io/results/results_file.hpp"
+#include "optimizer/loop/study_journal.hpp"
+#include "optimizer/program/log.hpp"
+
+namespace prismopt {
+
+Results open_results(const std::string& path)
+{
+    Results results = read_results(path);
+    if (!results.sealed) {
+        log_warning(path +
+                    " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by another program");
+    }
+    return results;
+}
+
+JournalSummary journal_summary(const std::string& path)
+{
+    const JournalContents contents = read_journal(path);
+    const Scenario scenario = *journaled_scenario(path);
+    const JournalCount count = count_records(contents);
+    return {.scenario_name = scenario.name,
+            .scenario_path = scenario.path,
+            .seed = scenario.seed,
+            .answers = count.answers,
+            .tuning = count.tuning,
+            .lost = count.lost,
+            .good_bytes = contents.good_bytes,
+            .lost_bytes = contents.lost_bytes,
+            .damage = contents.damage};
+}
+
+}  // namespace prismopt

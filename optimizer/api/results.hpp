@@ -1,0 +1,32 @@
+#pragma once
+
+/// Results files and journals, also of searches that were stopped.
+
+#include "io/results/results.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace prismopt {
+
+/// Reads a results file; warns if it has no checksum. Results::provisional: the search was stopped, and its front is the one so far.
+/// Throws InputError.
+Results open_results(const std::string& path);
+
+/// What a journal holds, from which a search can be resumed.
+struct JournalSummary {
+    std::string scenario_name;
+    std::string scenario_path;
+    std::uint64_t seed = 0;
+    std::size_t answers = 0;  // to requests of the search
+    std::size_t tuning = 0;   // steps of the hardware tuning
+    std::size_t lost = 0;     // answers missing between intact ones
+    std::uint64_t good_bytes = 0;
+    std::uint64_t lost_bytes = 0;
+    std::string damage;  // empty: none
+};
+/// Throws InputError.
+JournalSummary journal_summary(const std::string& path);
+
+}  // namespace prismopt

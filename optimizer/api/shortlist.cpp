@@ -1,0 +1,253 @@
+#include "optimizer/api/shortlist.hpp"
+
+#include "io/base/csv.hpp"
+#include "io/base/input_error.hpp"
+#include "io/base/percent.hpp"
+#include "io/report/front/plan_words.hpp"
+#include "model/base/statistics.hpp"
+#include "optimizer/program/release.hpp"
+#include "optimizer/study/measured_table.hpp"
+#include "optimizer/study/plan_posterior.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// The place of the objective that is asked for.
+std::size_t objective_of(const std::string& asked, const Results& results)
+{
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        if (follows_step(objective.name)) {
+            names.push_back(objective.name);
+        }
+    }
+    if (names.empty()) {
+        throw InputError("no objective of this study is proportional to the step time, so measured steps cannot rank its plans");
+    }
+    const std::string name = asked.empty() ? names.front() : asked;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+        throw InputError(
+            fmt::format("--objective {} is not an objective of this study that is proportional to the step time; choose from: {}",
+                        name, fmt::join(names, ", ")));
+    }
+    return static_cast<std::size_t>(std::find_if(results.objectives.begin(), results.objectives.end(),
+                                                 [&](const ObjectiveInfo& o) { return o.name == name; }) -
+                                    results.objectives.begin());
+}
+
+/// The numbers of GPUs that are asked for.
+std::vector<int> sizes_of(const std::vector<int>& asked, const Results& results, const std::vector<int>& known)
+{
+    for (const int gpus : asked) {
+        if (std::find(known.begin(), known.end(), gpus) == known.end()) {
+            throw InputError(fmt::format("no plan of this study runs on {} GPUs; choose from: {}", gpus, fmt::join(known, ", ")));
+        }
+    }
+    if (!asked.empty()) {
+        return asked;
+    }
+    std::vector<int> sizes;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(sizes), [&](int gpus) {
+        return std::any_of(results.front.begin(), results.front.end(),
+                           [gpus](const FrontPoint& p) { return p.prediction.gpus == gpus; });
+    });
+    return sizes;
+}
+
+/// The plan's mean step, and the number of steps whose mean is known to `precision` (95 %) if they vary as on one set of GPUs.
+struct StepsToMeasure {
+    double mean_s = 0.0;
+    std::size_t count = 0;
+};
+StepsToMeasure steps_to_measure(StoredStudy& study, const Point& point, double precision)
+{
+    constexpr int fleets = block_fleets;
+    constexpr int steps = 16;
+    const Problem& problem = study.problem(point);
+    Predictor predictor(problem);
+    const PhaseDraws draws = predictor.sample(study.plan(point), {0, fleets, steps}, study.sampler({}));
+    double variance = 0.0;
+    double mean = 0.0;
+    for (int fleet = 0; fleet < fleets; ++fleet) {
+        const auto begin = draws.front().begin() + static_cast<std::ptrdiff_t>(fleet) * steps;
+        const double own = std::accumulate(begin, begin + steps, 0.0) / steps;
+        mean += own / fleets;
+        for (auto step = begin; step != begin + steps; ++step) {
+            variance += (*step - own) * (*step - own) / (fleets * (steps - 1));
+        }
+    }
+    const double count = std::ceil(std::pow(two_sided_95 / precision, 2.0) * variance / (mean * mean));
+    return {mean, static_cast<std::size_t>(std::max(2.0, count))};
+}
+
+/// Refuses measurements that the model's interval does not allow: one of them would scale the predictions of all plans.
+/// Those that the others contradict, and so have no effect, pass.
+void refuse_implausible(const PlanPosterior& plans)
+{
+    constexpr double implausible = 3.0;  // standard deviations of what the model's interval holds: 99.7 %
+    for (const MeasuredAndPredicted& plan : plans.measured()) {
+        if (plan.measured.out_of_memory && plan.memory_surprise > implausible) {
+            throw InputError(fmt::format(
+                "point {}: ran out of memory, where {} of the capacity are predicted ({:+.1f} sigma; the interval "
+                "of the memory model allows {:.0f}), and would raise the predicted memory of all plans; check the number "
+                "of the plan, and that no other program used the GPUs, or add --accept if it is right",
+                plan.measured.index, percent_text(plan.memory_share, 0), plan.memory_surprise, implausible));
+        }
+        if (!plan.left_out && !plan.apart && std::abs(plan.prior_surprise) > implausible) {
+            throw InputError(
+                fmt::format("point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
+                            "({:+.1f} sigma; the model's interval allows {:.0f}), and would move the predictions of all plans; "
+                            "check the number of the plan, the unit (seconds per step) and stack in [cluster], "
+                            "or add --accept if it is right",
+                            plan.measured.index, plan.measured.step_s, plan.measured.step_s / plan.predicted_s, plan.predicted_s,
+                            plan.prior_surprise, implausible));
+        }
+    }
+}
+
+}  // namespace
+
+struct PlanChoice::State {
+    explicit State(const Results& of) : results(of), study(results), plans(std::in_place, study.model(), results) {}
+    State(const Results& of, std::string table)
+        : results(of), study(results), measured(std::move(table)),
+          plans(std::in_place, study.model(), results, read_measured(measured, study, results))
+    {
+    }
+
+    PlanShortlist list(int gpus, std::size_t objective, const ShortlistRequest& request)
+    {
+        const std::vector<PlansAlike> groups = plans->near(gpus, objective);
+        const std::vector<std::size_t> members = named(groups);  // the plans by which groups are named
+        const JointDraws draws = plans->draws(members, objective, {});
+        const std::vector<Chance> all = chances(draws);
+        const std::vector<Chance> by_constants = chances(plans->draws(members, objective, {.delta = false}));
+        const Shortlist chosen = request.most > 0 ? least_regret(draws, request.most) : covering(draws, request.cover);
+        PlanShortlist list{.gpus = gpus, .contenders = groups.size(), .plans = {}};
+        for (const PlansAlike& group : groups) {
+            list.contenders += group.others.size();
+        }
+        for (std::size_t i = 0; i < chosen.points.size(); ++i) {
+            const std::size_t m = chosen.points[i];
+            const Contender& contender = plans->contenders()[members[m]];
+            const Point point = study.space().point(contender.index);
+            FrontPoint in_words;
+            in_words.point = point;
+            in_words.prediction.gpus = gpus;
+            const Central90 interval = plans->interval(members[m], objective);
+            const StepsToMeasure steps = steps_to_measure(study, point, request.precision);
+            ShortlistedPlan& plan = list.plans.emplace_back();
+            plan.point = contender.index;
+            plan.plan = plan_words(results, in_words);
+            plan.value = contender.values[objective];
+            plan.median = interval.median;
+            plan.low = interval.low;
+            plan.high = interval.high;
+            plan.drawn = contender.drawn;
+            plan.chance_best = all[m].best;
+            plan.chance_best_by_constants = by_constants[m].best;
+            plan.chance_fits = all[m].possible;
+            plan.expected_regret = all[m].regret;
+            plan.cover = chosen.cover[i];
+            plan.regret_after_measuring = chosen.regret[i];
+            plan.step_s = steps.mean_s;
+            plan.steps_to_measure = steps.count;
+            for (const std::size_t other : groups[m].others) {
+                plan.equivalents.push_back(plans->contenders()[other].index);
+            }
+        }
+        return list;
+    }
+
+    Results results;
+    StoredStudy study;
+    std::string measured;  // path of the table; empty: none
+    std::optional<PlanPosterior> plans;
+};
+
+PlanChoice::PlanChoice(const Results& results) : state_(std::make_unique<State>(results)) {}
+PlanChoice::PlanChoice(const Results& results, const std::string& measured, Implausible implausible)
+    : state_(std::make_unique<State>(results, measured))
+{
+    if (implausible == Implausible::refused) {
+        refuse_implausible(*state_->plans);
+    }
+}
+PlanChoice::PlanChoice(PlanChoice&&) noexcept = default;
+PlanChoice& PlanChoice::operator=(PlanChoice&&) noexcept = default;
+PlanChoice::~PlanChoice() = default;
+
+Shortlists PlanChoice::shortlists(const ShortlistRequest& request)
+{
+    const Results& results = state_->results;
+    const std::size_t objective = objective_of(request.objective, results);
+    Shortlists all;
+    all.study = results.study.scenario_name;
+    all.objective = results.objectives[objective];
+    all.request = request;
+    const std::vector<int> sizes = sizes_of(request.gpus, results, state_->plans->sizes());
+    all.linearisation_error = state_->plans->linearisation_error(results);
+    for (const int gpus : sizes) {
+        all.lists.push_back(state_->list(gpus, objective, request));
+    }
+    return all;
+}
+
+WhatWasLearned PlanChoice::learned() const
+{
+    const PlanPosterior& plans = *state_->plans;
+    WhatWasLearned all;
+    all.measured = plans.measured();
+    all.repeat_deviation = plans.steps().discrepancy().repeat;
+    const Learned learned = plans.learned();
+    std::set<std::string> used;
+    for (const LearnedFactor& constant : learned.constants) {
+        used.insert(constant.name);
+    }
+    for (const LearnedFactor& time : learned.times) {
+        all.all_plans.push_back({.network = time.name, .factor = time.factor, .deviation = time.after});
+    }
+    const std::vector<NormalMarginal> after = plans.steps().constants();
+    const std::vector<NormalMarginal> prior = StepPosterior(plans.steps().covariance(), plans.steps().discrepancy()).constants();
+    for (std::size_t k = 0; k < plans.fitted().constants.size(); ++k) {
+        const double before = prior[k].deviation;
+        const FittedConstant& constant = plans.fitted().constants[k];
+        if (used.contains(name_of(constant)) && std::abs(after[k].mean) > 0.5 * before) {
+            all.moved.push_back({.constant = constant.key,
+                                 .entries = constant.entries,
+                                 .factor = std::exp(after[k].mean),
+                                 .sigma = after[k].mean / before,
+                                 .surprising = std::abs(after[k].mean) > surprising_sigma * before});
+        }
+    }
+    return all;
+}
+
+std::string PlanChoice::overlay(const std::string& file) const
+{
+    const State& s = *state_;
+    Learned learned = s.plans->learned();
+    learned.origins.push_back({.program = release(),
+                               .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+                               .study = s.results.study.scenario_name,
+                               .results = file,
+                               .measured = s.measured,
+                               .measured_digest = digest_of(read_text(s.measured)),
+                               .rows = static_cast<int>(s.plans->measured().size())});
+    return learned_text(learned);
+}
+
+}  // namespace prismopt
