@@ -98,7 +98,7 @@ Launch launch_of(const po::variables_map& values, const Results& results, Stored
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan, study.scenario().space);
     launch.job = problem;
-    launch.host_gpus = host_gpus(problem.cluster.accelerator.name);
+    launch.host_gpus = gpus_of_host(problem.cluster.accelerator, catalog_of(study.scenario()));
     launch.choices = study.scenario().choices;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
     launch.chosen = study.chosen_values(point);
