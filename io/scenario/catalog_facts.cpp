@@ -146,4 +146,10 @@ int host_gpus(const std::string& accelerator, const Catalog& catalog)
     return read_entry(hosts_kind, accelerator, host_fields(), catalog);
 }
 
+int gpus_of_host(const Accelerator& accelerator, const Catalog& catalog)
+{
+    const std::string& entry = accelerator.catalog_entry.empty() ? accelerator.name : accelerator.catalog_entry;
+    return catalog.has(hosts_kind, entry) ? host_gpus(entry, catalog) : 0;
+}
+
 }  // namespace prismopt

@@ -77,5 +77,7 @@ std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const 
 const Fields<int>& host_fields();
 /// GPUs per host with this accelerator.
 int host_gpus(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
+/// The same of an accelerator that may be changed; 0: the catalog does not say.
+int gpus_of_host(const Accelerator& accelerator, const Catalog& catalog);
 
 }  // namespace prismopt

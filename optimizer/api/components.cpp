@@ -88,7 +88,8 @@ GroupMembers members_in(std::optional<int> asked, const CollectiveTable& table, 
     }
     const int node = cluster.gpus_per_node();
     const bool listed = table.hosts > 0 && ranks == table.ranks;
-    const int hosts_of_node = std::max(1, node / host_gpus(cluster.accelerator.catalog_entry));
+    const int host = gpus_of_host(cluster.accelerator, Catalog::built_in());
+    const int hosts_of_node = host > 0 ? std::max(1, node / host) : 1;
     const int nodes = listed ? (table.hosts + hosts_of_node - 1) / hosts_of_node : (ranks + node - 1) / node;
     const GroupMembers members{ranks / nodes, nodes};
     if (members.count() != ranks || members.inside > node || members.nodes > cluster.nodes()) {

@@ -75,7 +75,7 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     launch.plan = plan_in_phase(study.plan(point), launch.phase);
     launch.design = design_text(launch.plan, study.scenario().space);
     launch.job = problem;
-    launch.host_gpus = gpus_of_a_host(study.scenario(), problem.cluster.accelerator);
+    launch.host_gpus = gpus_of_host(problem.cluster.accelerator, catalog_of(study.scenario()));
     launch.choices = study.scenario().choices;
     launch.price = gpu_price_text(study.scenario(), problem.cluster);
     launch.chosen = study.chosen_values(point);

@@ -51,9 +51,9 @@ TEST(GpuPrice, SaysWhatTheHardwareAdds)
     dearer.gpu_price.si += 0.25 / 3600.0;
     EXPECT_EQ(gpu_price_text(scenario, scenario.cluster), "3.60 USD per GPU-hour (given)");
     EXPECT_EQ(gpu_price_text(scenario, dearer), "3.60 USD per GPU-hour (given), +0.25 from its [[knob]] parameters");
-    scenario.hardware_parameters.resize(1);
+    scenario.choices = {{.name = "memory", .hardware = HardwareParameter{}}};
     EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given)");  // a hardware parameter without a price
-    scenario.hardware_parameters[0].price_per_unit.si = 1e-15;
+    scenario.choices[0].hardware->price_per_unit.si = 1e-15;
     EXPECT_EQ(gpu_price_text(scenario), "3.60 USD per GPU-hour (given), plus the prices of its [[knob]] parameters");
 }
 
