@@ -27,7 +27,7 @@ using Number = ResultRow<double>;
 using Tabulated = ResultRow<std::vector<double>>;
 
 /// By subject. Files and CSV have each kind in this order.
-constexpr auto table = std::to_array<std::variant<Estimated, Number, Tabulated>>({
+constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabulated>>({
     // The step.
     Estimated("step_time_mean", "s", "mean step time", {.follows_model = true, .outputs = {.phase = true}},
               [](auto& r) { return &r.prediction.step.mean; }),
@@ -170,7 +170,7 @@ template <class T>
 std::vector<ResultRow<T>> plan_results(bool Outputs::*output)
 {
     std::vector<ResultRow<T>> rows;
-    for (const auto& any : table) {
+    for (const auto& any : result_rows) {
         if (const auto* row = std::get_if<ResultRow<T>>(&any); row != nullptr && row->facts.outputs.*output) {
             rows.push_back(*row);
         }
@@ -181,7 +181,7 @@ std::vector<ResultRow<T>> plan_results(bool Outputs::*output)
 template <class T>
 const ResultRow<T>& plan_result(std::string_view name)
 {
-    for (const auto& any : table) {
+    for (const auto& any : result_rows) {
         if (const auto* row = std::get_if<ResultRow<T>>(&any); row != nullptr && row->name == name) {
             return *row;
         }
