@@ -6,12 +6,10 @@
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/results_json.hpp"
-#include "io/report/space_counts.hpp"
+#include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"
 #include "io/results/results_schema.hpp"
-#include "io/toml/date.hpp"
-#include "model/plan/plan.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -173,31 +171,6 @@ Json batches(const Results& results, const StudyNotes& notes)
 }
 
 }  // namespace
-
-Json space_json(const Results& results)
-{
-    Json rejected = Json::array();
-    for (const Rejected& row : results.rejected) {
-        if (row.count > 0 && !names_no_plan(row.reason)) {
-            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
-        }
-    }
-    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
-    return {{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", results.feasible},
-            {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", std::move(rejected)}};
-}
-
-Json job_json(const StudyNotes& notes)
-{
-    return {{"model", json_text<Json>(notes.model)},
-            {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
-            {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
-            {"task", notes.model.empty() ? Json() : Json(name(notes.task))},
-            {"accelerator", json_text<Json>(notes.accelerator)},
-            {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
-            {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
-            {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
-}
 
 std::string report_json(const Results& results, const std::string& file)
 {

@@ -16,7 +16,7 @@ namespace prismopt {
 namespace {
 
 /// The section of this name in a file of a user; nothing if it has none.
-std::optional<Table> section_of(const TomlFile& file, std::string_view kind)
+std::optional<Table> own_section(const TomlFile& file, std::string_view kind)
 {
     Table top(file.root, file);
     const auto found = top.find(kind);
@@ -54,7 +54,7 @@ Catalog::Catalog(std::vector<TomlFile> own)
     for (TomlFile& file : own) {
         refuse_unknown_kinds(file);
         for (const std::string_view kind : catalog_kinds()) {
-            auto section = section_of(file, kind);
+            auto section = own_section(file, kind);
             for (const std::string& name : section ? section->keys() : std::vector<std::string>{}) {
                 const Value value = *section->find(name);
                 if (!is_word(name)) {
@@ -84,7 +84,7 @@ std::vector<std::string> Catalog::own_names(std::string_view kind) const
 {
     std::vector<std::string> result;
     for (const TomlFile& file : own_) {
-        if (const auto section = section_of(file, kind)) {
+        if (const auto section = own_section(file, kind)) {
             const std::vector<std::string> names = section->keys();
             result.insert(result.end(), names.begin(), names.end());
         }
@@ -107,7 +107,7 @@ bool Catalog::is_own(std::string_view kind, const std::string& name) const
 Table Catalog::entry(std::string_view kind, const std::string& name) const
 {
     for (const TomlFile& file : own_) {
-        auto section = section_of(file, kind);
+        auto section = own_section(file, kind);
         if (const auto found = section ? section->find(name) : std::nullopt) {
             return found->table("a section");
         }

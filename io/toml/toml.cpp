@@ -275,10 +275,11 @@ TomlFile parse_toml(std::string_view text, const std::string& path, int lines_be
         count_from(file.root, lines_before);
     } catch (const toml::parse_error& error) {
         const int line = error.source().begin ? static_cast<int>(error.source().begin.line) : 1;
-        file.refuse(
-            std::max(1, line - lines_before), fmt::format("{} is not valid TOML ({})", line_of(text, line), printable(std::string(error.description()), 200)),
-            "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may appear only "
-            "once, and quotes and brackets must be closed");
+        file.refuse(std::max(1, line - lines_before),
+                    fmt::format("{} is not valid TOML ({})", line_of(text, line),
+                                printable(std::string(error.description()), 200)),
+                    "correct the line: strings and quantities need quotes, as in bandwidth = \"450 GB/s\", a key may appear only "
+                    "once, and quotes and brackets must be closed");
     }
     return file;
 }

@@ -55,9 +55,9 @@ struct PlanPrediction {
     std::string price = {};     // of a GPU-hour, with its source
     FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;
-    SpaceSettings space = {};   // for which designs are written
+    SpaceSettings space = {};  // for which designs are written
     std::string variant = {};  // values of the choices; empty: none
-    int listed_nodes = 0;       // nodes of the cluster with known factors
+    int listed_nodes = 0;      // nodes of the cluster with known factors
     int cluster_nodes = 0;
     int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
     std::string energy_note = {};  // on power that energy excludes; empty: none

@@ -131,9 +131,8 @@ std::string disagreeing_text(const WhatWasLearned& learned)
     std::string text;
     for (const auto& [point, range] : ranges) {
         if (range.second > largest * range.first) {
-            text += fmt::format(
-                "The rows of {} differ by {}, but repeated runs by {} (standard deviation). Check them.\n", point,
-                percent_text(range.second / range.first - 1.0, 0), percent_text(repeat));
+            text += fmt::format("The rows of {} differ by {}, but repeated runs by {} (standard deviation). Check them.\n", point,
+                                percent_text(range.second / range.first - 1.0, 0), percent_text(repeat));
         }
     }
     return text;
@@ -210,8 +209,8 @@ std::string measured_text(const WhatWasLearned& learned)
             points);
     }
     for (const NetworkFactor& of : learned.all_plans) {
-        text += fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {}).\n",
-                            of.network, of.factor, percent_text(of.deviation));
+        text += fmt::format("All plans of {} take {:.3f} times as long as the catalog's constants predict (+- {}).\n", of.network,
+                            of.factor, percent_text(of.deviation));
     }
     for (const MovedConstant& moved : learned.moved) {
         text +=

@@ -10,7 +10,6 @@
 #include "io/report/result_text.hpp"
 #include "io/report/results_json.hpp"
 #include "io/toml/reading_units.hpp"
-#include "model/schedule/schedule.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>

@@ -155,8 +155,8 @@ std::string watch_text(const WatchedJob& job)
         text += "no change against the baseline\n";
     }
     if (job.baseline) {
-        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n", job.level_s,
-                            job.level_low_s, job.level_high_s, change_text(job.level_change, 2));
+        text += fmt::format("now: {:.4g} s per step ({:.4g} to {:.4g}), {} against the baseline\n", job.level_s, job.level_low_s,
+                            job.level_high_s, change_text(job.level_change, 2));
     }
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),

@@ -1,0 +1,41 @@
+#include "io/report/study_json.hpp"
+
+#include "io/base/json_number.hpp"
+#include "io/report/space_counts.hpp"
+#include "io/toml/date.hpp"
+#include "model/plan/plan.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace prismopt {
+
+using Json = nlohmann::ordered_json;
+
+Json space_json(const Results& results)
+{
+    Json rejected = Json::array();
+    for (const Rejected& row : results.rejected) {
+        if (row.count > 0 && !names_no_plan(row.reason)) {
+            rejected.push_back({{"reason", row.reason}, {"count", row.count}, {"nearest", json_text<Json>(row.nearest)}});
+        }
+    }
+    const SpaceCounts counts = space_counts(results.feasible, results.rejected);
+    return {{"combinations", results.raw_tuples}, {"examined", counts.examined},   {"feasible", results.feasible},
+            {"infeasible", counts.infeasible},    {"not_plans", counts.not_plans}, {"rejected", std::move(rejected)}};
+}
+
+Json job_json(const StudyNotes& notes)
+{
+    return {{"model", json_text<Json>(notes.model)},
+            {"parameters", notes.parameters > 0.0 ? json_number<Json>(notes.parameters) : Json()},
+            {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
+            {"task", notes.model.empty() ? Json() : Json(name(notes.task))},
+            {"accelerator", json_text<Json>(notes.accelerator)},
+            {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
+            {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
+            {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};
+}
+
+}  // namespace prismopt
