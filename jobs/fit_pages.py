@@ -35,16 +35,16 @@ def components_page(found):
     errors = [">rows", ">error %"]
     collectives = table(["collective", "size", ">systems", *errors, ">bias %", ">excluded %"], (
         [c["collective"], c["size"], c["systems"], c["rows"], percent(c["error"]), percent(c["bias"], "+.1f"), percent(c["left_out"])]
-        for c in found["collectives"]))  # fmt: skip
+        for c in found["collectives"]))
     systems = table(["system", *errors, ">bias %"], (
         [s["system"] + (" (apart)" if s["apart"] else ""), s["rows"], percent(s["error"]), percent(s["bias"], "+.1f")]
-        for s in found["systems"]))  # fmt: skip
+        for s in found["systems"]))
     kernels = table(["kernels", "precision", "accelerator", *errors, ">bias of the median %", ">excluded %"], (
         [k["kernels"], k["precision"], k["accelerator"], k["rows"], percent(k["error"]), percent(k["bias"], "+.1f"), percent(k["left_out"])]
-        for k in found["kernels"]))  # fmt: skip
+        for k in found["kernels"]))
     constants = table(["constant", ">value (SI)", ">+- %"], (
         [c["name"], f"{c['share']:.3f}" if "share" in c else significant(c["value"]), percent(c["deviation"], ".0f")]
-        for c in found["constants"]))  # fmt: skip
+        for c in found["constants"]))
     return f"""# Components: collectives and kernels alone
 
 Made by `{COMMAND}`. Formulas: docs/methods/collectives.md, docs/methods/kernel-times.md.
@@ -95,7 +95,7 @@ def summary(name, groups):
     size = statistics.median(group["covering"] / group["plans"] for group in groups)
     errors = [statistics.median(group[error] / group["error"] for group in groups) for error in ("error_after", "error_hindsight")]
     return [name, len(groups), percent(hits / len(groups), ".0f"), f"{percent(low, '.0f')} to {percent(high, '.0f')}", f"{size:.2f}",
-            *regrets, *(f"{error:.2f}" for error in errors)]  # fmt: skip
+            *regrets, *(f"{error:.2f}" for error in errors)]
 
 
 def shortlist_page(found):
@@ -105,11 +105,11 @@ def shortlist_page(found):
         kinds.setdefault(place, []).append(group)
         kinds.setdefault(f"{place}: {group['source']}", []).append(group)
     means = table(["groups", "number", "hits, %", "95 % limits", "size", "first", "three", "random", "learning", "hindsight"],
-                  (summary(name, kinds[name]) for name in sorted(kinds)))  # fmt: skip
+                  (summary(name, kinds[name]) for name in sorted(kinds)))
     columns = ["group", "plans", "90 % shortlist", "hit", "has the best", "first, %", "three, %", "random, %", "error before, %", "after, %"]
     errors = ("first_regret", "three_regret", "random_regret", "error", "error_after")
     groups = table(columns, ([g["job"], g["plans"], g["covering"], *("yes" if g[fact] else "no" for fact in ("hit", "exact")),
-                              *(percent(g[error]) for error in errors)] for g in found["groups"]))  # fmt: skip
+                              *(percent(g[error]) for error in errors)] for g in found["groups"]))
     all_plans = found["discrepancy"]
     lengths = ", ".join(f"{of['trait']} {of['length']:.1f}" for of in all_plans["lengths"])
     return f"""# Shortlists of measured plans

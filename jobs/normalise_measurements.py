@@ -26,9 +26,9 @@ RUN_COLUMNS = (
     "predictions", "adapter_rank", "precision", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
     "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
-)  # fmt: skip
+)
 COLLECTIVE_COLUMNS = ("source", "machine", "skipped", "node_link", "node", "network_link", "gpus", "collective", "size_bytes",
-                      "time_us", "busbw_GBps", "doubted")  # fmt: skip
+                      "time_us", "busbw_GBps", "doubted")
 GIB = 1073741824
 
 
@@ -58,7 +58,7 @@ class Row(dict):
     def fits(self, conditions):
         """Whether columns contain the texts of `conditions`; a list is a choice."""
         return all(any(self.has(column, part) for part in (parts if isinstance(parts, list) else [parts]))
-                   for column, parts in conditions.items())  # fmt: skip
+                   for column, parts in conditions.items())
 
 
 def contains(text, part):
@@ -96,7 +96,7 @@ class Knowledge:
         entry = self.networks[network]
         runs = entry.get("sequence", [])
         return entry.get("layers") or len(entry.get("pattern", "")) or sum(
-            run.get("count", 1) * len(run.get("pattern", "x")) for run in runs)  # fmt: skip
+            run.get("count", 1) * len(run.get("pattern", "x")) for run in runs)
 
     def shape(self, run):
         """Layers, hidden size and heads of a run's network, or the name of the entry for those that have no number of heads."""
@@ -202,7 +202,7 @@ def workload(knowledge, name, row, assumed):
         usual = 0
     else:
         raise Skipped(f"the network of {row['model']} is not known; add it to [{name}] in jobs/measurements/tables.toml, or give the run "
-                      "with its scenario (docs/accuracy.md)")  # fmt: skip
+                      "with its scenario (docs/accuracy.md)")
     mixture = columns.get("experts") or (model is not None and knowledge.has_experts(models[model]))
     columns |= {
         "precision": precision(row["precision"]),
@@ -224,7 +224,7 @@ def cluster(knowledge, table, row):
     found = [m for m in table["machines"] if name in m["accelerators"] and Row(software=software).fits({"software": m.get("software", "")})]
     if not name:
         raise Skipped(f'"{row["gpu"]}" names no machine of the catalog; add the text to jobs/measurements/machines.toml, or give the run '
-                      "with its scenario (docs/accuracy.md)")  # fmt: skip
+                      "with its scenario (docs/accuracy.md)")
     if not found:
         raise Skipped(f"no description of {row['gpu']} in the machines of {table['source']}")
     if row.count("n_gpus") == 0:
@@ -384,7 +384,7 @@ def run_of(knowledge, name, row):
         "memory_allocated": yes(row.has("notes", "peak alloc")),
         "kept_bytes": row["kept_bytes"],
         "undivided_bytes": row["undivided_bytes"],
-    }  # fmt: skip
+    }
 
 
 def label(name, row):

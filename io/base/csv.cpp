@@ -35,16 +35,6 @@ int CsvRow::count(const std::string& column) const
     return value >= 1.0 && value <= 1e9 && value == std::floor(value) ? static_cast<int>(value) : 0;
 }
 
-void CsvRow::replace(const std::string& column, const std::string& value) { fields_[column] = value; }
-
-void CsvRow::fill(const std::string& column, const std::string& value)
-{
-    std::string& field = fields_[column];
-    if (field.empty()) {
-        field = value;
-    }
-}
-
 namespace {
 
 /// Counts the fields of a table, each of which takes some hundred bytes of memory however short it is.

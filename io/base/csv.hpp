@@ -19,9 +19,6 @@ public:
     /// Number in a column; zero if there is none.
     double number(const std::string& column) const;
     int count(const std::string& column) const;
-    /// Sets a field that is empty.
-    void fill(const std::string& column, const std::string& value);
-    void replace(const std::string& column, const std::string& value);
 
 private:
     std::map<std::string, std::string> fields_;

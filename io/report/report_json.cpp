@@ -6,6 +6,7 @@
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/results_json.hpp"
+#include "io/report/space_counts.hpp"
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/completion.hpp"

@@ -1,5 +1,7 @@
 #include "optimizer/loop/progress.hpp"
 
+#include "io/base/percent.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

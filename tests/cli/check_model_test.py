@@ -15,7 +15,7 @@ sys.path.insert(0, str(JOBS))
 JOB = {"source": "GPT", "network": "GPT 3.6B", "layers": 30, "hidden": 3072, "heads": 32, "feed_forward": 12288, "vocabulary": 50257,
        "activation": "gelu", "attention": "plain", "dropout": "yes", "tied_embedding": "yes", "sequence": 2048, "global_batch": 512,
        "accelerator": "a100-sxm-80gb", "stack": "megatron-deepspeed-2023", "node_link": "nvlink3", "node": 8, "network_link": "ib-100g",
-       "sequence_parallel": "no"}  # fmt: skip
+       "sequence_parallel": "no"}
 HEADER = ",".join([*JOB, "run", "gpus", "design", "step_time_s"]) + "\n"
 
 

@@ -12,14 +12,14 @@ sys.path.insert(0, str(ROOT / "jobs"))
 import fit_pages  # noqa: E402  pylint: disable=wrong-import-position
 
 GROUP = {"source": "a", "job": "a: GPT", "one_node": True, "plans": 8, "covering": 2, "hit": True, "exact": False, "first_regret": 0.1,
-         "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02}  # fmt: skip
+         "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02}
 SHORTLIST = {
     "smallest_judged": 8,
     "smallest_fitted": 3,
     "groups": [GROUP, GROUP | {"hit": False, "covering": 4, "first_regret": 0.3}, GROUP | {"one_node": False, "source": "b"}],
     "discrepancy": {"groups": 3, "by_plan": 0.1, "by_job": 0.2, "repeats": 0.03,
                     "lengths": [{"trait": "tp", "length": 0.7}, {"trait": "cp", "length": 4}]},
-}  # fmt: skip
+}
 COMPONENTS = {
     "collectives": [{"collective": "all_reduce", "size": "from 64 MiB", "systems": 2, "rows": 5, "error": 0.063, "bias": -0.009, "left_out": 0.1}],
     "systems": [{"system": "8 x A100", "apart": True, "rows": 5, "error": 0.5, "bias": 0.5}],
@@ -49,7 +49,7 @@ class Pages(unittest.TestCase):
         page = fit_pages.components_page(COMPONENTS)
         for row in ("| all_reduce | from 64 MiB | 2 | 5 | 6.3 | -0.9 | 10.0 |", "| 8 x A100 (apart) | 5 | 50.0 | +50.0 |",
                     "| products | bf16 | h100-sxm | 3 | 2.0 | +1.0 | 3.0 |", "| nccl.start | 1.26e-05 | 10 |",
-                    "| h100-sxm.gemm | 0.800 | 2 |"):  # fmt: skip
+                    "| h100-sxm.gemm | 0.800 | 2 |"):
             self.assertIn(row, page)
 
     def test_a_folder_becomes_two_pages(self):

@@ -14,9 +14,9 @@ GPT = {
     "row_id": "1", "model": "GPT 3.6B", "layers": "30", "hidden": "3072", "heads": "32", "ffn": "12288", "vocab": "50257", "seq": "2048",
     "gpu": "A100", "n_gpus": "64", "tp": "2", "pp": "4", "vpp": "1", "cp": "1", "micro_batch": "8", "global_batch": "512",
     "recompute": "full", "precision": "fp16", "schedule": "1F1B", "step_time_s": "3.5", "step_time_basis": "measured",
-}  # fmt: skip
+}
 LLAMA = GPT | {"model": "LLAMA3_70B", "layers": "80", "gpu": "H100", "tp": "4", "pp": "8", "vpp": "5", "micro_batch": "1",
-               "global_batch": "128", "recompute": "none", "precision": "bf16", "schedule": ""}  # fmt: skip
+               "global_batch": "128", "recompute": "none", "precision": "bf16", "schedule": ""}
 BARE = {"row_id": "1", "seq": "4096", "precision": "BF16", "step_time_s": "4.5"}
 
 
@@ -78,7 +78,7 @@ class Runs(unittest.TestCase):
 
     def test_keys_of_the_knowledge_are_known(self):
         keys = {"source", "assumed", "sweep", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
-                "tied_embedding", "dropout", "sequence_parallel", "machines", "fills", "skips", *script.PLAN_OF_TABLE}  # fmt: skip
+                "tied_embedding", "dropout", "sequence_parallel", "machines", "fills", "skips", *script.PLAN_OF_TABLE}
         for name, table in script.Knowledge().tables.items():
             self.assertLessEqual(set(table), keys, name)
             self.assertTrue({"models", "models_as", "activation"} & set(table), name)
@@ -89,7 +89,7 @@ class Runs(unittest.TestCase):
 
     def test_series_of_steps_count_by_their_median(self):
         steps = {"gpu": "H100", "n_gpus": "8", "layers": "24", "hidden": "1024", "heads": "16", "seq": "512", "tp": "2", "pp": "2",
-                 "micro_batch": "4", "global_batch": "128", "precision": "bf16"}  # fmt: skip
+                 "micro_batch": "4", "global_batch": "128", "precision": "bf16"}
         rows = normalised(
             "megatron_lm_ci_iteration_times",
             steps | {"test_case": "bert_mcore_tp2_pp2", "flash": "attention-backend unfused", "median_s": "0.95"},
@@ -109,7 +109,7 @@ class Runs(unittest.TestCase):
 
     def test_megatron_bridge_keeps_what_its_recipes_say(self):
         row = BARE | {"gpu": "DGX-H100", "n_gpus": "64", "tp": "1", "pp": "4", "micro_batch": "1", "global_batch": "64", "recompute": "none",
-                      "framework": "Megatron-Bridge 26.02"}  # fmt: skip
+                      "framework": "Megatron-Bridge 26.02"}
         gpt, deepseek, dense = normalised(
             "nvidia_megatron_bridge",
             row | {"model": "GPT OSS 120B", "ep": "8"},
@@ -124,7 +124,7 @@ class Runs(unittest.TestCase):
 
     def test_slots_of_embedding_and_head_are_layers_where_the_trainer_counts_them(self):
         row = self.one("paper_megatron_sc21", GPT | {"model": "GPT 405B", "layers": "126", "n_gpus": "1024", "tp": "8", "pp": "8", "vpp": "16",
-                                                     "micro_batch": "1", "global_batch": "1536"})  # fmt: skip
+                                                     "micro_batch": "1", "global_batch": "1536"})
         self.assertEqual((axes(row)["split"], axes(row)["v"], axes(row)["schedule"]), ("slots", "16", "interleaved"))
         self.assertIn("split = slots", row["assumed"])
 
@@ -143,18 +143,18 @@ class Runs(unittest.TestCase):
 
     def test_a_text_has_no_usual_length_but_an_image_has(self):
         llama = BARE | {"model": "Llama2-7B pre-training", "seq": "", "gpu": "Trainium (trn1)", "n_gpus": "512", "tp": "8", "micro_batch": "1",
-                        "global_batch": "1024"}  # fmt: skip
+                        "global_batch": "1024"}
         self.assertIn("sequence length", normalised("aws_neuron_trainium", llama)[0]["skipped"])
         self.assertEqual(self.one("aws_neuron_trainium", llama | {"seq": "4096"})["cores"], "2")
         images = {"row_id": "1", "framework": "Composer", "gpu": "A100", "n_gpus": "64", "global_batch": "2048", "step_time_s": "0.9"}
         large, small = normalised("mosaicml_diffusion", images | {"model": "Stable Diffusion 2 U-Net, 512x512"},
-                                  images | {"model": "Stable Diffusion 2 U-Net, 256x256"})  # fmt: skip
+                                  images | {"model": "Stable Diffusion 2 U-Net, 256x256"})
         self.assertEqual((large["sequence"], small["sequence"]), ("4096", "1024"))
 
     def test_columns_give_experts(self):
         mixtral = GPT | {"model": "Mixtral-8x22B", "layers": "56", "hidden": "6144", "heads": "48", "kv_heads": "8", "ffn": "16384", "vocab": "32768",
                          "gpu": "H100", "n_gpus": "128", "pp": "8", "vpp": "", "micro_batch": "", "global_batch": "256", "recompute": "",
-                         "zero_fsdp": "ZeRO-1", "experts": "8", "experts_active": "2", "expert_ffn": "16384"}  # fmt: skip
+                         "zero_fsdp": "ZeRO-1", "experts": "8", "experts_active": "2", "expert_ffn": "16384"}
         whole, folded = normalised(
             "paper_moe_parallel_folding",
             mixtral | {"ep": "4", "framework": "Megatron-Core, MCore", "step_time_basis": "derived: F/(MFU*989.5e12*n_gpus)"},
@@ -167,9 +167,9 @@ class Runs(unittest.TestCase):
     def test_what_a_table_fills_in_may_be_why_it_skips_a_row(self):
         lora = {"source": "training_results_v4.1", "row_id": "1", "model": "Llama 2 70B LoRA fine-tuning", "layers": "80",
                 "gpu": "NVIDIA H100-SXM5-80GB", "n_gpus": "64", "tp": "4", "cp": "2", "micro_batch": "1", "global_batch": "8",
-                "step_time_s": "0.55"}  # fmt: skip
+                "step_time_s": "0.55"}
         run, bits, parallelism = normalised("mlperf_lora_diffusion_dlrm_bert_retinanet", lora, lora | {"source": "training_results_v5.1"},
-                                            lora | {"tp": "", "cp": "", "micro_batch": ""})  # fmt: skip
+                                            lora | {"tp": "", "cp": "", "micro_batch": ""})
         self.assertEqual((run["adapter_rank"], run["precision"], run["sequence"]), ("16", "fp8", "8192"))
         self.assertIn("4 bits", bits["skipped"])
         self.assertIn("parallelism", parallelism["skipped"])
@@ -179,11 +179,11 @@ class Runs(unittest.TestCase):
         rate = 8.0 * 2048 * 64 * 12.0 * 72 * 8192.0**2 / (384 * 100.0) / 1e12
         row = self.one("bigscience_a100_topology", GPT | {
             "model": "GPT", "layers": "", "hidden": "8192", "n_gpus": "384", "tp": "8", "pp": "12", "micro_batch": "1", "global_batch": "64",
-            "zero_fsdp": "ZeRO-1", "step_time_s": "100", "tflops_per_gpu": repr(rate), "notes": "max memory 47GB"})  # fmt: skip
+            "zero_fsdp": "ZeRO-1", "step_time_s": "100", "tflops_per_gpu": repr(rate), "notes": "max memory 47GB"})
         self.assertEqual((row["layers"], row["memory_gb"], axes(row)["sharding"]), ("72", "47", "zero1"))
         self.assertIn("layers = 72", row["assumed"])
         scripted = self.one("paper_megatron_sc21", GPT | {"model": "GPT 76.1B", "layers": "60", "hidden": "10240", "heads": "80", "n_gpus": "1024",
-                                                          "tp": "8", "vpp": "", "micro_batch": "", "global_batch": "1792"})  # fmt: skip
+                                                          "tp": "8", "vpp": "", "micro_batch": "", "global_batch": "1792"})
         self.assertEqual((axes(scripted)["microbatch"], axes(scripted)["v"]), ("2", "3"))  # of Megatron-LM's script for this table
         self.assertIn("micro_batch = 2", scripted["assumed"])
 
@@ -194,11 +194,11 @@ class Runs(unittest.TestCase):
 
     def test_rows_that_cannot_be_compared_say_why(self):
         changes = [{}, {"step_time_s": ""}, {"micro_batch": ""}, {"tp": "5"}, {"micro_batch": "7"}, {"gpu": "A100-PCIE-80GB"}, {"gpu": "GB200"},
-                   {"layers": ""}, {"tp": "128"}, {"n_gpus": ""}]  # fmt: skip
+                   {"layers": ""}, {"tp": "128"}, {"n_gpus": ""}]
         rows = normalised("vtrain_a100_multinode", GPT, *(GPT | change for change in changes))
         reasons = ["", "duplicate of another row", "no step time", "no microbatch", "tp*pp*cp = 20 does not divide 64 GPUs",
                    "dp*microbatch = 56 does not divide the global batch 512", '"A100-PCIE-80GB" names no machine', "no description of GB200",
-                   "no layers (no model card in the catalog)", "tp = 128 on 64 GPUs", "no number of GPUs"]  # fmt: skip
+                   "no layers (no model card in the catalog)", "tp = 128 on 64 GPUs", "no number of GPUs"]
         self.assertEqual(len(rows), len(reasons))
         for row, reason in zip(rows, reasons):
             self.assertTrue(row["skipped"].startswith(reason), row["skipped"])

@@ -8,6 +8,9 @@
 #include "model/network/workload.hpp"
 
 #include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace prismopt {
 
@@ -17,31 +20,21 @@ struct ImportedFields {
     int tokens = 0;
 };
 
-// decoders.cpp: dense decoders
-ImportedFields llama(ModelConfig& config);
-ImportedFields mistral(ModelConfig& config);
-ImportedFields qwen2(ModelConfig& config);
-ImportedFields qwen3(ModelConfig& config);
-ImportedFields gemma2(ModelConfig& config);
+// decoder_classes.cpp: decoders with the usual fields, a row each
+std::vector<std::string_view> decoder_class_names();
+/// The class of the file has a row.
+ImportedFields imported_decoder(ModelConfig& config);
+
+// decoders.cpp: other dense decoders
 ImportedFields gemma3(ModelConfig& config);
-ImportedFields glm(ModelConfig& config);
-ImportedFields glm4(ModelConfig& config);
 ImportedFields chat_glm(ModelConfig& config);
-ImportedFields olmo2(ModelConfig& config);
-ImportedFields phi3(ModelConfig& config);
-ImportedFields nemotron(ModelConfig& config);
 ImportedFields falcon(ModelConfig& config);
 ImportedFields gpt_neox(ModelConfig& config);
 ImportedFields gpt2(ModelConfig& config);
 
-// mixtures.cpp: decoders with experts
-ImportedFields mixtral(ModelConfig& config);
-ImportedFields qwen2_moe(ModelConfig& config);
-ImportedFields qwen3_moe(ModelConfig& config);
+// mixtures.cpp: other decoders with experts
 ImportedFields deepseek_v2(ModelConfig& config);
 ImportedFields deepseek_v3(ModelConfig& config);
-ImportedFields gpt_oss(ModelConfig& config);
-ImportedFields glm4_moe(ModelConfig& config);
 ImportedFields llama4(ModelConfig& config);
 
 // hybrids.cpp: state spaces and linear attention
@@ -78,5 +71,15 @@ void add_layers(Workload& workload, int layers, const std::function<BlockDescrip
 void add_layer(Workload& workload, const LayerDescription& kind);
 /// Describes the module of multi-token prediction as the last layer, if the field says that there is one.
 void add_prediction(ModelConfig& config, std::string_view key, Workload& workload);
+
+// Layers with experts whose fields several classes share; mixtures.cpp.
+
+/// What groups of experts lie on.
+enum class ExpertGroups { devices, nodes };
+/// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
+/// number per expert, are not counted.
+void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, ExpertGroups groups, Workload& workload);
+/// Layers with experts are the last of each `decoder_sparse_step`, but those of `mlp_only_layers`. `shared`: an expert for all tokens.
+void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool shared, Workload& workload);
 
 }  // namespace prismopt

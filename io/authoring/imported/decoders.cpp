@@ -32,53 +32,6 @@ constexpr std::array activation_names{
     ActivationName{"relu2", Activation::squared_relu, std::nullopt},
 };
 
-/// The fields of most decoders; layers all alike.
-ImportedFields alike(ModelConfig& config, Workload workload, const AttentionBlock& attention, const MlpBlock& mlp)
-{
-    add_layers(
-        workload, config.positive("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
-    return {workload};
-}
-
-MlpBlock gated_mlp(ModelConfig& config, std::string_view activation = "hidden_act")
-{
-    return {.inner = config.count("intermediate_size"), .activation = gated_activation_field(config, activation, "silu")};
-}
-
-/// `layer_types` of newer files, or the rule of the class.
-bool slides(const std::vector<std::string>& types, int layer, bool rule)
-{
-    return types.empty() ? rule : types.at(layer) == "sliding_attention";
-}
-
-/// Layers with a window among layers without; `rule(i)`: whether layer i has one where the file does not list them.
-template <class Rule>
-ImportedFields windowed(ModelConfig& config, Workload workload, const AttentionBlock& full, int window, const MlpBlock& mlp,
-                        Rule rule)
-{
-    const int layers = config.positive("num_hidden_layers");
-    const std::vector<std::string> types = config.texts("layer_types", layers);
-    add_layers(
-        workload, layers,
-        [&](int layer) {
-            AttentionBlock attention = full;
-            attention.window = slides(types, layer, rule(layer)) ? window : 0;
-            return attention;
-        },
-        [&](int) { return mlp; });
-    return {workload};
-}
-
-/// GLM-4 of either class: biases of queries, keys and values only.
-ImportedFields glm_with(ModelConfig& config, NormPlace norms)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    workload.norms = norms;
-    AttentionBlock attention = attention_fields(config, 128);
-    attention.bias = config.flag("attention_bias", false) ? Biases::qkv : Biases::none;
-    return alike(config, workload, attention, gated_mlp(config));
-}
-
 /// A letter that says what mixes the tokens of a layer: in upper case, unless it is a dense layer of a network with experts.
 std::string letter(const BlockDescription& mixer, bool lower)
 {
@@ -195,59 +148,6 @@ void add_prediction(ModelConfig& config, std::string_view key, Workload& workloa
     }
 }
 
-ImportedFields llama(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
-    MlpBlock mlp = gated_mlp(config);
-    mlp.bias = config.flag("mlp_bias", false);
-    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, mlp);
-}
-
-ImportedFields mistral(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config);
-    attention.window = config.null("sliding_window") ? 0 : config.count("sliding_window", 4096);
-    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, gated_mlp(config));
-}
-
-/// Qwen 2 and 3: windows, if any, in the upper layers.
-ImportedFields qwen(ModelConfig& config, const AttentionBlock& attention)
-{
-    const bool windows = config.has("use_sliding_window") && config.flag("use_sliding_window");
-    const int first = windows ? config.count("max_window_layers", 28) : 0;
-    return windowed(config, decoder_ends(config, Normalisation::rms_norm, false), attention,
-                    windows ? config.count("sliding_window", 4096) : 0, gated_mlp(config),
-                    [first](int layer) { return layer >= first; });
-}
-
-/// Queries, keys and values have biases, without a field that says so.
-ImportedFields qwen2(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = Biases::qkv;
-    return qwen(config, attention);
-}
-
-ImportedFields qwen3(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config, 128);
-    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
-    attention.query_key_norm = QueryKeyNorm::head;
-    return qwen(config, attention);
-}
-
-/// The first layer of each pair has a window. Soft caps of logits are not counted.
-ImportedFields gemma2(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, true);
-    workload.norms = NormPlace::sandwich;
-    const MlpBlock mlp{config.count("intermediate_size"),
-                       gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh")};
-    return windowed(config, workload, attention_fields(config, 256), config.count("sliding_window", 4096), mlp,
-                    [](int layer) { return layer % 2 == 0; });
-}
-
 ImportedFields gemma3(ModelConfig& config)
 {
     Workload workload;
@@ -264,13 +164,20 @@ ImportedFields gemma3(ModelConfig& config)
     const MlpBlock mlp{config.count("intermediate_size"),
                        gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh")};
     const int period = config.texts("layer_types").empty() ? config.count("sliding_window_pattern", 6) : 1;
-    return windowed(config, workload, attention, config.count("sliding_window", 4096), mlp,
-                    [period](int layer) { return (layer + 1) % period != 0; });
+    const int window = config.count("sliding_window", 4096);
+    const int layers = config.positive("num_hidden_layers");
+    const std::vector<std::string> types = config.texts("layer_types", layers);
+    add_layers(
+        workload, layers,
+        [&](int layer) {
+            AttentionBlock own = attention;
+            const bool slides = types.empty() ? (layer + 1) % period != 0 : types.at(layer) == "sliding_attention";
+            own.window = slides ? window : 0;
+            return own;
+        },
+        [&](int) { return mlp; });
+    return {workload};
 }
-
-ImportedFields glm(ModelConfig& config) { return glm_with(config, NormPlace::pre); }
-
-ImportedFields glm4(ModelConfig& config) { return glm_with(config, NormPlace::sandwich); }
 
 /// The older form of GLM-4: configuration_chatglm.py beside the weights.
 ImportedFields chat_glm(ModelConfig& config)
@@ -291,32 +198,6 @@ ImportedFields chat_glm(ModelConfig& config)
     add_layers(
         workload, config.positive("num_layers"), [&](int) { return attention; }, [&](int) { return mlp; });
     return {workload};
-}
-
-ImportedFields olmo2(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    workload.norms = NormPlace::post;
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
-    attention.query_key_norm = QueryKeyNorm::whole;
-    return alike(config, workload, attention, gated_mlp(config));
-}
-
-ImportedFields phi3(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config);
-    attention.window = config.has("sliding_window") ? config.count("sliding_window") : 0;
-    return alike(config, decoder_ends(config, Normalisation::rms_norm, false), attention, gated_mlp(config));
-}
-
-ImportedFields nemotron(ModelConfig& config)
-{
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
-    const MlpBlock mlp{config.count("intermediate_size"), activation_field(config, "hidden_act", "relu2"),
-                       config.flag("mlp_bias", false)};
-    return alike(config, decoder_ends(config, Normalisation::layer_norm, false), attention, mlp);
 }
 
 /// Attention and MLP side by side. Of the norms before them, which are two in the newer form, one is counted.

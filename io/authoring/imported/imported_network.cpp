@@ -24,6 +24,7 @@ struct Architecture {
     ImportedFields (*read)(ModelConfig&);
     std::string_view part = {};  // object of the file that holds the decoder's fields
 };
+/// Classes beside the decoders with the usual fields.
 constexpr std::array architectures{
     Architecture{"BertForMaskedLM", bert},
     Architecture{"BertForPreTraining", bert},
@@ -35,29 +36,14 @@ constexpr std::array architectures{
     Architecture{"FalconForCausalLM", falcon},
     Architecture{"GPT2LMHeadModel", gpt2},
     Architecture{"GPTNeoXForCausalLM", gpt_neox},
-    Architecture{"Gemma2ForCausalLM", gemma2},
     Architecture{"Gemma3ForCausalLM", gemma3},
     Architecture{"Gemma3ForConditionalGeneration", gemma3, "text_config"},
-    Architecture{"Glm4ForCausalLM", glm4},
-    Architecture{"Glm4MoeForCausalLM", glm4_moe},
-    Architecture{"GlmForCausalLM", glm},
-    Architecture{"GptOssForCausalLM", gpt_oss},
     Architecture{"GraniteMoeHybridForCausalLM", granite_hybrid},
     Architecture{"Llama4ForCausalLM", llama4},
     Architecture{"Llama4ForConditionalGeneration", llama4, "text_config"},
-    Architecture{"LlamaForCausalLM", llama},
     Architecture{"Mamba2ForCausalLM", mamba2},
     Architecture{"MambaLMHeadModel", state_spaces_mamba},
-    Architecture{"MistralForCausalLM", mistral},
-    Architecture{"MixtralForCausalLM", mixtral},
-    Architecture{"NemotronForCausalLM", nemotron},
     Architecture{"NemotronHForCausalLM", nemotron_h},
-    Architecture{"Olmo2ForCausalLM", olmo2},
-    Architecture{"Phi3ForCausalLM", phi3},
-    Architecture{"Qwen2ForCausalLM", qwen2},
-    Architecture{"Qwen2MoeForCausalLM", qwen2_moe},
-    Architecture{"Qwen3ForCausalLM", qwen3},
-    Architecture{"Qwen3MoeForCausalLM", qwen3_moe},
     Architecture{"Qwen3NextForCausalLM", qwen3_next},
     Architecture{"Qwen3_5ForConditionalGeneration", qwen3_5, "text_config"},
     Architecture{"Qwen3_5MoeForConditionalGeneration", qwen3_5, "text_config"},
@@ -120,18 +106,24 @@ std::string class_of(const json& file, const std::string& path)
                     path));
 }
 
-const Architecture& known_architecture(const std::string& name, const std::string& path)
+/// nullptr: a decoder with the usual fields.
+const Architecture* architecture_of(const std::string& name)
 {
-    const auto found = std::find_if(architectures.begin(), architectures.end(),
-                                    [&name](const Architecture& known) { return known.name == name; });
-    if (found == architectures.end()) {
-        const std::string near = nearest(name, importable_architectures());
+    const auto* const found = std::find_if(architectures.begin(), architectures.end(),
+                                           [&name](const Architecture& known) { return known.name == name; });
+    return found == architectures.end() ? nullptr : found;
+}
+
+void refuse_unknown(const std::string& name, const std::string& path)
+{
+    const std::vector<std::string> known = importable_architectures();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+        const std::string near = nearest(name, known);
         throw InputError(fmt::format(
             "{}: architecture {} cannot be imported{}; describe the network by its layers (docs/networks.md, \"A network that "
             "cannot be imported\"), or capture it from its PyTorch code (docs/captured-networks.md). Known are: {}",
-            path, name, near.empty() ? "" : fmt::format(" (the nearest name is {})", near), listed(importable_architectures())));
+            path, name, near.empty() ? "" : fmt::format(" (the nearest name is {})", near), listed(known)));
     }
-    return *found;
 }
 
 /// The decoder of a composite, or the whole file. Composites may state at their top whether its embeddings are tied (transformers,
@@ -168,24 +160,30 @@ std::vector<std::string> importable_architectures()
     for (const Architecture& known : architectures) {
         names.emplace_back(known.name);
     }
+    for (const std::string_view name : decoder_class_names()) {
+        names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
     return names;
 }
 
 ImportedNetwork imported_network(const std::string& text, const std::string& path)
 {
     const json file = parsed(text, path);
-    const Architecture& architecture = known_architecture(class_of(file, path), path);
-    const json fields = decoder_of(file, std::string(architecture.part));
-    ModelConfig config(fields, std::string(architecture.name), path);
-    ImportedFields read = architecture.read(config);
+    const std::string name = class_of(file, path);
+    refuse_unknown(name, path);
+    const Architecture* architecture = architecture_of(name);
+    const json fields = architecture == nullptr ? file : decoder_of(file, std::string(architecture->part));
+    ModelConfig config(fields, name, path);
+    ImportedFields read = architecture == nullptr ? imported_decoder(config) : architecture->read(config);
     if (fields != file) {
         config.assume("only the decoder is described, without towers for images and sound");
     }
     if (read.workload.sequence.empty()) {
         throw InputError(fmt::format("{}: describes a network without layers; correct the number of layers", path));
     }
-    read.workload.name = network_name(path, std::string(architecture.name));
-    return {read.workload, std::string(architecture.name), config.assumptions(), read.tokens};
+    read.workload.name = network_name(path, name);
+    return {read.workload, name, config.assumptions(), read.tokens};
 }
 
 }  // namespace prismopt

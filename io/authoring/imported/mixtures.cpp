@@ -22,25 +22,6 @@ MlpBlock dense_mlp(ModelConfig& config)
     return {.inner = config.count("intermediate_size"), .activation = gated_activation_field(config, "hidden_act", "silu")};
 }
 
-/// Layers with experts are the last of each `decoder_sparse_step`, but those of `mlp_only_layers`.
-void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, const ExpertsBlock& experts, Workload& workload)
-{
-    const int step = std::max(1, config.count("decoder_sparse_step", 1));
-    const std::vector<int> dense = config.counts("mlp_only_layers");
-    add_layers(
-        workload, config.positive("num_hidden_layers"), [&](int) { return attention; },
-        [&](int layer) -> BlockDescription {
-            const bool listed = std::find(dense.begin(), dense.end(), layer) != dense.end();
-            if (!listed && (layer + 1) % step == 0) {
-                return experts;
-            }
-            return dense_mlp(config);
-        });
-}
-
-/// What groups of experts lie on.
-enum class ExpertGroups { devices, nodes };
-
 /// Of `n_group` groups of experts a token chooses the best `topk_group`. Where each lies on a node, it is sent to so many nodes
 /// (DeepSeek-V3, arXiv 2412.19437, section 2.1.2). In DeepSeek-V2 they lie on devices (arXiv 2405.04434, section 2.2.2).
 int node_limit_of(ModelConfig& config, ExpertGroups on)
@@ -62,8 +43,41 @@ int node_limit_of(ModelConfig& config, ExpertGroups on)
     return chosen;
 }
 
-/// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
-/// number per expert, are not counted.
+ImportedFields deepseek(ModelConfig& config, ExpertGroups groups)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    const LatentAttentionBlock attention{.heads = config.positive("num_attention_heads"),
+                                         .query_rank = config.null("q_lora_rank") ? 0 : config.count("q_lora_rank", 1536),
+                                         .key_value_rank = config.count("kv_lora_rank", 512),
+                                         .rotary = config.count("qk_rope_head_dim", 64),
+                                         .plain = config.count("qk_nope_head_dim", 128),
+                                         .value = config.count("v_head_dim", 128)};
+    add_deepseek_layers(config, attention, groups, workload);
+    return {workload};
+}
+
+}  // namespace
+
+void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool shared, Workload& workload)
+{
+    ExpertsBlock experts = qwen_experts(config);
+    if (shared) {
+        experts.shared = config.count("shared_expert_intermediate_size", 5632);
+        experts.shared_gate = experts.shared > 0;
+    }
+    const int step = std::max(1, config.count("decoder_sparse_step", 1));
+    const std::vector<int> dense = config.counts("mlp_only_layers");
+    add_layers(
+        workload, config.positive("num_hidden_layers"), [&](int) { return attention; },
+        [&](int layer) -> BlockDescription {
+            const bool listed = std::find(dense.begin(), dense.end(), layer) != dense.end();
+            if (!listed && (layer + 1) % step == 0) {
+                return experts;
+            }
+            return dense_mlp(config);
+        });
+}
+
 void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, ExpertGroups groups, Workload& workload)
 {
     const ExpertsBlock experts{.count = config.count("n_routed_experts"),
@@ -87,106 +101,10 @@ void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention,
     add_prediction(config, "num_nextn_predict_layers", workload);
 }
 
-ImportedFields deepseek(ModelConfig& config, ExpertGroups groups)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    const LatentAttentionBlock attention{.heads = config.positive("num_attention_heads"),
-                                         .query_rank = config.null("q_lora_rank") ? 0 : config.count("q_lora_rank", 1536),
-                                         .key_value_rank = config.count("kv_lora_rank", 512),
-                                         .rotary = config.count("qk_rope_head_dim", 64),
-                                         .plain = config.count("qk_nope_head_dim", 128),
-                                         .value = config.count("v_head_dim", 128)};
-    add_deepseek_layers(config, attention, groups, workload);
-    return {workload};
-}
-
-}  // namespace
-
-ImportedFields mixtral(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    AttentionBlock attention = attention_fields(config);
-    attention.window = config.has("sliding_window") ? config.count("sliding_window") : 0;
-    const ExpertsBlock experts{.count = config.count("num_local_experts", 8),
-                               .active = config.count("num_experts_per_tok", 2),
-                               .inner = config.count("intermediate_size"),
-                               .activation = gated_activation_field(config, "hidden_act", "silu")};
-    add_layers(
-        workload, config.positive("num_hidden_layers"), [&](int) { return attention; }, [&](int) { return experts; });
-    return {workload};
-}
-
-ImportedFields qwen2_moe(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = config.flag("qkv_bias", true) ? Biases::qkv : Biases::none;
-    if (config.has("use_sliding_window") && config.flag("use_sliding_window")) {
-        config.fail("use_sliding_window", "is true, which no published mixture of this class has",
-                    "import the file with false, then give layers a window (docs/networks.md)");
-    }
-    ExpertsBlock experts = qwen_experts(config);
-    experts.shared = config.count("shared_expert_intermediate_size", 5632);
-    experts.shared_gate = experts.shared > 0;
-    add_qwen_layers(config, attention, experts, workload);
-    return {workload};
-}
-
-ImportedFields qwen3_moe(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    AttentionBlock attention = attention_fields(config);
-    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
-    attention.query_key_norm = QueryKeyNorm::head;
-    if (config.has("use_sliding_window") && config.flag("use_sliding_window")) {
-        attention.window = config.count("sliding_window", 4096);
-    }
-    add_qwen_layers(config, attention, qwen_experts(config), workload);
-    return {workload};
-}
-
 /// Both versions have the same fields; only the choice of experts differs.
 ImportedFields deepseek_v2(ModelConfig& config) { return deepseek(config, ExpertGroups::devices); }
 
 ImportedFields deepseek_v3(ModelConfig& config) { return deepseek(config, ExpertGroups::nodes); }
-
-/// Projections, experts and router have biases. Every second layer has a window, beginning with the first.
-ImportedFields gpt_oss(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    AttentionBlock full = attention_fields(config, 64);
-    full.bias = config.flag("attention_bias", true) ? Biases::all : Biases::none;
-    full.sinks = true;
-    const int window = config.count("sliding_window", 128);
-    const int layers = config.positive("num_hidden_layers");
-    const std::vector<std::string> types = config.texts("layer_types", layers);
-    const ExpertsBlock experts{.count = config.count("num_local_experts", 128),
-                               .active = config.count("num_experts_per_tok", 4),
-                               .inner = config.count("intermediate_size"),
-                               .activation = gated_activation_field(config, "hidden_act", "silu"),
-                               .bias = true};
-    add_layers(
-        workload, layers,
-        [&](int layer) {
-            AttentionBlock attention = full;
-            const bool slides = types.empty() ? layer % 2 == 0 : types[layer] == "sliding_attention";
-            attention.window = slides ? window : 0;
-            return attention;
-        },
-        [&](int) { return experts; });
-    return {workload};
-}
-
-/// GLM-4.5: the attention of GLM-4 with the experts of DeepSeek-V3.
-ImportedFields glm4_moe(ModelConfig& config)
-{
-    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
-    AttentionBlock attention = attention_fields(config, 128);
-    attention.bias = config.flag("attention_bias", false) ? Biases::qkv : Biases::none;
-    attention.query_key_norm = config.flag("use_qk_norm", false) ? QueryKeyNorm::head : QueryKeyNorm::none;
-    add_deepseek_layers(config, attention, ExpertGroups::nodes, workload);
-    return {workload};
-}
 
 /// no_rope_layers[i] = 1: layer i has rotary positions and attends within chunks. Its norms of queries and keys have no weights,
 /// and are not counted.

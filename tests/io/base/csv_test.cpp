@@ -65,17 +65,6 @@ TEST(Csv, NumbersThatAreNoneAreZero)
     EXPECT_EQ(rows[0].text("no such column"), "");
 }
 
-TEST(Csv, FillsOnlyWhatIsEmpty)
-{
-    auto row = parse_csv("a,b\n1,\n", "t.csv").front();
-    row.fill("a", "2");
-    row.fill("b", "3");
-    row.fill("c", "4");
-    EXPECT_EQ(row.count("a"), 1);
-    EXPECT_EQ(row.count("b"), 3);
-    EXPECT_EQ(row.count("c"), 4);
-}
-
 TEST(Csv, RefusesLinesOfAnotherLength)
 {
     try {
