@@ -35,7 +35,7 @@ inline constexpr auto names_of<HardwareTarget> =
 struct HardwareParameter {
     HardwareTarget target = HardwareTarget::bandwidth;
     std::size_t tier = 0;               // for parameters of a tier
-    std::string name;                   // "node.bandwidth", "memory"
+    std::string name{};                 // "node.bandwidth", "memory"
     DollarsPerSecond price_per_unit{};  // per GPU and SI unit above (or below) the cluster's value
 };
 

@@ -31,6 +31,6 @@ design="gpus=64 tp=2 pp=4 schedule=1f1b"
 "$scratch/prefix/bin/prismopt" predict "$scenario" --design "$design" --json >"$scratch/command"
 python3 - "$scratch/library" "$scratch/command" <<'PYTHON'
 import json, sys
-library, command = float(open(sys.argv[1]).read()), json.load(open(sys.argv[2]))["step_time_s"]["p99"]
+library, command = float(open(sys.argv[1]).read()), json.load(open(sys.argv[2]))["estimates"]["step_time_p99"]["value"]
 sys.exit(None if library == command else f"FAILED: the library predicts {library} s, the command {command} s")
 PYTHON

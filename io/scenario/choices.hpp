@@ -21,9 +21,9 @@ struct HardwareLevel {
     bool operator==(const HardwareLevel&) const = default;
 };
 /// A cluster, by its number in Scenario::machines.
-struct Machine {
+struct ChosenCluster {
     std::size_t number = 0;
-    bool operator==(const Machine&) const = default;
+    bool operator==(const ChosenCluster&) const = default;
 };
 /// A network, by its number in Scenario::workloads.
 struct TrainedNetwork {
@@ -40,7 +40,7 @@ struct ChosenPrecision {
     bool operator==(const ChosenPrecision&) const = default;
 };
 
-using ChoiceValue = std::variant<HardwareLevel, Machine, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel>;
+using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel>;
 
 /// One value of each choice of a study: a variant of its job.
 using ChosenValues = std::vector<ChoiceValue>;

@@ -1,5 +1,6 @@
 #include "io/scenario/figure_origin.hpp"
 
+#include "io/toml/catalog.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/toml/toml.hpp"
 

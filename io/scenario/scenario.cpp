@@ -1,5 +1,7 @@
 #include "io/scenario/scenario.hpp"
 
+#include "io/toml/catalog.hpp"
+
 #include <algorithm>
 
 namespace prismopt {

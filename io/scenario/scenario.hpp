@@ -6,7 +6,6 @@
 #include "io/scenario/constants/learned.hpp"
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
-#include "io/toml/catalog.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/job.hpp"
 #include "model/plan/plan_axes.hpp"
@@ -20,6 +19,8 @@
 #include <vector>
 
 namespace prismopt {
+
+class Catalog;
 
 /// A rung of successive halving: number of fleets (random samples of GPUs) and of steps drawn per fleet.
 struct Rung {

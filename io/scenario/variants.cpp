@@ -58,7 +58,7 @@ std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string
 Hardware machine_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
     Hardware hardware{scenario.cluster, scenario.reliability};
-    if (const auto* machine = chosen<Machine>(values)) {
+    if (const auto* machine = chosen<ChosenCluster>(values)) {
         hardware.cluster = scenario.machines[machine->number];
         const double larger = static_cast<double>(hardware.cluster.gpus_per_node()) / scenario.cluster.gpus_per_node();
         scale_node_failures(hardware.reliability, larger);

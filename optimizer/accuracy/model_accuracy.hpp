@@ -2,6 +2,7 @@
 
 /// Errors of predictions against measured runs, by source.
 
+#include "io/scenario/constants/fitted_model.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 
 #include <limits>

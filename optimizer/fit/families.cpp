@@ -1,5 +1,6 @@
 #include "optimizer/fit/families.hpp"
 
+#include "io/toml/catalog.hpp"
 #include "io/toml/catalog_file.hpp"
 #include "model/hardware/machine_constants.hpp"
 
@@ -30,7 +31,8 @@ EntryFamily read_family(Table row)
     EntryFamily family;
     family.file = row.at("file", "file = \"links.toml\"").choice({"accelerators.toml", "stacks.toml", "links.toml"}, "files");
     family.name = row.at("name", "name = \"nvlink\"").text("nvlink");
-    const std::vector<std::string> known = catalog_names(family.file);
+    const std::string kind = family.file.substr(0, family.file.find('.'));
+    const std::vector<std::string> known = Catalog::built_in().names(kind);
     for (const Value& entry : row.at("entries", "entries = [\"nvlink4\"]").list("[\"nvlink4\"]")) {
         family.entries.push_back(entry.choice(known, "entries"));
     }

@@ -28,7 +28,7 @@ class OwnCatalog(CliTest):
         self.write(given, "second.toml")
         self.assertIn('"chip-x" is not one of', self.refusal("validate", "second.toml"))
         again = json.loads(self.output("predict", "second.toml", "--catalog", "elsewhere.toml", "--json"))
-        self.assertEqual(again["step_time_p99"], predicted["step_time_p99"])
+        self.assertEqual(again["estimates"]["step_time_p99"], predicted["estimates"]["step_time_p99"])
 
     def test_results_contain_it(self):
         self.scenario(accelerator='"chip-x"')

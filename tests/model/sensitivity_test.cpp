@@ -202,7 +202,7 @@ std::vector<WhatIf> examples(const Problem& problem)
     }
     result.push_back({Without{sources[0]}, Without{sources[static_cast<std::size_t>(KernelClass::p2p)]}});
     result.push_back({Faster{KernelClass::gemm, 1.1}});
-    result.push_back({Turned{{HardwareTarget::bandwidth, 0, "node.bandwidth", {}, false, {}}, 330e9}});
+    result.push_back({Turned{{.target = HardwareTarget::bandwidth, .name = "node.bandwidth"}, 330e9}});
     return result;
 }
 
@@ -222,7 +222,7 @@ TEST(Sensitivity, WhatIsDrawnTogetherIsAsDrawnAlone)
 TEST(Sensitivity, SaysWhatItCannotTell)
 {
     const Problem problem = all_vary();
-    const WhatIf no_speed{Turned{{HardwareTarget::power, 0, "power", {}, false, {}}, 1.0}};  // below what it takes idle
+    const WhatIf no_speed{Turned{{.target = HardwareTarget::power, .name = "power"}, 1.0}};  // below what it takes idle
     const std::vector<Consequence> found = consequences(problem, plan_of(2, 2, 2), {{}, no_speed}, {0, 64, 2}, with_seed(1));
     EXPECT_TRUE(std::isinf(combined({{1.0, found.data()}}, Figure::p99).high));
     EXPECT_TRUE(found[1].infeasible);

@@ -486,7 +486,7 @@ void read_clusters(const Value& value, Scenario& scenario)
             refuse_unclear_machine(table, choice.labels);
             scenario.machines.push_back(read_cluster(table));
             add_warning(older_shares_text(table), scenario.older_keys);
-            choice.values.emplace_back(Machine{choice.values.size()});
+            choice.values.emplace_back(ChosenCluster{choice.values.size()});
             choice.labels.push_back(scenario.machines.back().name);
         }
         scenario.cluster = scenario.machines.front();

@@ -9,7 +9,7 @@
 namespace prismopt {
 namespace {
 
-using Table = std::vector<double>;
+using Quantiles = std::vector<double>;
 using Name = std::string_view;
 
 /// `use(row)` for each row that an output has.
@@ -22,7 +22,7 @@ void for_each_row(bool Outputs::*output, const Use& use)
     for (const auto& row : plan_results<double>(output)) {
         use(row);
     }
-    for (const auto& row : plan_results<Table>(output)) {
+    for (const auto& row : plan_results<Quantiles>(output)) {
         use(row);
     }
 }

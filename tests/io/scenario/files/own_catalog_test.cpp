@@ -4,6 +4,7 @@
 #include "io/scenario/scenario_notes.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/catalog_file.hpp"
+#include "io/toml/fields.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/refusal.hpp"
 #include "tests/io/temporary_folder.hpp"
