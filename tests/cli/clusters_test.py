@@ -1,0 +1,54 @@
+"""Several [[cluster]] sections: whole clusters as alternatives of one study."""
+
+import csv
+import json
+import pathlib
+
+import support
+from support import CliTest
+
+
+class SeveralClusters(CliTest):
+    """Each plan is as good as in a study of its cluster alone: draws do not depend on what else a study chooses."""
+
+    def front(self, text, name):
+        self.write(text, f"{name}.toml")
+        self.output("search", f"{name}.toml")
+        self.output("report", f"{name}.h5", "--csv", f"{name}.csv")
+        with open(self.folder / f"{name}.csv", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_plans_are_as_in_studies_of_one_cluster(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        both = self.front(with_clusters(small), "both")
+        self.assertEqual({row["variant"] for row in both}, {"cluster=nodes", "cluster=racks"})
+        alone = {(row["gpus"], row["tp"], row["pp"], row["microbatch"]): row for row in self.front(small, "alone")}
+        shared = [row for row in both if row["variant"] == "cluster=nodes"]
+        self.assertTrue(shared)
+        for row in shared:
+            other = alone[row["gpus"], row["tp"], row["pp"], row["microbatch"]]
+            for column in row:
+                if column.startswith(("step_time", "training_time", "cost", "memory")):
+                    self.assertEqual(row[column], other[column], column)
+
+    def test_commands_name_the_cluster(self):
+        text = with_clusters(pathlib.Path(support.SMALL).read_text())
+        self.write(text)
+        self.assertIn("for example cluster=nodes", self.refusal("predict", "study.toml"))
+        one = json.loads(self.output("predict", "study.toml", "--design", "cluster=racks gpus=32 tp=2", "--json"))
+        self.assertEqual(one["variant"], "cluster=racks")
+        self.write(text.replace("gpus = 64\ngpu_price = \"1.80", "gpus = 32\ngpu_price = \"1.80"))
+        self.assertIn("more GPUs than the cluster has", self.output("validate", "study.toml"))
+
+
+def with_clusters(text):
+    """small.toml with a second cluster of larger and dearer nodes."""
+    begin, end = text.index("[cluster]"), text.index("[memory]")
+    section = text[begin:end]
+    first = section.replace("[cluster]", '[[cluster]]\nname = "nodes"', 1)
+    second = section.replace("[cluster]", '[[cluster]]\nname = "racks"', 1).replace("group = 8", "group = 32")
+    return text[:begin] + first + second.replace("1.50 USD/h", "1.80 USD/h") + text[end:]
+
+
+if __name__ == "__main__":
+    support.main()
