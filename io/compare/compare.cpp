@@ -8,6 +8,7 @@
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
 #include "io/results/stored_scenario.hpp"
+#include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
@@ -166,6 +167,26 @@ std::string prices_text(const std::vector<NamedResults>& studies)
     return text + "\n";
 }
 
+/// The lines of the files with entries of the user, without comments: a scenario has each file on one line.
+std::vector<std::string> own_catalogs(const StudyInfo& study)
+{
+    std::vector<std::string> lines;
+    try {
+        for (const CatalogText& file : written_files_of(study.scenario_text)) {
+            std::istringstream stream(file.text);
+            for (std::string line; std::getline(stream, line);) {
+                const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
+                if (!setting.empty()) {
+                    lines.push_back(fmt::format("{}: {}", file.name, setting));
+                }
+            }
+        }
+    } catch (const InputError&) {
+        lines.emplace_back("a catalog that this version cannot read");
+    }
+    return lines;
+}
+
 /// Lines without comments and blanks around them, the default order then, and what was learned of the cluster.
 std::vector<std::string> settings(const StudyInfo& study)
 {
@@ -174,10 +195,13 @@ std::vector<std::string> settings(const StudyInfo& study)
         lines.push_back(fmt::format("learned from {} (digest {})", study.learned, study.learned_digest));
     }
     lines.push_back(fmt::format("order = \"{}\" where none is given", name(study.default_order)));
+    for (std::string& file : own_catalogs(study)) {
+        lines.push_back(std::move(file));
+    }
     std::istringstream stream(study.scenario_text);
     for (std::string line; std::getline(stream, line);) {
         const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
-        const bool overlay = !study.learned.empty() && setting.starts_with("learned =");
+        const bool overlay = (!study.learned.empty() && setting.starts_with("learned =")) || setting.starts_with("catalog =");
         if (!setting.empty() && !overlay) {
             lines.emplace_back(setting);
         }

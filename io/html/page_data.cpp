@@ -308,6 +308,7 @@ Json study_json(const ReportedStudy& study)
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
     json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
     json["software"] = notes.software;
+    json["own_entries"] = notes.own_entries;
     json["job"] = job_json(notes);
     json["accuracy"] = accuracy_json(results);
     json["named"] = named_json(results);

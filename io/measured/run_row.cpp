@@ -306,6 +306,12 @@ void read_job(const CsvRow& row, const std::filesystem::path& table, RunRow& rea
         refuse_given(row, job_columns, "the scenario says it");
         refuse_given(row, shape_columns, "the scenario says it");
         const Scenario scenario = read_scenario((table.parent_path() / row.text("scenario")).string());
+        if (!scenario.machines.empty()) {
+            throw InputError(
+                fmt::format("scenario {} has several clusters, and a run was measured on one; name a scenario with "
+                            "that [cluster] alone",
+                            row.text("scenario")));
+        }
         static_cast<Job&>(read.run) = scenario;
         read.run.phases.resize(1);
         read.space = scenario.space;

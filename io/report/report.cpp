@@ -462,6 +462,8 @@ std::string_view population(bool nodes_known)
                        : "the fleet (a random sample of GPUs; the luck of which GPUs the job gets is included)";
 }
 
+std::string remark(const std::string& note) { return note.empty() ? "" : fmt::format("Note: {}.\n", note); }
+
 std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
@@ -474,7 +476,7 @@ std::string text_report(const Results& results)
                        counted(results.front.size(), "point"), objective_names(results), job,
                        population(results.study.nodes_known),
                        notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price),
-                       notes.software.empty() ? "" : fmt::format("Note: {}.\n", notes.software)) +
+                       remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + space_section(results) + "\n" +
            search_section(results);
 }

@@ -183,6 +183,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["price_given"] = name(notes.price_origin);
     json["power_given"] = name(notes.power_origin);
     json["software_note"] = json_text<Json>(notes.software);
+    json["own_entries_note"] = json_text<Json>(notes.own_entries);
     json["model_error_note"] = json_text<Json>(notes.mixtures);
     json["idle_nodes_note"] = json_text<Json>(notes.idle_nodes);
     json["energy_note"] = json_text<Json>(notes.energy);

@@ -53,15 +53,17 @@ std::vector<KindAccuracy> study_accuracy(const Results& results)
     try {
         const Scenario scenario = scenario_of(results.study);
         const FittedModel model = fitted_model();
-        const std::string& stack = scenario.cluster.stack.name;
-        std::set<RunKind> kinds;
-        for (const Workload* network : networks(scenario)) {
-            kinds.insert(kind_of(*network, scenario.cluster));
-        }
         std::vector<KindAccuracy> all;
-        for (const RunKind kind : kinds) {
-            all.push_back(kind_accuracy(model, kind, scenario.cluster.accelerator.catalog_entry,
-                                        stack == SoftwareStack{}.name ? "" : stack));
+        for (const Cluster* cluster : clusters(scenario)) {
+            const std::string& stack = cluster->stack.name;
+            std::set<RunKind> kinds;
+            for (const Workload* network : networks(scenario)) {
+                kinds.insert(kind_of(*network, *cluster));
+            }
+            for (const RunKind kind : kinds) {
+                all.push_back(
+                    kind_accuracy(model, kind, cluster->accelerator.catalog_entry, stack == SoftwareStack{}.name ? "" : stack));
+            }
         }
         return all;
     } catch (const InputError&) {

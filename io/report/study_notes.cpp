@@ -24,11 +24,17 @@ StudyNotes study_notes(const Results& results)
                                                [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;
         notes.phases = static_cast<int>(scenario.phases.size());
-        notes.mixtures = has_intervals ? mixtures_text(fitted_model(), networks(scenario), scenario.cluster) : "";
+        const FittedModel model = has_intervals ? fitted_model() : FittedModel{};
+        for (const Cluster* cluster : has_intervals ? clusters(scenario) : std::vector<const Cluster*>{}) {
+            const std::string text = mixtures_text(model, networks(scenario), *cluster);
+            const bool told = notes.mixtures.find(text) != std::string::npos;
+            notes.mixtures += told ? "" : (notes.mixtures.empty() ? "" : ". ") + text;
+        }
         notes.price = gpu_price_text(scenario);
         notes.price_origin = price_origin(scenario);
         notes.power_origin = power_origin(scenario);
         notes.software = software_text(scenario);
+        notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
             notes.model += (notes.model.empty() ? "" : " or ") + network->name;
         }

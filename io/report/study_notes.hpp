@@ -20,7 +20,8 @@ struct StudyNotes {
     std::string price;     // per GPU-hour, with its source; empty: unknown
     FigureOrigin price_origin = FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
     FigureOrigin power_origin = FigureOrigin::unknown;
-    std::string software;  // note on training software that is not named; empty: it is, or unknown
+    std::string software;     // note on training software that is not named; empty: it is, or unknown
+    std::string own_entries;  // of the catalog, which the user added; empty: none
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
     WorkloadTask task = WorkloadTask::training;

@@ -44,18 +44,26 @@ FigureOrigin origin_of(const TomlNode* value)
     return is_placeholder(value->text) ? FigureOrigin::placeholder : FigureOrigin::given;
 }
 
-/// The least certain of the clusters. `find`: the value in one of them.
-template <class Find>
-FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find)
+/// The least certain of the clusters. `find`: the value in one of them. `find_own`: that of its accelerator, in a file of the user.
+template <class Find, class FindOwn>
+FigureOrigin origin_in_clusters(const Scenario& scenario, const Find& find, const FindOwn& find_own)
 {
+    const auto of_cluster = [&](const TomlNode& cluster) {
+        const TomlNode* value = find(cluster);
+        const TomlNode* accelerator = child(&cluster, "accelerator");
+        for (const TomlFile& own : catalog_of(scenario).own()) {
+            value = value == nullptr && accelerator != nullptr ? find_own(own.root, accelerator->text) : value;
+        }
+        return origin_of(value);
+    };
     const TomlFile file = parse_toml(scenario.text, scenario.path);
     const TomlNode* section = child(&file.root, "cluster");
     if (section == nullptr || section->kind != TomlNode::Kind::list) {
-        return section == nullptr ? FigureOrigin::catalog : origin_of(find(*section));
+        return section == nullptr ? FigureOrigin::catalog : of_cluster(*section);
     }
     FigureOrigin least = FigureOrigin::given;
     for (const TomlNode& cluster : section->children) {
-        least = std::max(least, origin_of(find(cluster)));
+        least = std::max(least, of_cluster(cluster));
     }
     return least;
 }
@@ -75,13 +83,18 @@ std::string_view name(FigureOrigin origin)
 
 FigureOrigin price_origin(const Scenario& scenario)
 {
-    return origin_in_clusters(scenario, [](const TomlNode& cluster) { return child(&cluster, "gpu_price"); });
+    return origin_in_clusters(
+        scenario, [](const TomlNode& cluster) { return child(&cluster, "gpu_price"); },
+        [](const TomlNode& own, const std::string& name) {
+            return child(child(child(child(&own, "prices"), name), "list"), "price");
+        });
 }
 
 FigureOrigin power_origin(const Scenario& scenario)
 {
-    return origin_in_clusters(scenario,
-                              [](const TomlNode& cluster) { return child(child(&cluster, "accelerator_override"), "power"); });
+    return origin_in_clusters(
+        scenario, [](const TomlNode& cluster) { return child(child(&cluster, "accelerator_override"), "power"); },
+        [](const TomlNode& own, const std::string& name) { return child(child(child(&own, "accelerators"), name), "power"); });
 }
 
 std::vector<std::string> placeholders(const Scenario& scenario)

@@ -43,7 +43,24 @@ std::string other_samples_text(const Scenario& scenario)
     return "";
 }
 
-/// Which entries the files of the user add.
+/// Failure rates are of the nodes of the first cluster.
+std::string failures_text(const Scenario& scenario)
+{
+    std::string text;
+    for (const Cluster& machine : scenario.machines) {
+        if (machine.gpus_per_node() != scenario.cluster.gpus_per_node()) {
+            text += fmt::format("{}{} ({} GPUs a node)", text.empty() ? "" : ", ", machine.name, machine.gpus_per_node());
+        }
+    }
+    return text.empty() ? ""
+                        : fmt::format(
+                              "failure rates of nodes in [reliability] are those of {} ({} GPUs a node), the first cluster; "
+                              "{}: the same rate per GPU",
+                              scenario.cluster.name, scenario.cluster.gpus_per_node(), text);
+}
+
+}  // namespace
+
 std::string own_entries_text(const Scenario& scenario)
 {
     std::string text;
@@ -55,8 +72,6 @@ std::string own_entries_text(const Scenario& scenario)
     }
     return text.empty() ? "" : fmt::format("entries of your own catalog, which no measured run confirms: {}", text);
 }
-
-}  // namespace
 
 std::string idle_nodes_text(const Scenario& scenario)
 {
@@ -105,7 +120,7 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
     std::vector<std::string> notes;
     for (std::string note : {scenario.older_keys, placeholders_text(scenario), software_text(scenario), idle_nodes_text(scenario),
                              batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
-                             own_entries_text(scenario)}) {
+                             own_entries_text(scenario), failures_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

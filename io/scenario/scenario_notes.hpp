@@ -18,6 +18,9 @@ std::string idle_nodes_text(const Scenario& scenario);
 /// Note on a scenario that does not name the training software; empty if it does.
 std::string software_text(const Scenario& scenario);
 
+/// Note on entries of the user in the catalog; empty if there are none.
+std::string own_entries_text(const Scenario& scenario);
+
 /// Note on figures that stand for ones nobody has given; empty if there are none.
 std::string placeholders_text(const Scenario& scenario);
 

@@ -62,8 +62,8 @@ Catalog::Catalog(std::vector<TomlFile> own)
                                 "choose a name without spaces or ="});
                 }
                 if (has(kind, name)) {
-                    value.fail({fmt::format("is called \"{}\"", name), fmt::format("the catalog has {} of that name", kind),
-                                "choose another name"});
+                    value.fail({fmt::format("is called \"{}\"", name),
+                                fmt::format("the program or another file has {} of that name", kind), "choose another name"});
                 }
             }
         }

@@ -58,11 +58,12 @@ struct SpaceSettings {
 /// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out that change nothing of
 /// what they bound; values that change nothing at all are other names of one plan.
 struct Changes {
-    bool stages = true;                               // the work of the busiest stage
-    bool memory = true;                               // the least memory
-    bool run = false;                                 // how long a job takes with a given step
-    bool adds_work = false;                           // every other value than none only adds work to stages
-    bool (*anything)(const ParallelPlan&) = nullptr;  // whether it changes anything in such plans; null: other code decides
+    bool stages = true;      // the work of the busiest stage
+    bool memory = true;      // the least memory
+    bool run = false;        // how long a job takes with a given step
+    bool adds_work = false;  // every other value than none only adds work to stages
+    bool (*anything)(const ParallelPlan&) =
+        nullptr;  // whether it changes anything in such plans; null: add_names() of design_map.cpp knows
 };
 inline constexpr Changes stages_and_memory{};
 inline constexpr Changes stages_only{.memory = false};

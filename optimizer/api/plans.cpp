@@ -32,22 +32,28 @@ Scenario with_variant(Scenario scenario, const ChosenValues& values, Variant var
     return scenario;
 }
 
-/// Takes the words that name choices out of a design: "variant node.bandwidth=900GB/s".
+/// Takes the words that name choices out of a design, in the order of the choices: "variant node.bandwidth=900GB/s".
 std::string take_variant_words(std::string& design, const Scenario& scenario)
 {
-    std::string variant;
+    std::vector<std::string> chosen_words(scenario.choices.size());
     std::string rest;
     std::istringstream words(design);
     for (std::string word; words >> word;) {
         const std::string name = word.substr(0, word.find('='));
-        const bool of_choice = std::any_of(scenario.choices.begin(), scenario.choices.end(),
-                                           [&](const StudyChoice& choice) { return choice.name == name; });
-        if (word != "variant" && word != "hardware") {  // the name of the axis, now and in older reports
-            std::string& side = of_choice ? variant : rest;
-            side += (side.empty() ? "" : " ") + word;
+        const auto choice = std::find_if(scenario.choices.begin(), scenario.choices.end(),
+                                         [&](const StudyChoice& one) { return one.name == name; });
+        if (choice != scenario.choices.end()) {
+            std::string& own = chosen_words[static_cast<std::size_t>(choice - scenario.choices.begin())];
+            own += (own.empty() ? "" : " ") + word;
+        } else if (word != "variant" && word != "hardware") {  // the name of the axis, now and in older reports
+            rest += (rest.empty() ? "" : " ") + word;
         }
     }
     design = rest;
+    std::string variant;
+    for (const std::string& word : chosen_words) {
+        variant += word.empty() ? "" : (variant.empty() ? "" : " ") + word;
+    }
     return variant;
 }
 
@@ -74,8 +80,7 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
         if (!variant) {
             throw InputError(
                 fmt::format("--design: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
-                            "and [[knob]] in "
-                            "order, as reports print them, for example {}",
+                            "and [[knob]], as reports print them, for example {}",
                             chosen.variant, first));
         }
         chosen.price = gpu_price_text(as_written, variant->cluster);

@@ -189,6 +189,9 @@ int components_command(const std::vector<std::string>& words, const Call& call)
     }
     const auto& path = (*values)["SCENARIO"].as<std::string>();
     const Scenario scenario = read_scenario(path, catalogs_of(*values));
+    if (!scenario.machines.empty()) {
+        throw InputError(fmt::format("{} has several clusters, and components are those of one; keep one [cluster]", path));
+    }
     const Cluster& cluster = scenario.cluster;
     std::vector<std::string> inputs{path};
     std::vector<Plot> plots;

@@ -229,10 +229,24 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
 
 }  // namespace
 
+namespace {
+
+/// The largest number of GPUs that the cluster has; one of several clusters may be too small for some of them.
+int most_gpus(const std::vector<int>& choices, int cluster)
+{
+    int most = 0;
+    for (const int gpus : choices) {
+        most = gpus <= cluster ? std::max(most, gpus) : most;
+    }
+    return most > 0 ? most : cluster;
+}
+
+}  // namespace
+
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
 {
     const SpaceSettings& s = scenario.space;
-    int gpu_count = *std::max_element(s.gpus.begin(), s.gpus.end());
+    int gpu_count = most_gpus(s.gpus, scenario.cluster.gpus);
     int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
     for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });

@@ -37,6 +37,10 @@ class SeveralClusters(CliTest):
         self.assertIn("for example cluster=nodes", self.refusal("predict", "study.toml"))
         one = json.loads(self.output("predict", "study.toml", "--design", "cluster=racks gpus=32 tp=2", "--json"))
         self.assertEqual(one["variant"], "cluster=racks")
+        # The plan as reports print it, on a cluster that has fewer GPUs than the space.
+        self.write(text.replace("gpus = 64\ngpu_price = \"1.80", "gpus = 32\ngpu_price = \"1.80"))
+        words = "tp 1 pp 1 dp 16 v 1 mb 2 gpipe cluster=racks recompute none"
+        self.assertIn("gpus=16 ", self.output("predict", "study.toml", "--design", words))
         self.write(text.replace("gpus = 64\ngpu_price = \"1.80", "gpus = 32\ngpu_price = \"1.80"))
         self.assertIn("more GPUs than the cluster has", self.output("validate", "study.toml"))
 

@@ -40,6 +40,8 @@ class OwnCatalog(CliTest):
         # Another search of the same scenario with other entries is another study.
         self.write(self.site.replace('"6 TB/s"', '"5 TB/s"'), "site.toml")
         self.output("search", "study.toml", "--catalog", "site.toml", "--out", "slower.h5")
+        self.assertIn('memory_bandwidth = "5 TB/s"', self.output("compare", "study.h5", "slower.h5"))
+        self.assertIn("entries of your own catalog", self.output("report", "study.h5"))
         with support.h5py.File(self.folder / "study.h5") as one, support.h5py.File(self.folder / "slower.h5") as other:
             self.assertNotEqual(one.attrs["scenario_toml"], other.attrs["scenario_toml"])
 

@@ -160,7 +160,7 @@ function studySummary(study) {
         element("p", {}, [measuredText(first), limitText(first), marginText(first)].filter(Boolean).join(" ")),
         element("p", { class: "note" }, [
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
-            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "",
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "", study.own_entries ? `Note: ${study.own_entries}.` : "",
             study.energy_note ? `${study.energy_note}.` : "", study.mixtures_note ? `Model error: ${study.mixtures_note}.` : ""].filter(Boolean).join(" ")));
     return made;
 }

@@ -22,8 +22,12 @@ constexpr const char* written_example = R"({ file = "site.toml", text = "..." })
 /// A file as it is written into a scenario. The escapes of JSON are among those of TOML.
 std::string written(const std::string& name, const std::string& path)
 {
-    const auto quoted_text = [](const std::string& text) { return nlohmann::json(text).dump(); };
-    return fmt::format("{{ file = {}, text = {} }}", quoted_text(name), quoted_text(read_text(path)));
+    const std::string text = read_text(path);
+    if (parse_toml(text, name).root.children.empty()) {  // whose messages have the lines of the file
+        throw InputError(fmt::format("{} has no entries; give some, such as [accelerators.NAME] (docs/catalog.md)", name));
+    }
+    const auto quoted_text = [](const std::string& part) { return nlohmann::json(part).dump(); };
+    return fmt::format("{{ file = {}, text = {} }}", quoted_text(name), quoted_text(text));
 }
 
 /// The files of `--catalog`.
@@ -74,24 +78,42 @@ WrittenOut with_catalog_files(const std::string& text, const std::string& path, 
     return {with_content(text, *named, "catalog", fmt::format("[{}]", fmt::join(files, ", ")))};
 }
 
-std::shared_ptr<const Catalog> written_catalog(Table& scenario)
+namespace {
+
+/// Nothing: the scenario names none.
+std::vector<CatalogText> files_in(Table& scenario)
 {
+    std::vector<CatalogText> files;
     const auto named = scenario.find("catalog");
-    if (!named) {
-        return nullptr;
-    }
-    std::vector<TomlFile> files;
-    for (const Value& value : named->list(files_example)) {
+    for (const Value& value : named ? named->list(files_example) : std::vector<Value>{}) {
         if (value.is_text()) {
             value.fail({"names a file", "only a scenario that is read from a file can refer to others",
                         "describe the entry in the scenario"});
         }
         Table one = value.table(written_example);
         const std::string name = one.at("file", written_example).text("site.toml");
-        files.push_back(parse_toml(one.at("text", written_example).document("..."), name));
+        files.push_back({name, one.at("text", written_example).document("...")});
         one.refuse_unknown_keys();
     }
-    return std::make_shared<const Catalog>(std::move(files));
+    return files;
+}
+
+}  // namespace
+
+std::vector<CatalogText> written_files_of(const std::string& text)
+{
+    const TomlFile file = parse_toml(text, "");
+    Table top(file.root, file);
+    return files_in(top);
+}
+
+std::shared_ptr<const Catalog> written_catalog(Table& scenario)
+{
+    std::vector<TomlFile> files;
+    for (const CatalogText& file : files_in(scenario)) {
+        files.push_back(parse_toml(file.text, file.name));
+    }
+    return files.empty() ? nullptr : std::make_shared<const Catalog>(std::move(files));
 }
 
 std::shared_ptr<const Catalog> catalog_with(const std::vector<std::string>& files)

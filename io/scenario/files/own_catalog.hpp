@@ -20,6 +20,14 @@ struct WrittenOut {
 /// it names are relative to its folder. Throws InputError if one cannot be read.
 WrittenOut with_catalog_files(const std::string& text, const std::string& path, const std::vector<std::string>& more);
 
+/// A file as a scenario contains it.
+struct CatalogText {
+    std::string name;
+    std::string text;
+};
+/// The files in the text of a scenario. Throws InputError.
+std::vector<CatalogText> written_files_of(const std::string& text);
+
 /// The catalog of a scenario whose `catalog` is written out. Null: that of the program.
 std::shared_ptr<const Catalog> written_catalog(Table& scenario);
 

@@ -107,9 +107,11 @@ void reads(const std::string& name, const Catalog& catalog)
 
 void read_usual_cluster(const std::string& name, const Catalog& catalog)
 {
-    const auto usual = usual_cluster(name, catalog);
-    catalog_link(usual->node_link, catalog);
-    catalog_link(usual->network_link, catalog);
+    usual_cluster(name, catalog);
+    Table entry = catalog.entry(usual_clusters_kind, name);
+    for (const char* key : {"node_link", "network_link"}) {
+        entry.find(key)->choice(catalog.names(links_kind), "links in the catalog");
+    }
 }
 
 void read_network_and_sample(const std::string& name, const Catalog& catalog)
@@ -126,7 +128,10 @@ void read_stack_and_library(const std::string& name, const Catalog& catalog)
             .fail(
                 {fmt::format("is called \"{}\"", name), "this is the name of no software in particular", "choose another name"});
     }
-    library_of(catalog_stack(name, catalog), catalog);
+    catalog_stack(name, catalog);
+    if (const auto library = catalog.entry(stacks_kind, name).find("collectives")) {
+        library->choice(catalog.names(libraries_kind), "libraries in the catalog");
+    }
 }
 
 constexpr std::array kind_rows{

@@ -131,8 +131,7 @@ TEST_F(OwnCatalog, RefusesWhatItCannotMean)
     EXPECT_THAT(refused("[accelerator.chip-x]\n"),
                 HasSubstr("site.toml:1: unknown key 'accelerator' (did you mean 'accelerators'?)"));
     EXPECT_THAT(refused(chip + "colour = 3\n"), HasSubstr("unknown key 'colour'"));
-    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")),
-                HasSubstr("the catalog has accelerators of that name"));
+    EXPECT_THAT(refused(copied("accelerators", "a100-sxm-80gb", "h100-sxm")), HasSubstr("has accelerators of that name"));
     EXPECT_THAT(refused("[accelerators.\"chip x\"]\n"), HasSubstr("names of one word"));
     EXPECT_THAT(refused(replaced(chip, "memory_bandwidth = \"2.039 TB/s\"", "memory_bandwidth = 2.039")),
                 HasSubstr("memory_bandwidth = 2.039 has no unit"));
@@ -146,6 +145,32 @@ TEST_F(OwnCatalog, MarksItsPlaceholders)
 {
     written("site.toml", replaced(chip, "\"400 W\"", "\"400 W (placeholder)\""));
     EXPECT_THAT(placeholders(read(named)), ElementsAre("accelerators.chip-x.power in site.toml"));
+}
+
+TEST_F(OwnCatalog, MarksWhatFollowsFromItsPlaceholders)
+{
+    const std::string prices = "[prices.chip-x]\nlist = { price = \"4 USD/h (placeholder)\", source = \"a guess\" }\n";
+    std::string text = named;
+    text.erase(text.find("gpu_price"), text.find('\n', text.find("gpu_price")) + 1 - text.find("gpu_price"));
+    written("site.toml", replaced(chip, "\"400 W\"", "\"400 W (placeholder)\"") + prices);
+    EXPECT_EQ(price_origin(read(text)), FigureOrigin::placeholder);
+    EXPECT_EQ(power_origin(read(text)), FigureOrigin::placeholder);
+    written("site.toml", chip + replaced(prices, " (placeholder)", ""));
+    EXPECT_EQ(price_origin(read(text)), FigureOrigin::given);
+    EXPECT_EQ(price_origin(read(named)), FigureOrigin::given);
+}
+
+TEST_F(OwnCatalog, SaysWhereAnEntryRefersToNothing)
+{
+    const auto refused = [&](const std::string& site) {
+        written("site.toml", chip + site);
+        return refusal_of([&] { read(named); });
+    };
+    EXPECT_THAT(refused("[usual_clusters.chip-x]\nnode_gpus = 8\nnode_link = \"wet-string\"\nnetwork_link = \"ib-ndr\"\n"),
+                HasSubstr("node_link = \"wet-string\" is not one of"));
+    EXPECT_THAT(refused("\xff"), HasSubstr("site.toml:"));
+    written("site.toml", "# nothing\n");
+    EXPECT_THAT(refusal_of([&] { read(named); }), HasSubstr("site.toml has no entries"));
 }
 
 /// A name of no stack, which notes would take for one that nobody named.
