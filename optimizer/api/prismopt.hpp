@@ -4,7 +4,7 @@
 ///
 ///     const Scenario scenario = changed(read_scenario("small.toml"), {{"cluster.gpus", "128"}});
 ///     const PlanPrediction of = predict(plan_with(scenario, "gpus=128 tp=2 pp=4 schedule=1f1b"));
-///     fmt::print("{} s\n", of.prediction.step.p99.value);
+///     std::printf("%g s\n", of.prediction.step.p99.value);
 ///
 /// - Values: scenarios, plans, predictions, results and shortlists are structs, which copy what they hold. What is costly to prepare is
 ///   a class (ScenarioPredictor, PlanPredictor, PlanChoice, StudyLaunches, JobWatch), which keeps copies of its inputs.
