@@ -52,9 +52,9 @@ UsualCluster usual_cluster_of(const std::string& accelerator, const Catalog& cat
     const auto found = usual_cluster(accelerator, catalog);
     if (!found) {
         throw InputError(
-            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; start from another "
-                        "accelerator and write the tiers yourself",
-                        accelerator));
+            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; add them to yours as "
+                        "[usual_clusters.{}] (docs/catalog.md), or start from another accelerator and write the tiers yourself",
+                        accelerator, accelerator));
     }
     return *found;
 }

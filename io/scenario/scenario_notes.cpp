@@ -97,9 +97,14 @@ std::string software_text(const Scenario& scenario)
     const std::vector<const Cluster*> all = clusters(scenario);
     const bool named =
         std::all_of(all.begin(), all.end(), [](const Cluster* cluster) { return cluster->stack.name != SoftwareStack{}.name; });
-    return named ? ""
-                 : "stack in [cluster] is not given: times are those of no particular training software, "
-                   "and other software may lie outside their interval; name yours (docs/scenario.md lists them)";
+    if (named) {
+        return "";
+    }
+    const char* where = scenario.machines.empty() ? "[cluster]" : "some [[cluster]]";
+    return fmt::format(
+        "stack in {} is not given: times are those of no particular training software, and other software may lie "
+        "outside their interval; name yours (docs/scenario.md lists them)",
+        where);
 }
 
 std::string placeholders_text(const Scenario& scenario)

@@ -167,10 +167,10 @@ std::vector<ChosenValues> all_variants(const Scenario& scenario)
         ++at[choice - 1];
     }
     if (all.empty()) {
-        throw InputError(
-            fmt::format("{}: no combination of [[knob]] values is possible: groups must nest, and prices must not exceed "
-                        "gpu_price_limit; change the values",
-                        scenario.path));
+        throw InputError(fmt::format(
+            "{}: no combination of the choices (clusters and [[knob]] values) is possible: groups must nest, and prices "
+            "must not exceed gpu_price_limit; change the values",
+            scenario.path));
     }
     return all;
 }

@@ -248,7 +248,7 @@ Learned PlanPosterior::learned() const
     }
     result.origins = model_.scenario.learned.origins;
     const Cluster& cluster = model_.scenario.cluster;
-    result.accelerator = cluster.accelerator.name;
+    result.accelerator = identity_of(cluster.accelerator);
     result.stack = cluster.stack.name;
     result.domain = cluster.gpus_per_node();
     result.fit = fit_digest();

@@ -319,13 +319,25 @@ Learned parse_learned(const std::string& text, const std::string& path)
     return learned;
 }
 
+std::string identity_of(const Accelerator& accelerator)
+{
+    if (!accelerator.catalog_entry.empty()) {
+        return accelerator.name;
+    }
+    const std::string figures =
+        fmt::format("{} {} {} {} {} {}", accelerator.peak_bf16.si, accelerator.peak_fp8.si, accelerator.peak_fp4.si,
+                    accelerator.memory.si, accelerator.memory_bandwidth.si, accelerator.multiprocessors);
+    return fmt::format("{} ({})", accelerator.name, digest_of(figures));
+}
+
 std::string not_of(const Learned& learned, const Cluster& cluster)
 {
     const auto differs = [](const char* what, const auto& there, const auto& here) {
         return fmt::format("its {} is {}, that of [cluster] is {}", what, there, here);
     };
-    return learned.accelerator != cluster.accelerator.name ? differs("accelerator", learned.accelerator, cluster.accelerator.name)
-           : learned.stack != cluster.stack.name           ? differs("software stack", learned.stack, cluster.stack.name)
+    const std::string accelerator = identity_of(cluster.accelerator);
+    return learned.accelerator != accelerator    ? differs("accelerator", learned.accelerator, accelerator)
+           : learned.stack != cluster.stack.name ? differs("software stack", learned.stack, cluster.stack.name)
            : learned.domain != cluster.gpus_per_node()
                ? differs("innermost tier of GPUs", learned.domain, cluster.gpus_per_node())
                : "";

@@ -91,6 +91,10 @@ std::string learned_text(const Learned& learned);
 /// Throws InputError, with line and column, for text that learned_text() did not write. `path` is for messages.
 Learned parse_learned(const std::string& text, const std::string& path);
 
+/// The name of the accelerator; of one that the user describes also a digest of what is not learned, which tells it from another of
+/// the name.
+std::string identity_of(const Accelerator& accelerator);
+
 /// Why it does not apply to a cluster; empty: it does.
 std::string not_of(const Learned& learned, const Cluster& cluster);
 

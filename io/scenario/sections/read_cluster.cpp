@@ -580,7 +580,7 @@ Cluster read_cluster(Table table)
         if (!price) {
             table.find("accelerator")
                 ->fail({"has no list price in the catalog", "no public source states one",
-                        "give your own: gpu_price = \"2.50 USD/h\" in [cluster]"});
+                        "give your own: gpu_price = \"2.50 USD/h\" in [cluster], or [prices.NAME] in a catalog of yours"});
         }
         cluster.gpu_price = price->price;
     }

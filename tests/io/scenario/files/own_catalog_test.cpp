@@ -173,6 +173,17 @@ TEST_F(OwnCatalog, SaysWhereAnEntryRefersToNothing)
     EXPECT_THAT(refusal_of([&] { read(named); }), HasSubstr("site.toml has no entries"));
 }
 
+TEST_F(OwnCatalog, TellsAcceleratorsOfANameApartByTheirFigures)
+{
+    written("site.toml", chip);
+    const Accelerator before = read(named).cluster.accelerator;
+    written("site.toml", replaced(chip, "2.039 TB/s", "2.5 TB/s"));
+    EXPECT_NE(identity_of(read(named).cluster.accelerator), identity_of(before));
+    written("site.toml", replaced(chip, "gemm = 0.81", "gemm = 0.5"));  // which measurements correct
+    EXPECT_EQ(identity_of(read(named).cluster.accelerator), identity_of(before));
+    EXPECT_EQ(identity_of(catalog_accelerator("h100-sxm")), "h100-sxm");
+}
+
 /// A name of no stack, which notes would take for one that nobody named.
 TEST_F(OwnCatalog, HasNoReferenceStack)
 {
