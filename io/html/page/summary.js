@@ -134,7 +134,7 @@ function namedTable(study) {
     cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name}${study.placeholder_power ? ", placeholder" : ""})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
     if (study.job.deadline_s) cells.push(["misses deadline", (point) => riskCell(point)]);
-    if (hasHardware(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
+    if (hasVariants(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
         `${point.design}${point.variant ? `; variant: ${point.variant}` : ""}`));
