@@ -10,6 +10,7 @@
 #include "model/network/network.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,9 +42,13 @@ StudyNotes study_notes(const Results& results)
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = tokens_of(scenario.phases);
+        std::vector<std::string> accelerators;
         for (const Cluster* cluster : clusters(scenario)) {
-            notes.accelerator += (notes.accelerator.empty() ? "" : " or ") + cluster->accelerator.name;
+            if (std::find(accelerators.begin(), accelerators.end(), cluster->accelerator.name) == accelerators.end()) {
+                accelerators.push_back(cluster->accelerator.name);
+            }
         }
+        notes.accelerator = fmt::format("{}", fmt::join(accelerators, " or "));
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);
