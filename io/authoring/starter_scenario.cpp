@@ -4,6 +4,7 @@
 #include "io/base/shell_word.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/files/written_out.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/fields.hpp"
@@ -13,7 +14,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -270,7 +270,7 @@ std::string catalog_line(const std::vector<std::string>& files)
 {
     std::vector<std::string> names;
     for (const std::string& file : files) {
-        names.push_back(nlohmann::json(file).dump());  // its escapes are among those of TOML
+        names.push_back(toml_string(file));
     }
     return files.empty() ? "" : fmt::format("catalog = [{}]   # entries beside those of the program\n", fmt::join(names, ", "));
 }

@@ -23,8 +23,6 @@ std::optional<Table> own_section(const TomlFile& file, std::string_view kind)
     return found ? std::optional(found->table(fmt::format("[{}.NAME]", kind))) : std::nullopt;
 }
 
-bool is_word(const std::string& name) { return name.find_first_of(" =\t\n") == std::string::npos && !name.empty(); }
-
 void refuse_unknown_kinds(const TomlFile& file)
 {
     Table top(file.root, file);
@@ -35,6 +33,8 @@ void refuse_unknown_kinds(const TomlFile& file)
 }
 
 }  // namespace
+
+bool is_word(const std::string& name) { return name.find_first_of(" =\t\n") == std::string::npos && !name.empty(); }
 
 std::span<const std::string_view> catalog_kinds()
 {

@@ -15,14 +15,17 @@ namespace prismopt {
 /// Kinds of entries that a user can add: "accelerators", ...
 std::span<const std::string_view> catalog_kinds();
 
+/// Whether reports and --design can take the name: it is one word.
+bool is_word(const std::string& name);
+
 /// Entries by kind and name. Files of a user have a section `[kind.name]` for each entry.
 class Catalog {
 public:
     /// The entries of the program alone.
     static const Catalog& built_in();
 
-    /// The entries of the program, and those of these files. Throws InputError for kinds that there are none, and for names that are
-    /// taken or are not a word.
+    /// The entries of the program, and those of these files. Throws InputError for unknown kinds, for names that are
+    /// taken, and for those of several words.
     explicit Catalog(std::vector<TomlFile> own);
 
     /// Names of the entries of this kind, those of the program first.

@@ -227,10 +227,6 @@ int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
     return asked;
 }
 
-}  // namespace
-
-namespace {
-
 /// The largest number of GPUs that the cluster has; one of several clusters may be too small for some of them.
 int most_gpus(const std::vector<int>& choices, int cluster)
 {

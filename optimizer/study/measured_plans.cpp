@@ -24,6 +24,16 @@ constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, 
 /// that no constant was fitted to (results/model-accuracy.md).
 constexpr double largest_ratio = 5.0;
 
+/// Plans of one job share the error of their source (catalog: discrepancy.toml): plans of a network and, where clusters are alternatives, on
+/// one accelerator with one software. Between accelerators that error does not cancel.
+std::string job_name(const Scenario& scenario, const Job& job)
+{
+    const Cluster& cluster = job.cluster;
+    return scenario.machines.empty()
+               ? job.workload.name
+               : fmt::format("{} on {} with {}", job.workload.name, cluster.accelerator.name, cluster.stack.name);
+}
+
 int position_of(const std::string& name, std::vector<std::string>& names)
 {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -204,7 +214,7 @@ PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGra
     const std::size_t variant = model.designs.variant(point);
     const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
     return {traits_of(first), gradients.of(variant).of(first),
-            position_of(gradients.bench().problem(variant).workload.name, jobs)};
+            position_of(job_name(model.scenario, gradients.bench().problem(variant)), jobs)};
 }
 
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,

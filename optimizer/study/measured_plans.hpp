@@ -18,7 +18,8 @@ namespace prismopt {
 /// Coefficient of variation; 0 of fewer than two steps.
 double variation_of(const std::vector<double>& steps);
 
-/// What the posterior knows of a plan in the first phase. `jobs`: names of networks; a new one is added.
+/// What the posterior knows of a plan in the first phase. `jobs`: what shares the error of its source: a network,
+/// and with several clusters its accelerator and software; a new one is added.
 PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients,
                          std::vector<std::string>& jobs);
 

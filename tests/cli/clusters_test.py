@@ -2,10 +2,17 @@
 
 import csv
 import json
+import math
 import pathlib
+import re
+import statistics
 
 import support
 from support import CliTest
+
+
+DISCREPANCY = pathlib.Path(__file__).parents[2] / "model" / "catalog" / "discrepancy.toml"
+DRAWS = 1024  # of the error of the model: posterior_draws
 
 
 class SeveralClusters(CliTest):
@@ -31,6 +38,20 @@ class SeveralClusters(CliTest):
             for column in row:
                 if column.startswith(("step_time", "training_time", "cost", "memory")):
                     self.assertEqual(row[column], other[column], column)
+
+    def test_errors_of_accelerators_do_not_cancel(self):
+        """Accelerators of one source err apart: which is the better one is no surer than that allows."""
+        source = float(re.search(r"^source = ([0-9.]+)", DISCREPANCY.read_text(), re.MULTILINE)[1])
+        text = pathlib.Path(support.SMALL).read_text().replace("gpus = [16, 32, 64]", "gpus = [16]")
+        both = with_clusters(text)
+        first = both.index("a100-sxm-40gb")
+        rows = self.front(both[:first] + both[first:].replace("a100-sxm-40gb", "a100-sxm-80gb", 1).replace("1.80", "1.20"), "both")
+        times = {row["variant"]: float(row["training_time_p99_s"]) for row in rows}
+        self.assertEqual(set(times), {"cluster=nodes", "cluster=racks"})
+        ratio = math.log(max(times.values()) / min(times.values()))
+        most = statistics.NormalDist().cdf(ratio / (math.sqrt(2.0) * source))
+        margin = 4.0 * math.sqrt(0.25 / DRAWS)
+        self.assertLessEqual(max(float(row["chance_best"]) for row in rows), most + margin)
 
     def test_commands_name_the_cluster(self):
         text = with_clusters(pathlib.Path(support.SMALL).read_text())

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -44,9 +43,6 @@ constexpr std::array<Degree, 6> degrees{{{"tp", &ParallelPlan::tp},
                                          {"v", &ParallelPlan::chunks},
                                          {"ep", &ParallelPlan::ep},
                                          {"microbatch", &ParallelPlan::microbatch}}};
-
-/// As a TOML string: the escapes of JSON are among those of TOML.
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 std::string text_of(Table& table, const char* key) { return table.at(key, fmt::format("{} = \"...\"", key)).text("..."); }
 
@@ -156,7 +152,7 @@ std::string factors_text(const char* key, const std::vector<LearnedFactor>& fact
 {
     std::string text;
     for (const LearnedFactor& of : factors) {
-        text += fmt::format("\n[[{}]]\nname = {}\nfactor = {}\nbefore = {}\nafter = {}\n", key, quoted(of.name), of.factor,
+        text += fmt::format("\n[[{}]]\nname = {}\nfactor = {}\nbefore = {}\nafter = {}\n", key, toml_string(of.name), of.factor,
                             of.before, of.after);
     }
     return text;
@@ -164,14 +160,14 @@ std::string factors_text(const char* key, const std::vector<LearnedFactor>& fact
 
 std::string step_text(const LearnedStep& step)
 {
-    std::string text = fmt::format("\n[[step]]\nnetwork = {}\nplan = {}\n", quoted(step.network), quoted(step.design));
+    std::string text = fmt::format("\n[[step]]\nnetwork = {}\nplan = {}\n", toml_string(step.network), toml_string(step.design));
     for (const Degree& degree : degrees) {
         text += fmt::format("{} = {}\n", degree.key, step.plan.*degree.of);
     }
     text += fmt::format("schedule = \"{}\"\nrecompute = \"{}\"\nsharding = \"{}\"\n", name(step.plan.schedule),
                         name(step.plan.recompute), name(step.plan.sharding));
     if (!step.hardware.empty()) {
-        text += fmt::format("hardware = {}\n", quoted(step.hardware));
+        text += fmt::format("hardware = {}\n", toml_string(step.hardware));
     }
     if (step.global_batch > 0) {
         text += fmt::format("sequence_length = {}\nglobal_batch = {}\n", step.sequence, step.global_batch);
@@ -179,7 +175,7 @@ std::string step_text(const LearnedStep& step)
     text += fmt::format("measured_s = {}\nlog_ratio = {}\ndeviation = {}\n{}gradient = {{", step.measured_s, step.log_ratio,
                         step.deviation, step.apart ? "apart = true\n" : "");
     for (std::size_t k = 0; k < step.gradient.size(); ++k) {
-        text += fmt::format("{} {} = {}", k == 0 ? "" : ",", quoted(step.gradient[k].first), step.gradient[k].second);
+        text += fmt::format("{} {} = {}", k == 0 ? "" : ",", toml_string(step.gradient[k].first), step.gradient[k].second);
     }
     return text + " }\n";
 }
@@ -189,8 +185,8 @@ std::string origin_text(const LearnedOrigin& origin)
     return fmt::format(
         "\n[[origin]]\nprogram = {}\ndate = {}\nstudy = {}\nresults = {}\nmeasured = {}\nmeasured_digest = {}  # CRC-64 of that "
         "file\nrows = {}\n",
-        quoted(origin.program), quoted(origin.date), quoted(origin.study), quoted(origin.results), quoted(origin.measured),
-        quoted(origin.measured_digest), origin.rows);
+        toml_string(origin.program), toml_string(origin.date), toml_string(origin.study), toml_string(origin.results),
+        toml_string(origin.measured), toml_string(origin.measured_digest), origin.rows);
 }
 
 std::string memory_text(const MemoryError& memory)
@@ -200,8 +196,9 @@ std::string memory_text(const MemoryError& memory)
 
 std::string trial_text(const LearnedTrial& trial)
 {
-    return fmt::format("\n[[trial]]\nnetwork = {}\nplan = {}\nran = {}\n{}", quoted(trial.network), quoted(trial.design),
-                       trial.ran, std::isnan(trial.limit) ? "" : fmt::format("limit = {}\n", trial.limit));
+    return fmt::format("\n[[trial]]\nnetwork = {}\nplan = {}\nran = {}\n{}", toml_string(trial.network),
+                       toml_string(trial.design), trial.ran,
+                       std::isnan(trial.limit) ? "" : fmt::format("limit = {}\n", trial.limit));
 }
 
 /// Constants of the catalog's fit by name.
@@ -260,7 +257,7 @@ std::string learned_text(const Learned& learned)
     text += fmt::format(
         "fit = {}  # CRC-64 of the catalog's fit, to whose constants all factors refer\n\n"
         "[cluster]\naccelerator = {}\nstack = {}\ndomain = {}  # GPUs of the innermost tier\n",
-        quoted(learned.fit), quoted(learned.accelerator), quoted(learned.stack), learned.domain);
+        toml_string(learned.fit), toml_string(learned.accelerator), toml_string(learned.stack), learned.domain);
     for (const LearnedOrigin& origin : learned.origins) {
         text += origin_text(origin);
     }
@@ -364,7 +361,7 @@ std::string with_learned_file(const std::string& text, const std::string& path)
     }
     const std::string content = read_text(overlay);
     parse_learned(content, overlay);  // whose messages name the file
-    return with_content(text, *learned, "learned", quoted(content));
+    return with_content(text, *learned, "learned", toml_string(content));
 }
 
 }  // namespace prismopt

@@ -6,9 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -19,15 +17,14 @@ namespace {
 constexpr const char* files_example = "[\"site.toml\"]";
 constexpr const char* written_example = R"({ file = "site.toml", text = "..." })";
 
-/// A file as it is written into a scenario. The escapes of JSON are among those of TOML.
+/// A file as it is written into a scenario.
 std::string written(const std::string& name, const std::string& path)
 {
     const std::string text = read_text(path);
     if (parse_toml(text, name).root.children.empty()) {  // whose messages have the lines of the file
         throw InputError(fmt::format("{} has no entries; give some, such as [accelerators.NAME] (docs/catalog.md)", name));
     }
-    const auto quoted_text = [](const std::string& part) { return nlohmann::json(part).dump(); };
-    return fmt::format("{{ file = {}, text = {} }}", quoted_text(name), quoted_text(text));
+    return fmt::format("{{ file = {}, text = {} }}", toml_string(name), toml_string(text));
 }
 
 /// The files of `--catalog`.

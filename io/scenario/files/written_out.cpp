@@ -3,6 +3,7 @@
 #include "io/toml/quantity.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <regex>
@@ -20,6 +21,9 @@ std::string pattern_of(const Value& value)
 }
 
 }  // namespace
+
+/// The escapes of JSON are among those of TOML.
+std::string toml_string(const std::string& text) { return nlohmann::json(text).dump(); }
 
 std::string with_content(const std::string& text, const Value& value, const std::string& key, const std::string& content)
 {

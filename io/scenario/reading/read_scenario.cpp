@@ -463,7 +463,7 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
     constexpr std::string_view example = "name = \"four-racks\"";
     const Value value = table.at("name", example);
     const std::string name = value.text("four-racks");
-    if (name.find_first_of(" =\t") != std::string::npos) {
+    if (!is_word(name)) {
         value.fail({"is more than a word", "reports and --design need names of one word", "choose a name without spaces or ="});
     }
     if (std::find(known.begin(), known.end(), name) != known.end()) {

@@ -286,7 +286,7 @@ std::vector<Workload> read_networks(Table table)
             older->fail({"is a deprecated key of [workload]", "[networks] describes layers by their blocks only",
                          "write layer.NAME and sequence (docs/networks.md), or model for a network from the catalog"});
         }
-        if (name.find_first_of(" =\t\n") != std::string::npos) {
+        if (!is_word(name)) {
             value.fail({fmt::format("is called \"{}\"", name), "reports and --design need names of one word",
                         "choose a name without spaces or ="});
         }
