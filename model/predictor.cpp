@@ -327,7 +327,7 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
         1e12;
     result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
     result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
-    result.ettr = productive.mean / result.training.mean.value;
+    result.ettr = std::min(1.0, productive.mean / result.training.mean.value);
     result.run = outlook(problem_, run, histories, result, confidence);
     constexpr double hour_s = (1_h).si;
     result.deviation = problem_.deviation;

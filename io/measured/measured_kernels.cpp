@@ -95,7 +95,7 @@ AttentionWork attention_of(const CsvRow& row, bool latent)
     core.key_size = latent ? latent_key : row.number("head_size");
     core.value_size = latent ? latent_value : core.key_size;
     core.window = row.number("window");
-    const LayerShape shape{row.count("tokens"), row.count("batch")};
+    const LayerShape shape{{.microbatch = row.count("batch")}, row.count("tokens")};
     Calls calls;
     core.forward(Extent(shape), calls);
     return attention_work(std::get<KernelCall>(calls.list().front()));

@@ -311,7 +311,9 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
         check_together(point, results.axes, several_phases);
     }
     for (const auto& column : plan_results<std::vector<double>>()) {
-        rows.tables(std::string(column.name), probabilities.size(), column.allowed(), column.of);
+        if (column.facts.since == 0 || group.has_dataset(std::string(column.name))) {
+            rows.tables(std::string(column.name), probabilities.size(), column.allowed(), column.of);
+        }
     }
 }
 

@@ -60,7 +60,7 @@ struct Scenario : Job {
     std::optional<Learning> learning;  // what the global batch of a phase costs
     Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
-    std::vector<Cluster> machines;       // choices of [space] cluster; empty: a single one
+    std::vector<Cluster> machines;       // of several [[cluster]]; empty: a single one
     std::vector<StudyChoice> choices;    // what the study chooses beside the plan; those of what is trained first
     std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;

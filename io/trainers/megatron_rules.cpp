@@ -99,15 +99,22 @@ std::string tp_overlap(const PlannedPhase& of)
     return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
 }
 
+/// Who chose DeepEP for a plan that uses it.
+std::string deepep_words(const PlannedPhase& of)
+{
+    return of.plan.dispatch == Dispatch::of_stack ? fmt::format("stack {} uses DeepEP", of.job.cluster.stack.name)
+                                                  : std::string("dispatch=deepep is given");
+}
+
 // transformer_config.py asserts the dispatcher alltoall.
 std::string expert_overlap(const PlannedPhase& of)
 {
     return of.plan.exchanges_tokens() && of.plan.expert_overlap == ExpertOverlap::shared_experts &&
                    uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
-                     "shared experts overlap with the alltoall dispatcher only, but stack {} uses DeepEP; search expert_overlap "
-                     "= [\"off\", \"microbatches\"]",
-                     of.job.cluster.stack.name)
+                     "shared experts overlap with the alltoall dispatcher only, but {}; search expert_overlap = [\"off\", "
+                     "\"microbatches\"], or dispatch = [\"all-to-all\"]",
+                     deepep_words(of))
                : "";
 }
 
@@ -188,9 +195,9 @@ std::string dispatcher(const PlannedPhase& of)
 {
     return of.job.workload.mixture() && drops_tokens(of.job.workload) && uses_deepep(of.plan, of.job.cluster)
                ? fmt::format(
-                     "stack {} uses DeepEP, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the "
-                     "capacity, or choose another stack",
-                     of.job.cluster.stack.name)
+                     "{}, whose dispatcher cannot drop tokens, but the experts have a capacity; remove the capacity, or search "
+                     "dispatch = [\"all-to-all\"]",
+                     deepep_words(of))
                : "";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace prismopt {
 
@@ -24,6 +25,8 @@ double deviation_of(double cv) { return std::sqrt(std::log1p(cv * cv)); }
 /// slopes at distances h, within h^4 / 384 of the largest fourth derivative (1.4): 1e-12. Beyond the ends it is 0 or 1 to 1e-18.
 class NormalProbability {
 public:
+    static constexpr double end = 9.0;
+
     NormalProbability()
     {
         for (int i = 0; i <= count; ++i) {
@@ -44,7 +47,6 @@ public:
     }
 
 private:
-    static constexpr double end = 9.0;
     static constexpr double per_unit = 256.0;
     static constexpr int count = static_cast<int>(2.0 * end * per_unit);
 
@@ -58,6 +60,9 @@ double residual_cdf(double log_r, double deviation)
     static const NormalProbability normal;
     return normal(log_r / deviation + 0.5 * deviation);
 }
+
+/// From this log r on, the probability is 1.
+double certain_from(double deviation) { return deviation * (NormalProbability::end - 0.5 * deviation); }
 
 double log_ratio(int k, double deviation) { return deviation * deviations * (2.0 * k / (ratios - 1) - 1.0); }
 
@@ -84,14 +89,17 @@ GroupDistribution::GroupDistribution(const Quantile& member, double segment_cv) 
     }
     below_.assign(nodes, std::vector<double>(ratios));
     for (int i = 0; i < nodes; ++i) {
+        const double total = std::accumulate(weight.begin(), weight.begin() + i, 0.0) + 0.5 * weight[i];
+        double certain = 0.0;  // weight of the members that are below t whatever their residual
+        int first = 0;         // of the others
         for (int k = 0; k < ratios; ++k) {
             const double log_t = log_x[i] + log_ratio(k, deviation);
-            double sum = 0.0;
-            double total = 0.0;
-            for (int j = 0; j <= i; ++j) {
-                const double w = j == i ? 0.5 * weight[j] : weight[j];
-                sum += w * residual_cdf(log_t - log_x[j], deviation);
-                total += w;
+            while (first < i && log_t - log_x[first] >= certain_from(deviation)) {
+                certain += weight[first++];
+            }
+            double sum = certain;
+            for (int j = first; j <= i; ++j) {
+                sum += (j == i ? 0.5 : 1.0) * weight[j] * residual_cdf(log_t - log_x[j], deviation);
             }
             below_[i][k] = sum / total;
         }

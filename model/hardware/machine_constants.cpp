@@ -113,6 +113,14 @@ const MachineConstant<Owner>& constant_of(std::string_view key)
     return *found;
 }
 
+bool is_constant(std::string_view key)
+{
+    const auto among = [key](const auto& rows) {
+        return std::any_of(rows.begin(), rows.end(), [key](const auto& row) { return row.key == key; });
+    };
+    return among(accelerator_rows) || among(link_rows) || among(stack_rows) || among(library_rows);
+}
+
 template const MachineConstant<Accelerator>& constant_of(std::string_view key);
 template const MachineConstant<NetworkTier>& constant_of(std::string_view key);
 template const MachineConstant<SoftwareStack>& constant_of(std::string_view key);

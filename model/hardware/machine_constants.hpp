@@ -41,6 +41,9 @@ std::span<const MachineConstant<CollectiveLibrary>> constants_of<CollectiveLibra
 template <class Owner>
 const MachineConstant<Owner>& constant_of(std::string_view key);
 
+/// Whether accelerators, links, stacks or libraries have a constant of this key.
+bool is_constant(std::string_view key);
+
 /// Multiplies all times that the owner's constants determine by `factor`.
 template <class Owner>
 void slow_down(Owner& owner, double factor)

@@ -12,33 +12,15 @@
 
 namespace prismopt {
 
-/// Properties of a plan and phase on which the costs of a layer depend.
-struct LayerShape {
+/// A plan and phase as the costs of a layer see them: members of the plan on which no layer's cost depends have their defaults, so that
+/// plans which differ only in these share costs.
+struct LayerShape : ParallelPlan {
     int sequence = 0;
-    int microbatch = 1;
-    int tp = 1;
-    bool sequence_parallel = true;
-    Recompute recompute = Recompute::none;
-    int recomputed_layers = 0;  // layers that full recompute covers; 0: all
-    int cp = 1;
-    ContextExchange context_exchange = ContextExchange::ring;
-    int ep = 1;
-    int etp = 1;
-    bool tp_overlap = false;
-    ExpertOverlap expert_overlap = ExpertOverlap::off;
-    double paired_passes =
-        0.0;               // share of the passes that have one of another microbatch beside them, with overlap of microbatches
-    bool offload = false;  // of activations
-    Sharding sharding = Sharding::none;
-    int sharding_gpus = 1;
-    DataParallelOverlap dp_overlap = DataParallelOverlap::on;
-    ModuleSet recompute_modules{};
-    ModuleSet cuda_graphs{};
-    Dispatch dispatch = Dispatch::of_stack;
+    double paired_passes = 0.0;  // share of the passes that have one of another microbatch beside them
 
     auto operator<=>(const LayerShape&) const = default;
 };
-/// Returns the shape for a plan, a sequence length and a global batch in sequences.
+/// Returns the shape for a plan, a sequence length and a global batch in sequences (layer_cost.cpp).
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch);
 
 /// Columns of a tensor under tensor parallelism. They are divided in groups that stay whole (heads), with at least one group per

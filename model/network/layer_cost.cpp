@@ -49,7 +49,7 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
     }
     return {gathered, shape.sharding == Sharding::zero3 ? gathered : Seconds{0.0},
             time(Collective::reduce_scatter, gradient, GroupKind::sharded),
-            time(Collective::all_reduce, gradient / shape.sharding_gpus, GroupKind::between_shards), hidden};
+            time(Collective::all_reduce, gradient / shape.shard_gpus, GroupKind::between_shards), hidden};
 }
 
 /// Costs of one part under one way of recompute.
@@ -64,7 +64,7 @@ public:
 
     PartCost layer(const LayerKind& kind, Recompute recompute) const
     {
-        PartCost part = part_of(kind, recompute, shape_.offload);
+        PartCost part = part_of(kind, recompute, shape_.offload == Offload::activations);
         part.orthogonal_s = optimizer_.kind == Optimizer::muon ? orthogonal_s(kind) : 0.0;
         return part;
     }
@@ -232,23 +232,24 @@ double paired_passes(const ParallelPlan& plan, int batch)
 
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
 {
-    LayerShape shape{sequence, plan.microbatch, plan.tp, plan.sequence_parallel, plan.recompute};
-    shape.recomputed_layers = plan.recompute == Recompute::full ? plan.recomputed_layers : 0;
-    shape.cp = plan.cp;
-    shape.context_exchange = plan.context_exchange;
-    shape.ep = plan.ep;
-    shape.etp = plan.etp;
-    shape.offload = plan.offload == Offload::activations;
-    shape.tp_overlap = plan.tp_overlap == TensorParallelOverlap::on;
-    shape.recompute_modules = plan.recompute_modules;
-    shape.cuda_graphs = plan.cuda_graphs;
-    shape.dispatch = plan.dispatch;
-    shape.expert_overlap = plan.exchanges_tokens() ? plan.expert_overlap : ExpertOverlap::off;
-    shape.paired_passes = paired_passes(plan, batch);
+    LayerShape shape{plan, sequence, paired_passes(plan, batch)};
+    const auto forget = [&shape](auto... members) { ((shape.*members = ParallelPlan{}.*members), ...); };
+    using P = ParallelPlan;
+    forget(&P::pp, &P::dp, &P::chunks, &P::group, &P::schedule, &P::split, &P::order, &P::post_validation, &P::crossing,
+           &P::node_order, &P::checkpoint_interval, &P::spares, &P::local_steps);
     if (shards_gradients(plan.sharding)) {
-        shape.sharding = plan.sharding;
-        shape.sharding_gpus = plan.sharding_gpus();
-        shape.dp_overlap = plan.dp_overlap;
+        shape.shard_gpus = plan.sharding_gpus();
+    } else {
+        forget(&P::sharding, &P::shard_gpus, &P::dp_overlap);
+    }
+    if (plan.recompute != Recompute::full) {
+        forget(&P::recomputed_layers);
+    }
+    if (!plan.exchanges_tokens()) {
+        forget(&P::expert_overlap);
+    }
+    if (plan.offload != Offload::activations) {
+        forget(&P::offload);
     }
     return shape;
 }

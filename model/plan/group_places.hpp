@@ -56,7 +56,7 @@ struct GroupPlaces {
     const ExchangeGroups& exchange(int stage) const { return exchanges[exchanges.size() > 1 ? stage : 0]; }
 };
 
-/// What the places of a plan's groups depend on.
+/// What the places of a plan's groups depend on: all of it, as groups are kept by this key. group_key() fills it.
 struct GroupKey {
     std::array<int, 12> numbers{};
 

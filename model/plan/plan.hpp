@@ -208,7 +208,7 @@ struct ParallelPlan {
     int spares = as_configured;     // nodes that wait to replace failed ones: the slowest if nodes are known
     int local_steps = 1;            // steps between two exchanges of replicas in different buildings
 
-    bool operator==(const ParallelPlan&) const = default;
+    auto operator<=>(const ParallelPlan&) const = default;
 
     /// Whether tokens are exchanged between GPUs on their way to experts.
     bool exchanges_tokens() const { return ep > 1; }

@@ -56,7 +56,8 @@ struct SpaceSettings {
 };
 
 /// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out that change nothing of
-/// what they bound; values that change nothing at all are other names of one plan.
+/// what they bound: an axis that says too little makes searches exclude the best plan. Values that change nothing at all are other
+/// names of one plan.
 struct Changes {
     bool stages = true;      // the work of the busiest stage
     bool memory = true;      // the least memory

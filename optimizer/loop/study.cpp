@@ -100,6 +100,7 @@ public:
             }
             const auto answer = next_answer();
             if (!answer) {
+                show_progress(true);
                 keep([this] { journal_.sync(); });
                 draws_.save();
                 return stop_.reason();

@@ -33,15 +33,15 @@ struct SearchProgress {
     std::string gaps;              // by objective, how much better than the best limit a plan can be at most; empty: not known
     std::optional<double> done;    // fraction of the work in progress; nothing: its end is not known
     std::optional<double> left_s;  // until the end of that work; nothing: not known
-    bool finished = false;         // the last call
+    bool finished = false;         // the last call, of a search that is complete or was stopped
 };
 
 struct StudyOptions {
-    std::string out;      // results file; the journal is `out`.journal
-    bool force = false;   // overwrite existing results and journal
-    bool resume = false;  // continue the existing journal
-    std::optional<std::chrono::duration<double>> max_time;
-    bool posterior = true;  // say which plans may be the best, given the error of the model
+    std::string out;                                        // results file; the journal is `out`.journal
+    bool force = false;                                     // overwrite existing results and journal
+    bool resume = false;                                    // continue the existing journal
+    std::optional<std::chrono::duration<double>> max_time;  // from the call on; then as `stop`
+    bool posterior = true;                                  // say which plans may be the best, given the error of the model
     std::string command_line;
     /// Called on rank 0, by the thread that called run_study(), at most every `progress_every_s`. Its exceptions pass through, and
     /// leave a journal that can be resumed.
@@ -53,14 +53,15 @@ struct StudyOptions {
 };
 
 struct StudyEnd {
-    bool complete = false;       // false: stopped, can be resumed
-    Results results;             // on rank 0
+    bool complete = false;       // false: stopped by `stop`, `max_time` or a signal, can be resumed
+    Results results;             // on rank 0; the front of a stopped search is provisional, and empty before the first draws
     bool nothing_to_do = false;  // the results are empty
 };
 
 /// Runs the search. Call it on all ranks of the team; rank 0 calls `read` for the scenario (nothing: there is nothing to do).
 /// Throws InputError on rank 0, before the search, if the scenario is invalid, or the output exists or cannot be written; and
-/// after the sweep, with the closest plan, if no plan of the space is feasible.
+/// after the sweep NoFeasiblePlan, with the closest plan, if no plan of the space is feasible. (A part of a space may have none: its
+/// results are complete, and the front is empty.)
 StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options);
 
 }  // namespace prismopt

@@ -168,7 +168,10 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
                        : "\ntry other numbers in [[phase]], " + phase + ", or more values in [space] that satisfy its rules");
 }
 
-void refuse_infeasible(const Scenario& scenario, const Archive& archive) { throw InputError(infeasible_text(scenario, archive)); }
+void refuse_infeasible(const Scenario& scenario, const Archive& archive)
+{
+    throw NoFeasiblePlan(infeasible_text(scenario, archive));
+}
 
 std::string added_fleets_text(int fleets)
 {

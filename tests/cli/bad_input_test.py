@@ -221,7 +221,7 @@ class BadCommandLine(CliTest):
 
     def test_files_that_are_no_results(self):
         self.scenario()
-        self.output("search", support.SMALL, "--out", "good.h5")
+        self.searched(support.SMALL, "good.h5")
         good = (self.folder / "good.h5").read_bytes()
         (self.folder / "cut.h5").write_bytes(good[:len(good) // 2])
         with h5py.File(self.folder / "other.h5", "w") as other:

@@ -31,7 +31,7 @@ class ChosenPlan(CliTest):
         return dict(rows)
 
     def test_points_and_printed_plans_are_one(self):
-        self.output("search", support.SMALL, "--out", "small.h5", "--seed", "7")
+        self.searched(support.SMALL, "small.h5", "--seed", "7")
         words = self.words("small.h5")
         self.assertEqual(len(words), 3)
         for point, plan in words.items():
@@ -46,7 +46,7 @@ class ChosenPlan(CliTest):
         self.assertEqual(self.predicted("small.h5"), self.predicted("small.h5", "--point", first))
 
     def test_sensitivity_of_a_point(self):
-        self.output("search", support.SMALL, "--out", "small.h5")
+        self.searched(support.SMALL, "small.h5")
         point, plan = next(iter(self.words("small.h5").items()))
         how = ("--draws", "128", "--pairs", "0", "--only", "gemm", "--json")
         self.assertEqual(self.output("sensitivity", "small.h5", "--point", point, *how),
@@ -68,7 +68,7 @@ class ChosenPlan(CliTest):
         self.assertEqual(len(prices), len({row["variant"] for row in rows.values()}))
 
     def test_refusals(self):
-        self.output("search", support.SMALL, "--out", "small.h5")
+        self.searched(support.SMALL, "small.h5")
         for arguments in (["small.h5", "--point", "12", "--design", "tp=1"], ["small.h5", "--point", "9999999"],
                           [support.SMALL, "--point", "12"], [support.SMALL, "--design", "gpus=64 tp=2 dp=3"]):
             for command in ("predict", "sensitivity"):

@@ -6,7 +6,7 @@ from support import CliTest
 
 class Compare(CliTest):
     def test_two_studies(self):
-        self.output("search", support.SMALL, "--out", "all.h5")
+        self.searched(support.SMALL, "all.h5")
         self.output("search", self.scenario(pp="[1, 2]"), "--out", "fewer.h5")
         text = self.output("compare", "all.h5", "fewer.h5", "--html", "both.html")
         self.assertNotIn("Warning", text)
@@ -20,7 +20,7 @@ class Compare(CliTest):
         self.assertEqual((self.folder / "all.h5").read_bytes(), before)
 
     def test_a_fleet_beside_known_nodes_is_warned_of(self):
-        self.output("search", support.SMALL, "--out", "fleet.h5")
+        self.searched(support.SMALL, "fleet.h5")
         self.output("search", self.scenario(gpu_price='"1.50 USD/h"\nslow_nodes = [{ node = 1, factor = 1.2 }]\nunlisted_nodes = "nominal"'), "--out", "slow.h5")
         text = self.output("compare", "fleet.h5", "slow.h5")
         self.assertIn("Warning: these quantiles are taken over different populations: A over the fleet ", text)
@@ -29,7 +29,7 @@ class Compare(CliTest):
         self.assertNotIn("Warning", self.output("compare", "fleet.h5", "fleet.h5"))
 
     def test_different_objectives_are_refused_unless_asked_for(self):
-        self.output("search", support.SMALL, "--out", "three.h5")
+        self.searched(support.SMALL, "three.h5")
         self.output("search", self.scenario(minimise='["cost", "step_time_p99"]'), "--out", "two.h5")
         message = self.refusal("compare", "three.h5", "two.h5")
         self.assertIn("fronts with different objectives cannot be compared; add --common", message)
@@ -39,28 +39,28 @@ class Compare(CliTest):
 
     def test_the_study_that_differs_is_named(self):
         """The first has all that both share, so the other one is what is named."""
-        self.output("search", support.SMALL, "--out", "three.h5")
+        self.searched(support.SMALL, "three.h5")
         self.output("search", self.scenario(minimise='["cost"]'), "--out", "one.h5")
         for first, second in (("three.h5", "one.h5"), ("one.h5", "three.h5")):
             message = self.refusal("compare", first, second)
             self.assertRegex(message, rf"{first} minimises .*, and {second} minimises ")
 
     def test_seeds_do_not_beat_each_other(self):
-        self.output("search", support.SMALL, "--out", "a.h5")
+        self.searched(support.SMALL, "a.h5")
         self.output("search", support.SMALL, "--seed", "2", "--out", "b.h5")
         text = self.output("compare", "a.h5", "b.h5")
         self.assertIn("confidence intervals overlap: these draws cannot rank them", text)
         self.assertIn("No point dominates another beyond the sampling error.", text)
 
     def test_another_job_is_warned_of(self):
-        self.output("search", support.SMALL, "--out", "a.h5")
+        self.searched(support.SMALL, "a.h5")
         self.output("search", self.scenario(tokens="2e10"), "--out", "b.h5")
         text = self.output("compare", "a.h5", "b.h5")
         self.assertRegex(text, r"Warning: these studies train different workloads: A .* on 1e\+10 tokens .*, B .* on 2e\+10 tokens")
         self.assertRegex(text, r"(?m)^training_time_p99, \w+ [^%]* different workload$")
 
     def test_one_file_is_not_enough(self):
-        self.output("search", support.SMALL, "--out", "one.h5")
+        self.searched(support.SMALL, "one.h5")
         self.assertIn("needs 2 to 26 results files", self.refusal("compare", "one.h5"))
 
 

@@ -14,7 +14,7 @@ from support import CliTest
 class Export(CliTest):
     def setUp(self):
         super().setUp()
-        self.output("search", support.SMALL, "--out", "small.h5")
+        self.searched(support.SMALL, "small.h5")
         with h5py.File(self.folder / "small.h5") as file:
             self.points = file["front/evaluation"][()].tolist()
             self.gpus = file["front/total_gpus"][()].tolist()

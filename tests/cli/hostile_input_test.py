@@ -66,7 +66,7 @@ class Texts(CliTest):
 class ResultsFiles(CliTest):
     def setUp(self):
         super().setUp()
-        self.output("search", support.SMALL, "--out", "small.h5")
+        self.searched(support.SMALL, "small.h5")
         sealed = (self.folder / "small.h5").read_bytes()
         (self.folder / "plain.h5").write_bytes(sealed[SEAL_BYTES:])
 
@@ -216,7 +216,7 @@ class WrittenFiles(CliTest):
 class TemporaryFiles(CliTest):
     def setUp(self):
         super().setUp()
-        self.output("search", support.SMALL, "--out", "small.h5")
+        self.searched(support.SMALL, "small.h5")
 
     def test_a_foreseeable_name_is_not_followed(self):
         victim = self.folder / "victim"

@@ -44,7 +44,7 @@ class Reports(CliTest):
         self.assertRegex(text, r"in the whole space: about [\d.e+]+ feasible plans\n")
 
     def test_outputs_do_not_overwrite_each_other(self):
-        self.output("search", support.SMALL)
+        self.searched(support.SMALL, "small.h5")
         self.assertIn("name the same file", self.refusal("report", "small.h5", "--csv", "x", "--html", "./x"))
         self.assertFalse((self.folder / "x").exists())
         self.assertIn("/dev/stdout", self.refusal("report", "small.h5", "--csv", "-"))
@@ -55,7 +55,7 @@ class Reports(CliTest):
         self.assertIn("prismopt resume killed.h5", self.refusal("report", "killed.h5"))
 
     def test_sensitivities_must_be_of_the_front(self):
-        self.output("search", support.SMALL)
+        self.searched(support.SMALL, "small.h5")
         self.assertIn("add --html", self.refusal("report", "small.h5", "--sensitivity", "x.json"))
         page = ("report", "small.h5", "--html", "page.html", "--sensitivity", "effects.json")
         self.assertIn("cannot be read", self.refusal(*page))
@@ -116,7 +116,7 @@ class Reports(CliTest):
                                   rf"Front of {len(points)} points.* Outcome: proved complete")
 
     def test_older_results_keep_the_order_that_was_the_default(self):
-        self.output("search", support.SMALL)
+        self.searched(support.SMALL, "small.h5")
         older = self.folder / "older.h5"
         older.write_bytes((self.folder / "small.h5").read_bytes()[512:])  # without the header, whose checksum ends here
         with h5py.File(older, "r+") as file:
@@ -126,7 +126,7 @@ class Reports(CliTest):
         self.assertIn('order = "tp-pp-dp" where none is given', told)
 
     def test_json_has_what_the_file_has(self):
-        self.output("search", support.SMALL)
+        self.searched(support.SMALL, "small.h5")
         printed = self.output("report", "small.h5", "--json")
         told = json.loads(printed)
         with h5py.File(self.folder / "small.h5") as file:

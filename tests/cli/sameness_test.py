@@ -26,16 +26,15 @@ class Sameness(CliTest):
         self.search("alone.h5")
         self.assertFalse((self.folder / "alone.h5.journal").exists())
         self.assert_worth_comparing("alone.h5")
-        for ranks in (1, 2, 4):
-            for threads in (1, 2):
-                with self.subTest(ranks=ranks, threads=threads):
-                    out = f"{ranks}x{threads}.h5"
-                    self.search(out, ranks=ranks, threads=threads)
-                    self.assert_same_results("alone.h5", out)
-                    with h5py.File(self.folder / out) as file:
-                        self.assertEqual(len(file["ranks/items"]), ranks)
-                        self.assertTrue(all(file["ranks/items"][()] > 0), "a rank had nothing to do")
-                        self.assertEqual(file["ranks"].attrs["threads"], threads)
+        for ranks, threads in ((1, 2), (2, 2), (4, 1)):
+            with self.subTest(ranks=ranks, threads=threads):
+                out = f"{ranks}x{threads}.h5"
+                self.search(out, ranks=ranks, threads=threads)
+                self.assert_same_results("alone.h5", out)
+                with h5py.File(self.folder / out) as file:
+                    self.assertEqual(len(file["ranks/items"]), ranks)
+                    self.assertTrue(all(file["ranks/items"][()] > 0), "a rank had nothing to do")
+                    self.assertEqual(file["ranks"].attrs["threads"], threads)
 
     def test_each_strategy(self):
         # No bound holds for a median, so none excludes a plan before the last evaluation.
@@ -45,9 +44,8 @@ class Sameness(CliTest):
         for strategy in ("racing", "nsga2", "nsga3", "random"):
             with self.subTest(strategy):
                 self.search(f"{strategy}.h5", "--strategy", strategy, "--max-evaluations", 60)
-                for ranks in (2, 3):
-                    self.search(f"{strategy}{ranks}.h5", "--strategy", strategy, "--max-evaluations", 60, ranks=ranks, threads=2)
-                    self.assert_same_results(f"{strategy}.h5", f"{strategy}{ranks}.h5")
+                self.search(f"{strategy}3.h5", "--strategy", strategy, "--max-evaluations", 60, ranks=3, threads=2)
+                self.assert_same_results(f"{strategy}.h5", f"{strategy}3.h5")
                 with h5py.File(self.folder / f"{strategy}.h5") as file:
                     self.assertEqual(file["study"].attrs["strategy"], strategy)
                     self.assertEqual(file["study"].attrs["proved"], 0)

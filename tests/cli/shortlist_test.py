@@ -14,7 +14,7 @@ from support import CliTest
 class Shortlist(CliTest):
     def setUp(self):
         super().setUp()
-        self.output("search", support.SMALL, "--out", "small.h5", "--seed", "7")
+        self.searched(support.SMALL, "small.h5", "--seed", "7")
 
     def listed(self, *arguments, command="shortlist"):
         return json.loads(self.output(command, "small.h5", *arguments, "--json"))["shortlists"]

@@ -79,6 +79,16 @@ class CliTest(unittest.TestCase):
         self.assertEqual(finished.returncode, code, finished.stderr)
         return finished.stdout
 
+    searches = {}  # results files, by scenario and options
+
+    def searched(self, toml, out, *options):
+        """Writes the results of a search that several tests read; the first of them runs it."""
+        key = (pathlib.Path(toml).read_text(), options)
+        if key not in CliTest.searches:
+            self.output("search", toml, "--out", out, *options)
+            CliTest.searches[key] = (self.folder / out).read_bytes()
+        (self.folder / out).write_bytes(CliTest.searches[key])
+
     def refusal(self, *arguments, code=WRONG_INPUT, **how):
         """Standard error of a run that must end with this code and say nothing else."""
         finished = self.run_program(*arguments, **how)

@@ -7,6 +7,8 @@
 #include "model/plan/group_places.hpp"
 #include "model/plan/placement.hpp"
 
+#include <algorithm>
+
 namespace prismopt {
 
 /// `shards`: sharding groups beside each other.
@@ -23,8 +25,8 @@ inline LayerGroups neighbouring_groups(const LayerShape& shape, const Cluster& c
     set(GroupKind::expert_tensor, shape.etp, 1);
     set(GroupKind::expert, shape.ep, shape.etp);
     set(GroupKind::tables, shape.ep * shape.etp, 1);
-    set(GroupKind::sharded, shape.sharding_gpus, shape.tp);
-    set(GroupKind::between_shards, shards, shape.tp * shape.sharding_gpus);
+    set(GroupKind::sharded, std::max(1, shape.shard_gpus), shape.tp);
+    set(GroupKind::between_shards, shards, shape.tp * std::max(1, shape.shard_gpus));
     return groups;
 }
 

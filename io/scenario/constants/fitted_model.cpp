@@ -3,6 +3,7 @@
 #include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 #include "model/hardware/kernel_time.hpp"
+#include "model/hardware/machine_constants.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +28,10 @@ FittedConstant read_constant(const Value& name, const Value& entries, const Valu
 {
     const std::string text = name.text("h100-sxm.gemm");
     FittedConstant constant{text.substr(text.rfind('.') + 1), {}, rows.count(rows_range)};
+    if (!is_constant(constant.key)) {
+        name.fail({fmt::format("names \"{}\"", constant.key),
+                   "no accelerator, link, stack or library has a constant of that name", "run jobs/fit_constants"});
+    }
     for (const Value& entry : entries.list("[\"h100-sxm\"]")) {
         constant.entries.push_back(entry.text("h100-sxm"));
     }

@@ -5,6 +5,7 @@
 #include "io/scenario/files/written_out.hpp"
 #include "io/toml/catalog_file.hpp"
 #include "io/toml/fields.hpp"
+#include "io/toml/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -210,7 +211,11 @@ void refuse_unknown_constants(const Learned& learned, const TomlFile& file)
     }
     const auto check = [&](const std::string& name) {
         if (!known.contains(name)) {
-            file.refuse(1, fmt::format("\"{}\" is not a constant of the catalog's fit", printable(name)), again);
+            const std::string near = nearest(name, {known.begin(), known.end()});
+            file.refuse(1,
+                        fmt::format("\"{}\" is not a constant of the catalog's fit{}", printable(name),
+                                    near.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", near)),
+                        again);
         }
     };
     for (const LearnedFactor& constant : learned.constants) {

@@ -28,7 +28,8 @@ constexpr Range gradient_range{"bytes per gradient element in its reduction", 1,
 constexpr Range loss_range{"memory traffic of the loss, in bytes per logit", 0, 1000, "24"};
 constexpr Range share_range{"share of the compute rate that an overlapped collective takes", 0, 1, "0.1", Range::Ends::open_high};
 constexpr std::string_view own_accelerator =
-    "describe your own: name the closest one and give the differences in accelerator_override (docs/accelerators.md)";
+    "describe your own: name the closest one and give the differences in accelerator_override (docs/accelerators.md), or write "
+    "[accelerators.NAME] in a catalog file (docs/catalog.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
 constexpr std::string_view older_share = "gemm_low";

@@ -19,7 +19,7 @@ constexpr double sbh = s * h;  // one sequence a microbatch
 
 LayerCosts costs_of(const Transformer& w, int tp, bool sequence_parallel, Recompute recompute)
 {
-    return layer_costs(w, {2048, 1, tp, sequence_parallel, recompute}, products_only());
+    return layer_costs(w, {{.tp = tp, .recompute = recompute, .sequence_parallel = sequence_parallel}, 2048}, products_only());
 }
 
 /// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6 (selective), and 2sbh
@@ -42,8 +42,8 @@ TEST(LayerCosts, SaveTheActivationsOfThePaper)
 
 TEST(LayerCosts, SaveInProportionToTheMicrobatch)
 {
-    const LayerCosts one = layer_costs(gpt_175b, {2048, 1, 8, true, Recompute::none}, products_only());
-    const LayerCosts four = layer_costs(gpt_175b, {2048, 4, 8, true, Recompute::none}, products_only());
+    const LayerCosts one = layer_costs(gpt_175b, {{.tp = 8}, 2048}, products_only());
+    const LayerCosts four = layer_costs(gpt_175b, {{.tp = 8, .microbatch = 4}, 2048}, products_only());
     EXPECT_DOUBLE_EQ(four.kinds.front().saved_bytes, 4.0 * one.kinds.front().saved_bytes);
     EXPECT_DOUBLE_EQ(four.kinds[0].input_bytes, 4.0 * one.kinds[0].input_bytes);
     EXPECT_DOUBLE_EQ(one.kinds[0].input_bytes, 2.0 * sbh / 8.0);  // Narayanan et al., SC21, section 4.1: bsh split over tp
@@ -176,7 +176,7 @@ TEST(LayerCosts, HaveTheParametersOfTheNetwork)
 TEST(LayerCosts, ContextParallelMembersShareTheSequence)
 {
     const Transformer w = llama(32, 4096, 32, 14336);
-    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 8192};
     const LayerCosts whole = layer_costs(w, shape, products_only());
     for (const int cp : {2, 4}) {
         shape.cp = cp;
@@ -203,9 +203,9 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     slow.tiers.front().bandwidth = BytesPerSecond{1e9};
     slow.stack.communication_share = 0.0;
     const Transformer w = llama(32, 4096, 32, 14336);
-    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 8192};
     shape.sharding = Sharding::zero3;
-    shape.sharding_gpus = 8;
+    shape.shard_gpus = 8;
     const LayerCosts c = layer_costs(w, shape, slow);
     const double way = 7.0 / 8.0 * c.kinds.front().parameters.all / 1e9;  // seconds a byte of a parameter
     EXPECT_NEAR(c.kinds.front().forward.communication_s, 2.0 * way - c.kinds.front().forward.compute_s, 1e-6);
@@ -217,17 +217,17 @@ TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)
     EXPECT_NEAR(layer_costs(w, shape, slow).kinds.front().backward.communication_s, 4.0 * way, 1e-6);
     Cluster fast = products_only();
     fast.stack.communication_share = 0.1;
-    const LayerCosts hidden = layer_costs(w, shape = {8192, 1, 1, true, Recompute::none}, fast);
+    const LayerCosts hidden = layer_costs(w, shape = {{}, 8192}, fast);
     EXPECT_EQ(hidden.kinds.front().forward.communication_s, 0.0);
     shape.sharding = Sharding::zero3;
-    shape.sharding_gpus = 8;
+    shape.shard_gpus = 8;
     EXPECT_NEAR(layer_costs(w, shape, fast).kinds.front().forward.communication_s, 0.1 * 2.0 * way / 300.0, 1e-9);
 }
 
 /// Full recompute of a quarter of the layers makes each fourth layer one that recomputes.
 TEST(LayerCosts, RecomputeOfSomeLayersIsOfThem)
 {
-    LayerShape shape{2048, 1, 8, true, Recompute::none};
+    LayerShape shape{{.tp = 8}, 2048};
     const PartCost none = layer_costs(gpt_175b, shape, products_only()).kinds.front();
     shape.recompute = Recompute::full;
     const PartCost full = layer_costs(gpt_175b, shape, products_only()).kinds.front();
@@ -247,7 +247,7 @@ TEST(LayerCosts, WaitForTheHostThatLaunchesThem)
 {
     Cluster c = products_only();
     for (const int tp : {1, 8}) {
-        const LayerShape shape{2048, 1, tp, true, Recompute::none};
+        const LayerShape shape{{.tp = tp}, 2048};
         c.stack.host = Seconds{0.0};
         const PassCost free = layer_costs(gpt_175b, shape, c).kinds.front().forward;
         auto launches = static_cast<double>(free.exposed.size());
@@ -270,7 +270,7 @@ TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
 {
     const auto kernels = [](int microbatch) {
         std::size_t count = 0;
-        const LayerShape shape{1024, microbatch, 4, false, Recompute::none};
+        const LayerShape shape{{.tp = 4, .microbatch = microbatch, .sequence_parallel = false}, 1024};
         const LayerCosts costs = layer_costs(gpt(4, 1024, 8), shape, products_only());
         for (const Segment& segment : costs.kinds.front().forward.segments) {
             count += segment.size();
@@ -285,7 +285,7 @@ TEST(LayerCosts, LossMovesTheLogits)
 {
     Cluster c = products_only();
     c.accelerator.memory_bandwidth = BytesPerSecond{1e12};
-    const LayerShape shape{1024, 1, 1, false, Recompute::none};
+    const LayerShape shape{{.sequence_parallel = false}, 1024};
     const auto head_s = [&](double bytes) {
         c.stack.loss_traffic = bytes;
         const PartCost head = layer_costs(gpt(4, 1024, 8), shape, c).head;
@@ -299,9 +299,9 @@ TEST(LayerCosts, LossMovesTheLogits)
 TEST(Offload, MovesActivationsBesideCompute)
 {
     Cluster c = products_only();
-    LayerShape shape{2048, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 2048};
     const PartCost kept = layer_costs(gpt_175b, shape, c).kinds.front();
-    shape.offload = true;
+    shape.offload = Offload::activations;
     c.accelerator.host_link = BytesPerSecond{kept.saved_bytes / (0.5 * kept.forward.compute_s)};
     const PartCost hidden = layer_costs(gpt_175b, shape, c).kinds.front();
     EXPECT_EQ(hidden.saved_bytes, 0.0);
@@ -339,7 +339,7 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
     EXPECT_NEAR(parameters_of(w) - parameters_of(dense), 32.0 * (7.0 * mlp + 8.0 * 4096.0), 1.0);
     EXPECT_NEAR(model_flops_per_sequence(network_of(w), 4096) - model_flops_per_sequence(network_of(dense), 4096),
                 6.0 * 4096.0 * 32.0 * (mlp + 8.0 * 4096.0), 1e6);
-    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 4096};
     const PartCost one = layer_costs(w, shape, products_only()).kinds.front();
     EXPECT_NEAR(one.parameters.expert, 8.0 * mlp, 1.0);
     const double more = one.forward.compute_s - layer_costs(dense, shape, products_only()).kinds.front().forward.compute_s;
@@ -355,7 +355,7 @@ TEST(Mixtures, ComputeTheActiveExpertsAndHoldAll)
 TEST(Mixtures, ImbalanceCostsUpToTheCapacity)
 {
     Transformer w = mixture();
-    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 4096};
     shape.ep = 8;
     const auto forward = [&] { return layer_costs(w, shape, products_only()).kinds.front().forward.compute_s; };
     const double even = forward();
@@ -377,7 +377,7 @@ TEST(Mixtures, DenseLayersKeepTheirMlp)
 {
     Transformer w = mixture();
     w.experts.dense_layers = 8;
-    const LayerShape shape{4096, 1, 1, true, Recompute::none};
+    const LayerShape shape{{}, 4096};
     const LayerCosts costs = layer_costs(w, shape, products_only());
     ASSERT_EQ(costs.kinds.size(), 2U);
     EXPECT_EQ(costs.kinds[costs.layers[7]].forward.compute_s,
@@ -403,7 +403,7 @@ TEST(LayerCosts, EightBitProductsTakeHalfTheTime)
     Cluster c = products_only();
     c.accelerator.peak_fp8 = FlopsPerSecond{200e12};
     Transformer w = gpt(96, 12288, 96);
-    const LayerShape shape{2048, 1, 1, true, Recompute::none};
+    const LayerShape shape{{}, 2048};
     const PartCost wide = layer_costs(w, shape, c).kinds.front();
     w.precision = Precision::fp8;
     const PartCost narrow = layer_costs(w, shape, c).kinds.front();
@@ -434,7 +434,7 @@ TEST(LayerCosts, SharedExpertsHideExchanges)
 {
     const Transformer w = with_shared_experts();
     const Cluster cluster = slow_exchanges();
-    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 8192};
     shape.ep = 8;
     const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
     shape.expert_overlap = ExpertOverlap::shared_experts;
@@ -461,7 +461,7 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
     for (const double gigabytes : {20.0, 1.0}) {
         Cluster cluster = slow_exchanges();
         cluster.tiers.front().bandwidth = BytesPerSecond{gigabytes * 1e9};
-        LayerShape shape{8192, 1, 2, true, Recompute::none};
+        LayerShape shape{{.tp = 2}, 8192};
         shape.ep = 4;
         const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
         shape.expert_overlap = ExpertOverlap::microbatches;
@@ -489,7 +489,7 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
 TEST(LayerCosts, CountWorkBeyondTheMeanOfExperts)
 {
     Transformer w = with_shared_experts();
-    LayerShape shape{8192, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 8192};
     shape.ep = 8;
     const PassCost even = layer_costs(w, shape, slow_exchanges()).kinds.front().forward;
     EXPECT_EQ(even.surplus_s, 0.0);

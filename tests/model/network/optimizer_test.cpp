@@ -46,7 +46,7 @@ TEST(Optimizer, MuonComputesItsIterations)
     Workload w = workload_of(t);
     w.optimizer.kind = Optimizer::muon;
     const Cluster cluster = products_only();
-    const LayerCosts costs = layer_costs(network_of(w), Precision::bf16, {4096, 1, 1, true, Recompute::none}, cluster);
+    const LayerCosts costs = layer_costs(network_of(w), Precision::bf16, {{}, 4096}, cluster);
     const auto flops = [](double r, double c) { return 20.0 * r * r * c + 10.0 * r * r * r; };
     const double expected = flops(8192.0, 10240.0) + flops(8192.0, 8192.0) + flops(8192.0, 57344.0) + flops(8192.0, 28672.0);
     EXPECT_NEAR(costs.kinds[0].orthogonal_s / (expected / 100e12), 1.0, 0.03);  // tiles at the edges

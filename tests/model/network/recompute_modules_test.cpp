@@ -38,7 +38,7 @@ Workload network_with(AttentionKernel kernel)
 
 LayerShape shape_with(const ModuleSet& modules, int ep = 1)
 {
-    LayerShape shape{4096, 1, 1, true, Recompute::selective};
+    LayerShape shape{{.recompute = Recompute::selective}, 4096};
     shape.recompute_modules = modules;
     shape.ep = ep;
     return shape;

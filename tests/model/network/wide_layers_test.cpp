@@ -30,7 +30,7 @@ Workload decoder(Precision precision, WideLayers wide = {})
     return w;
 }
 
-LayerCosts costs_of_layers(const Workload& w, const LayerShape& shape = {2048, 1, 2, true, Recompute::none})
+LayerCosts costs_of_layers(const Workload& w, const LayerShape& shape = {{.tp = 2}, 2048})
 {
     return layer_costs(network_of(w), w.precision, shape, cluster_with_fp8());
 }
@@ -76,7 +76,7 @@ TEST(WideLayers, PeakOfProductsCountsEachInItsPrecision)
     // By hand: half the time for the share of the operations that layers' products have.
     const Network network = network_of(decoder(Precision::fp8));
     double narrow_flops = 0.0;
-    const Calls calls = forward_calls(network.kinds[0], {.sequence = sequence});
+    const Calls calls = forward_calls(network.kinds[0], {{}, sequence});
     for (const AnyCall& call : calls.list()) {
         const auto* kernel = std::get_if<KernelCall>(&call);
         narrow_flops += kernel != nullptr && kernel->roof == Roof::product ? 3.0 * 6.0 * kernel->needed_flops : 0.0;
@@ -122,8 +122,8 @@ TEST(WideLayers, TheFirstAndLastLayersAreKindsOfTheirOwn)
 /// With tensor-parallel overlap, messages are hidden by wide products as well.
 TEST(WideLayers, HideMessagesAsOthers)
 {
-    LayerShape shape{2048, 1, 2, true, Recompute::none};
-    shape.tp_overlap = true;
+    LayerShape shape{{.tp = 2}, 2048};
+    shape.tp_overlap = TensorParallelOverlap::on;
     expect_same(layer(costs_of_layers(decoder(Precision::fp8, {.blocks = {"attention", "mlp"}}), shape), 0),
                 layer(costs_of_layers(decoder(Precision::bf16), shape), 0));
 }
@@ -131,7 +131,7 @@ TEST(WideLayers, HideMessagesAsOthers)
 /// Experts in 16 bits are sent tokens of 16 bits.
 TEST(WideLayers, ExpertsReceiveWhatTheyCompute)
 {
-    LayerShape shape{4096, 1, 1, true, Recompute::none};
+    LayerShape shape{{}, 4096};
     shape.ep = 8;
     const auto exchanged = [&shape](Precision precision, const WideLayers& wide) {
         Transformer mixture = llama(6, 4096, 32, 14336);

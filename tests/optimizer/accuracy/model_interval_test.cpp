@@ -113,9 +113,11 @@ Scenario scenario_with(const std::string& cluster, const std::string& node = "li
                           "interval.toml");
 }
 
+/// The noise has no part in it, and is that of the first scenario.
 ModelInterval interval_of_scenario(const Scenario& scenario)
 {
-    const StudyModel model(scenario);
+    static const NoiseTables noise = tables_of(scenario);
+    const StudyModel model(scenario, noise);
     return model_interval(model.problem, parse_design("", scenario), fitted_model());
 }
 

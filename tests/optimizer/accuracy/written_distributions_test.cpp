@@ -48,6 +48,7 @@ TEST(WrittenDistributions, have_the_variance_of_the_job)
     std::vector<SyntheticJob> jobs(4);
     for (SyntheticJob& job : jobs) {
         job.communication = 0.05;
+        job.steps = 400;
     }
     jobs[1].step = 0.02;
     jobs[2].gpu = 0.03;
@@ -65,7 +66,7 @@ TEST(WrittenDistributions, have_the_variance_of_the_job)
             if (truth > 0.0) {
                 EXPECT_TRUE(written(calibration, known.key)) << what;
                 // Gross errors: beyond three standard errors of the spread of 24 GPUs (1/sqrt(48)), and of a distribution of
-                // 1,000 steps.
+                // 400 steps (1/sqrt(800)).
                 EXPECT_NEAR(found, truth, known.key == "gpu" ? 0.5 * truth : 0.12 * truth) << what;
             } else {
                 EXPECT_TRUE(!written(calibration, known.key) || found < 0.01) << what << ' ' << found;

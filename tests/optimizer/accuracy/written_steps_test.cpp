@@ -79,7 +79,7 @@ TEST(WrittenDistributions, drawn_are_as_wide_as_the_job)
 {
     const auto of = [&](const char* part, auto set) {
         SyntheticJob changed;
-        changed.steps = 4000;
+        changed.steps = 2000;
         changed.stages = 1;  // no transfers, which block both ends there and not in the model
         set(changed);
         const Trace trace = SyntheticTrace(changed, 5).next();
@@ -89,10 +89,9 @@ TEST(WrittenDistributions, drawn_are_as_wide_as_the_job)
             const auto width = [p](const std::vector<double>& steps) {
                 return sorted_quantile(steps, p) / sorted_quantile(steps, 0.5) - 1.0;
             };
-            // Three standard errors of both together. Of 4,000 normal steps the excess of p99 over the median is known to 2.6 %
-            // (p95:
-            // 2.4 %), of 32,768 draws to 0.9 %, and the spread of a distribution of 4,000 steps to 1.1 %: 3 %.
-            EXPECT_NEAR(width(found) / width(truth), 1.0, 0.09) << part << ", p " << p;
+            // Three standard errors of both together. Of 2,000 normal steps the excess of p99 over the median is known to 3.7 %
+            // (p95: 3.4 %), of 32,768 draws to 0.9 %, and the spread of a distribution of 2,000 steps to 1.6 %: 4.1 %.
+            EXPECT_NEAR(width(found) / width(truth), 1.0, 0.125) << part << ", p " << p;
             RecordProperty(std::string(part) + ", p" + std::to_string(p),
                            std::to_string(width(found)) + " of " + std::to_string(width(truth)));
         }

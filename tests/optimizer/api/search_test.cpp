@@ -4,6 +4,7 @@
 #include "optimizer/api/exports.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/results.hpp"
+#include "optimizer/api/scenarios.hpp"
 #include "optimizer/api/shortlist.hpp"
 #include "optimizer/program/log.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -41,6 +42,21 @@ std::vector<std::uint64_t> numbers_of(const Results& results)
     return numbers;
 }
 
+TEST_F(SearchOfProgram, TellsASpaceWithoutAFeasiblePlanFromWrongInput)
+{
+    const Scenario too_large = changed(scenario_, {{"memory.headroom", "0.99999"}});
+    EXPECT_THROW(search(too_large, options("none.h5")), NoFeasiblePlan);
+    StudyOptions nowhere = options("none.h5");
+    nowhere.out = folder_.file("no/such/folder.h5");
+    try {
+        search(scenario_, nowhere);
+        FAIL();
+    } catch (const NoFeasiblePlan&) {
+        FAIL();
+    } catch (const InputError&) {
+    }
+}
+
 TEST_F(SearchOfProgram, ReportsItsProgressAndItsNotes)
 {
     StudyOptions of = options("a.h5");
@@ -66,9 +82,14 @@ TEST_F(SearchOfProgram, StopsOnRequestAndIsResumed)
     std::stop_source source;
     StudyOptions of = options("stopped.h5");
     of.stop = source.get_token();
-    of.progress = [&source](const SearchProgress&) { source.request_stop(); };
+    bool finished = false;
+    of.progress = [&](const SearchProgress& state) {
+        source.request_stop();
+        finished = state.finished;
+    };
     const StudyEnd stopped = search(scenario_, of);
     ASSERT_FALSE(stopped.complete);
+    EXPECT_TRUE(finished);
     EXPECT_TRUE(open_results(of.out).provisional);
     EXPECT_EQ(journal_summary(of.out + ".journal").seed, scenario_.seed);
     const StudyEnd resumed = resume(of.out, {});

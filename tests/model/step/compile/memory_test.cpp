@@ -132,7 +132,7 @@ TEST(Memory, OfOneStageHoldsTheWholeNetwork)
     for (const bool tied : {false, true}) {
         Transformer w = gpt(8, 1024, 16);
         w.tied_embedding = tied;
-        const LayerCosts costs = layer_costs(w, {1024, 1, 1, true, Recompute::none}, products_only());
+        const LayerCosts costs = layer_costs(w, {{}, 1024}, products_only());
         const MemoryUse use = memory_of(costs, w.layers, pipeline_plan(Schedule::one_f_one_b, 1, 1, 1), 4);
         EXPECT_NEAR(use.parameters.si / (2.0 * parameters_of(w)), 1.0, 1e-12) << (tied ? "tied" : "untied");
     }

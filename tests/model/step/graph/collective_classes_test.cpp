@@ -69,9 +69,8 @@ std::vector<Case> cases()
             {"experts", experts, true, {expert_all_to_all}}};
 }
 
-Problem problem_of(const Case& c, const Variability& v)
+Problem problem_of(const Case& c, Problem problem = example_problem(Variability{}, 8, widths))
 {
-    Problem problem = example_problem(v, 8, widths);
     if (c.experts) {
         problem.workload = example_workload(16, {.count = 8, .active = 2, .feed_forward = 2048});
     }
@@ -104,7 +103,7 @@ void for_exposed(const LayerCosts& costs, PassCost PartCost::*pass, Visit&& visi
 TEST(CollectiveClasses, AreOfThePlansGroups)
 {
     for (const Case& c : cases()) {
-        const LayerCosts costs = costs_of(problem_of(c, {}), c.plan);
+        const LayerCosts costs = costs_of(problem_of(c), c.plan);
         std::set<KernelClass> found;
         for (PassCost PartCost::*pass :
              {&PartCost::forward, &PartCost::backward, &PartCost::input_gradient, &PartCost::weight_gradient}) {
@@ -125,10 +124,11 @@ TEST(CollectiveClasses, AreOfThePlansGroups)
 /// together.
 TEST(CollectiveClasses, VaryByTheirOwnDistributions)
 {
-    for (const Case& c : cases()) {
-        const LayerCosts costs = costs_of(problem_of(c, {}), c.plan);
-        for (const KernelClassRow& row : kernel_class_rows) {
-            const ExecutionGraph graph = graph_of(problem_of(c, only(row.kernel)), c.plan);
+    for (const KernelClassRow& row : kernel_class_rows) {
+        const Problem varied = example_problem(only(row.kernel), 8, widths);
+        for (const Case& c : cases()) {
+            const LayerCosts costs = costs_of(problem_of(c), c.plan);
+            const ExecutionGraph graph = graph_of(problem_of(c, varied), c.plan);
             for (const auto& [pass, cost] :
                  {std::pair{Pass::forward, &PartCost::forward}, {Pass::backward, &PartCost::backward}}) {
                 double variance = 0.0;
@@ -211,7 +211,7 @@ TEST(CollectiveClasses, OfAPlanAreFound)
         if (c.plan.shard_gpus > 0) {
             expected.insert(dp_all_reduce);
         }
-        const std::vector<KernelClass> found = kernel_classes_of(problem_of(c, {}), c.plan);
+        const std::vector<KernelClass> found = kernel_classes_of(problem_of(c), c.plan);
         EXPECT_EQ(std::set<KernelClass>(found.begin(), found.end()), expected) << c.name;
     }
     ParallelPlan pipelined = plan_of(1, 2, 1);
