@@ -107,7 +107,8 @@ TEST(DataParallel, BucketsHideBehindTheLastPass)
 TEST(DataParallel, AMessageHasItsLinksForItself)
 {
     const Cluster c = cluster();
-    const PlacedExchange inside(sharded_plan(Sharding::zero1, DataParallelOverlap::on), c);
+    const ParallelPlan in_node = sharded_plan(Sharding::zero1, DataParallelOverlap::on);
+    const PlacedExchange inside(in_node, c);
     PassCost exposed;
     exposed.communication_s = 10.0;
     PassCost hidden;
