@@ -12,11 +12,11 @@
 
 namespace prismopt {
 
-/// A plan and phase as the costs of a layer see them: members of the plan on which no layer's cost depends have their defaults, so that
-/// plans which differ only in these share costs.
+/// A plan and phase as the costs of a layer see them: what no layer's cost depends on has its default, so that plans which differ only in
+/// that share costs.
 struct LayerShape : ParallelPlan {
-    int sequence = 0;
-    double paired_passes = 0.0;  // share of the passes that have one of another microbatch beside them
+    int sequence = 0;  // tokens
+    int batch = 0;     // sequences of a step
 
     auto operator<=>(const LayerShape&) const = default;
 };

@@ -52,6 +52,18 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
             time(Collective::all_reduce, gradient / shape.shard_gpus, GroupKind::between_shards), hidden};
 }
 
+/// Share of the passes that have one of another microbatch beside them. Megatron-Core pairs a forward with a backward pass in its steady
+/// phase (combined_1f1b.py): not the forward passes of the warm-up, nor the backward passes of the cool-down. The first stage has most of
+/// these, and here all stages have as many.
+double paired_passes(const LayerShape& shape)
+{
+    const int microbatches = shape.microbatches(shape.batch);
+    const int passes = microbatches * shape.chunks;
+    const int group = std::min(shape.group > 0 ? shape.group : shape.pp, microbatches);
+    const int warm_up = shape.pp == 1 ? 1 : 2 * (shape.pp - 1) + (shape.chunks - 1) * group + 1;
+    return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
+}
+
 /// Costs of one part under one way of recompute.
 class PartCosts {
 public:
@@ -120,7 +132,7 @@ private:
         part.forward =
             forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).copied_beside(move).done();
         pair(part);
-        if (shape_.expert_overlap == ExpertOverlap::microbatches) {
+        if (shape_.pairs_microbatches()) {
             const PassCost forward_alone = part.forward;
             part.forward = tokens_beside(part.forward, part.backward);
             part.backward = tokens_beside(part.backward, forward_alone);
@@ -131,7 +143,7 @@ private:
     /// Its exchanges of tokens run beside the compute of the other, which is of another microbatch.
     PassCost tokens_beside(const PassCost& pass, const PassCost& other) const
     {
-        return side_by_side(pass, other, cluster_.stack, {KernelClass::expert_collective, shape_.paired_passes});
+        return side_by_side(pass, other, cluster_.stack, {KernelClass::expert_collective, paired_passes(shape_)});
     }
 
     static PartCost at_the_end(PartCost part)
@@ -214,29 +226,20 @@ private:
     bool stored_low_;  // inputs of products
 };
 
-/// Megatron-Core pairs a forward with a backward pass in its steady phase (combined_1f1b.py): not the forward passes of the
-/// warm-up, nor the backward passes of the cool-down. The first stage has most of these, and here all stages have as many.
-double paired_passes(const ParallelPlan& plan, int batch)
-{
-    if (!plan.pairs_microbatches()) {
-        return 0.0;
-    }
-    const int microbatches = plan.microbatches(batch);
-    const int passes = microbatches * plan.chunks;
-    const int group = std::min(plan.group > 0 ? plan.group : plan.pp, microbatches);
-    const int warm_up = plan.pp == 1 ? 1 : 2 * (plan.pp - 1) + (plan.chunks - 1) * group + 1;
-    return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
-}
-
 }  // namespace
 
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
 {
-    LayerShape shape{plan, sequence, paired_passes(plan, batch)};
+    LayerShape shape{plan, sequence, 0};
     const auto forget = [&shape](auto... members) { ((shape.*members = ParallelPlan{}.*members), ...); };
     using P = ParallelPlan;
-    forget(&P::pp, &P::dp, &P::chunks, &P::group, &P::schedule, &P::split, &P::order, &P::post_validation, &P::crossing,
-           &P::node_order, &P::checkpoint_interval, &P::spares, &P::local_steps);
+    forget(&P::dp, &P::schedule, &P::split, &P::order, &P::post_validation, &P::crossing, &P::node_order, &P::checkpoint_interval,
+           &P::spares, &P::local_steps);
+    if (plan.pairs_microbatches()) {
+        shape.batch = plan.microbatches(batch) * plan.microbatch;  // of a replica
+    } else {
+        forget(&P::pp, &P::chunks, &P::group);
+    }
     if (shards_gradients(plan.sharding)) {
         shape.shard_gpus = plan.sharding_gpus();
     } else {

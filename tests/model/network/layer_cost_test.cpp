@@ -465,7 +465,7 @@ TEST(LayerCosts, OtherMicrobatchesHideExchanges)
         shape.ep = 4;
         const PartCost plain = layer_costs(w, shape, cluster).kinds.front();
         shape.expert_overlap = ExpertOverlap::microbatches;
-        shape.paired_passes = 0.75;
+        shape.batch = 4;  // of the four passes either way the first forward and the last backward are alone
         const PartCost beside = layer_costs(w, shape, cluster).kinds.front();
         const auto exchanges_s = [](const PassCost& pass) {
             double sum = 0.0;
