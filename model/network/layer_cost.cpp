@@ -52,6 +52,19 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
             time(Collective::all_reduce, gradient / shape.shard_gpus, GroupKind::between_shards), hidden};
 }
 
+/// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward with a backward pass in its
+/// steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the backward passes of the cool-down. The first stage has
+/// most of these, and here all stages have as many.
+double paired_passes(const LayerShape& shape)
+{
+    const int microbatches = shape.microbatches(shape.batch);
+    const int passes = microbatches * shape.chunks;
+    const int group = std::min(shape.group > 0 ? shape.group : shape.pp, microbatches);
+    const int warm_up = shape.pp == 1 ? 1 : 2 * (shape.pp - 1) + (shape.chunks - 1) * group + 1;
+    return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
+}
+
+/// Costs of one part under one way of recompute.
 class PartCosts {
 public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
@@ -215,20 +228,6 @@ private:
 
 }  // namespace
 
-/// The first stage has most of the passes of warm-up and cool-down, and here all stages have as many.
-double paired_passes(const LayerShape& shape)
-{
-    if (!shape.pairs_microbatches()) {
-        return 0.0;
-    }
-    const int microbatches = shape.microbatches(shape.batch);
-    const int passes = microbatches * shape.chunks;
-    const int group = std::min(shape.group > 0 ? shape.group : shape.pp, microbatches);
-    const int warm_up = shape.pp == 1 ? 1 : 2 * (shape.pp - 1) + (shape.chunks - 1) * group + 1;
-    return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
-}
-
-/// Costs of one part under one way of recompute.
 LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
 {
     LayerShape shape{plan, sequence, 0};

@@ -120,10 +120,6 @@ struct LayerCosts {
     const PartCost& typical() const;
 };
 
-/// Share of a plan's passes that have one of another microbatch beside them. Megatron-Core pairs a forward with a backward pass in its
-/// steady phase (combined_1f1b.py): not the forward passes of the warm-up, nor the backward passes of the cool-down.
-double paired_passes(const LayerShape& shape);
-
 /// Returns the costs of a network's parts. Sharded parameters are gathered beside the compute of the layer before (Zhao et al.,
 /// arXiv 2304.11277, section 3.3); the part that compute does not hide is exposed, and the hidden part slows the compute. A second of
 /// compute hides at most a second of collectives (docs/methods/collectives.md, "What hides what"). Not modelled: weight casts of fp8
