@@ -66,12 +66,14 @@ struct UsualCluster {
     int node_gpus = 1;         // that its link joins
     std::string node_link;     // of links.toml
     std::string network_link;  // between these
+    BytesPerSecond network;    // of all ports of a node together; zero: each GPU has a port of its own
+    std::string bridge;        // link of pairs of cards that some nodes have; empty: none
     Topology topology = Topology::switched;
     int axes = 0;  // of a torus
     int ring = 0;  // its axes of so many or more are closed
 };
 const Fields<UsualCluster>& usual_cluster_fields();
-/// Nothing for an accelerator of which none is known.
+/// The entry with the most words of the accelerator's name; nothing for an accelerator of which none is known.
 std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
 
 const Fields<int>& host_fields();

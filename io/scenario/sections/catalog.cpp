@@ -105,13 +105,19 @@ void reads(const std::string& name, const Catalog& catalog)
     read(name, catalog);
 }
 
+void check_links(Table entry, const Catalog& catalog)
+{
+    for (const char* key : {"node_link", "network_link", "bridge"}) {
+        if (const auto link = entry.find(key)) {
+            link->choice(catalog.names(links_kind), "links in the catalog");
+        }
+    }
+}
+
 void read_usual_cluster(const std::string& name, const Catalog& catalog)
 {
-    usual_cluster(name, catalog);
-    Table entry = catalog.entry(usual_clusters_kind, name);
-    for (const char* key : {"node_link", "network_link"}) {
-        entry.find(key)->choice(catalog.names(links_kind), "links in the catalog");
-    }
+    read_entry(usual_clusters_kind, name, usual_cluster_fields(), catalog);
+    check_links(catalog.entry(usual_clusters_kind, name), catalog);
 }
 
 void read_network_and_sample(const std::string& name, const Catalog& catalog)
