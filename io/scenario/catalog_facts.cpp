@@ -146,6 +146,48 @@ std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const 
                            : std::optional(read_entry(usual_clusters_kind, longest, usual_cluster_fields(), catalog));
 }
 
+namespace {
+
+const Fields<ListPrice>& instance_price_fields()
+{
+    static const auto fields = Fields<ListPrice>("list of an instance", "list price of an hour of the instance")
+                                   .quantity("price", &ListPrice::price, "98.32 USD/h", "price")
+                                   .required()
+                                   .text("source", &ListPrice::source, "a price list", "whose price it is")
+                                   .required();
+    return fields;
+}
+
+}  // namespace
+
+const Fields<Instance>& instance_fields()
+{
+    static const auto fields =
+        Fields<Instance>("[instances.NAME]",
+                         "an instance that a cloud rents, or a machine of yours, for `prismopt init --instance`")
+            .text("accelerator", &Instance::accelerator, "h200-sxm", "its accelerators")
+            .required()
+            .integer("gpus", &Instance::gpus, {"GPUs of the instance", 1, 1e4, "8"})
+            .required()
+            .integer("node_gpus", &Instance::node_gpus,
+                     {"GPUs that a link joins, of a domain of several instances; default: those of the instance", 1, 1e6, "72"})
+            .text("node_link", &Instance::node_link, "nvlink4", "their link; default: the usual one of the accelerator")
+            .text("network_link", &Instance::network_link, "efa-3200g", "the link between these")
+            .required()
+            .quantity("network", &Instance::network, "3200 Gb/s", "bandwidth of all adapters of the instance together")
+            .required()
+            .quantity("host_memory", &Instance::host_memory, "2048 GiB", "memory of its host")
+            .nested("list", &Instance::list, instance_price_fields)
+            .text("source", &Instance::source, "a page of the cloud", "where these facts are from")
+            .required();
+    return fields;
+}
+
+Instance catalog_instance(const std::string& name, const Catalog& catalog)
+{
+    return read_entry(instances_kind, name, instance_fields(), catalog);
+}
+
 const Fields<int>& host_fields()
 {
     static const auto fields = Fields<int>("[hosts.NAME]", "the host of the accelerator of that name")

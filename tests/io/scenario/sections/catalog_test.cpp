@@ -226,6 +226,27 @@ TEST(Catalog, FindsTheUsualClusterOfEachAccelerator)
     EXPECT_EQ(usual_cluster("gb200-x")->node_gpus, 72);
 }
 
+/// With links and accelerators of the catalog; no instance has more ports than its GPUs use.
+TEST(Catalog, HasInstancesOfClouds)
+{
+    const std::vector<std::string> names = Catalog::built_in().names(instances_kind);
+    EXPECT_GE(names.size(), 40U);
+    for (const std::string& name : names) {
+        const Instance instance = catalog_instance(name);
+        EXPECT_NO_THROW(catalog_accelerator(instance.accelerator)) << name;
+        const NetworkTier link = catalog_link(instance.network_link);
+        EXPECT_EQ(link.kind, TierKind::network) << name;
+        EXPECT_LE(instance.network.si, instance.gpus * link.bandwidth.si * (1.0 + 1e-9)) << name;
+        EXPECT_GT(instance.source.size(), 10U) << name;
+        EXPECT_EQ(instance.list.price.si > 0.0, !instance.list.source.empty()) << name;
+        EXPECT_TRUE(instance.node_link.empty() || catalog_link(instance.node_link).kind == TierKind::node) << name;
+    }
+    const Instance p5en = catalog_instance("p5en.48xlarge");
+    EXPECT_EQ(p5en.accelerator, "h200-sxm");
+    EXPECT_EQ(p5en.gpus, 8);
+    EXPECT_DOUBLE_EQ(p5en.network.si, 400e9);
+}
+
 /// Rules that judge a single value judge it beside defaults, which must break none of them.
 TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
 {
