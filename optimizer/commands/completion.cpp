@@ -4,6 +4,7 @@
 #include "optimizer/api/search.hpp"
 #include "optimizer/commands/command.hpp"
 
+#include "io/authoring/catalog_list.hpp"
 #include "io/export/launch.hpp"
 #include "io/toml/nearest.hpp"
 
@@ -34,6 +35,8 @@ std::string choices_of(const std::string& option)
         names = Catalog::built_in().names(instances_kind);
     } else if (option == "network") {
         names = catalog_links();
+    } else if (option == "list") {
+        names = listed_kinds();
     } else if (option == "strategy") {
         names = strategy_names();
     }

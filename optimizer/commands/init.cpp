@@ -7,6 +7,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/authoring/catalog_list.hpp"
 #include "io/authoring/scenario_reference.hpp"
 #include "io/authoring/scenario_schema.hpp"
 #include "io/authoring/starter_scenario.hpp"
@@ -108,6 +109,7 @@ void warn_of_no_plan(const Scenario& scenario)
 
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
+    const std::string kinds = fmt::format("print a table of the catalog instead: {}", listed(listed_kinds()));
     const std::string configurations =
         fmt::format("import the network from a config.json of the Hugging Face hub instead of --workload; architectures: {}",
                     listed(importable_architectures()));
@@ -121,6 +123,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "instance", po::value<std::string>()->value_name("NAME"),
         "instance of a cloud instead of an accelerator, with its nodes, network and price (--list instances)");
     add_catalog_option(options);
+    options.add_options()("list", po::value<std::string>()->value_name("KIND"), kinds.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
         "gpus-per-node", po::value<int>()->value_name("N"),
         "GPUs of a node (default: as the accelerator usually comes, or as the instance has)")(
@@ -155,6 +158,10 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     const auto own = catalog_with(files);
     const Catalog& catalog = own ? *own : Catalog::built_in();
     refuse_wrong_entries(catalog);
+    if (values->count("list") > 0) {
+        fmt::print("{}", catalog_list((*values)["list"].as<std::string>(), catalog));
+        return exit_done;
+    }
     const bool imports = values->count("model-config") > 0;
     if (imports && values->count("workload") > 0) {
         throw InputError("--workload and --model-config both name the network; remove one of the two");

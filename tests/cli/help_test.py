@@ -59,6 +59,7 @@ class Help(CliTest):
         self.assertEqual(completed("prismopt", "search", "--strategy", "nsga"), ["nsga2", "nsga3"])
         self.assertIn("llama3-8b", completed("prismopt", "init", "--workload", ""))
         self.assertEqual(completed("prismopt", "init", "--instance", "p5en"), ["p5en.48xlarge"])
+        self.assertEqual(completed("prismopt", "init", "--list", "acc"), ["accelerators"])
         (self.folder / "study.toml").touch()
         self.assertEqual(completed("prismopt", "search", "st"), ["study.toml"])
         self.assertEqual(completed("prismopt", "search", "--out", "st"), ["study.toml"])
@@ -133,6 +134,11 @@ class Init(CliTest):
         self.assertIn("remove one of the two", self.refusal("init", "--workload", "llama3-8b", "--gpus", 8, "--instance", "p5en.48xlarge",
                                                             "--accelerator", "h200-sxm"))
         self.assertIn("did you mean 'p5en.48xlarge'?", self.refusal("init", "--workload", "llama3-8b", "--gpus", 8, "--instance", "p5en"))
+
+    def test_the_catalog_is_listed(self):
+        for kind, name in (("accelerators", "rtx-4090"), ("instances", "p5en.48xlarge"), ("links", "pcie4-x16"), ("workloads", "llama3-8b")):
+            self.assertRegex(self.output("init", "--list", kind), rf"(?m)^{re.escape(name)}  ")
+        self.assertIn("did you mean 'accelerators'?", self.refusal("init", "--list", "accelerator"))
 
     def test_what_is_next_can_be_pasted(self):
         text = self.output("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "my study.toml")

@@ -36,8 +36,9 @@ class OwnCatalog(CliTest):
         self.assertIn("oversubscription = 4                # the 4 GPUs of a node share 100 Gb/s\n", text)
         self.assertIn('gpu_price = "3.50 USD/h"', text)
         self.output("validate", "ours.toml")
+        self.assertRegex(self.output("init", "--catalog", "site.toml", "--list", "accelerators"), r"(?m)^chip-x .* yours$")
         self.write(self.site.replace('"eth-100g"', '"wet-string"'), "site.toml")
-        self.assertIn('network_link = "wet-string" is not one of', self.refusal("init", "--catalog", "site.toml", "--instance", "our-node", "--workload", "llama3-8b", "--gpus", "8"))
+        self.assertIn('network_link = "wet-string" is not one of', self.refusal("init", "--catalog", "site.toml", "--list", "instances"))
 
     def test_results_contain_it(self):
         self.scenario(accelerator='"chip-x"')
