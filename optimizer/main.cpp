@@ -70,9 +70,8 @@ int dispatch(const std::vector<std::string>& words, const prismopt::Call& call)
     for (const auto& command : prismopt::commands()) {
         names.emplace_back(command.name);
     }
-    const std::string near = prismopt::nearest(words[0], names);
-    throw prismopt::InputError(fmt::format("unknown command '{}'{}; prismopt --help lists all", words[0],
-                                           near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
+    throw prismopt::InputError(
+        fmt::format("unknown command '{}'{}; prismopt --help lists all", words[0], prismopt::guess_of(words[0], names)));
 }
 
 bool is_parallel(const std::vector<std::string>& words)

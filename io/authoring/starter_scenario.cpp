@@ -1,14 +1,12 @@
 #include "io/authoring/starter_scenario.hpp"
 
+#include "io/authoring/starter_machine.hpp"
 #include "io/base/input_error.hpp"
 #include "io/base/shell_word.hpp"
 #include "io/scenario/catalog_facts.hpp"
-#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/written_out.hpp"
-#include "io/scenario/gpu_price.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/fields.hpp"
-#include "io/toml/nearest.hpp"
 #include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
 
@@ -45,27 +43,6 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
     }
     return fmt::format("topology = \"torus\"\nshape = {}   # chips along each axis\nwrap = [{}]\n", list(shape),
                        fmt::join(wrap, ", "));
-}
-
-UsualCluster usual_cluster_of(const std::string& accelerator, const Catalog& catalog)
-{
-    const auto found = usual_cluster(accelerator, catalog);
-    if (!found) {
-        throw InputError(
-            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; add them to yours as "
-                        "[usual_clusters.{}] (docs/catalog.md), or start from another accelerator and write the tiers yourself",
-                        accelerator, accelerator));
-    }
-    return *found;
-}
-
-void refuse_unknown(const std::string& option, const std::string& asked, const std::vector<std::string>& names)
-{
-    if (std::find(names.begin(), names.end(), asked) == names.end()) {
-        const std::string near = nearest(asked, names);
-        throw InputError(fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked,
-                                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
-    }
 }
 
 /// Powers of two up to `most` that pass.
@@ -265,6 +242,18 @@ StarterChoice completed(StarterChoice choice, const Workload& workload, const Us
     return choice;
 }
 
+/// The choice, with names as the catalog writes them.
+StarterChoice with_names_of(StarterChoice choice, const Catalog& catalog)
+{
+    if (!choice.imported) {
+        choice.workload = chosen_name("workload", choice.workload, catalog.names(workloads_kind));
+    }
+    if (!choice.trainer.empty()) {
+        choice.trainer = chosen_name("for", choice.trainer, trainer_names());
+    }
+    return choice;
+}
+
 /// The line that names the files with entries of the user; empty without such files.
 std::string catalog_line(const std::vector<std::string>& files)
 {
@@ -275,69 +264,33 @@ std::string catalog_line(const std::vector<std::string>& files)
     return files.empty() ? "" : fmt::format("catalog = [{}]   # entries beside those of the program\n", fmt::join(names, ", "));
 }
 
-/// What the numbers of a catalog entry rest on.
-std::string evidence_of(const std::string& accelerator, const Catalog& catalog)
-{
-    if (catalog.is_own(accelerators_kind, accelerator)) {
-        return "of your own catalog";
-    }
-    const int rows = rows_on(fitted_model(), accelerator);
-    return rows > 0 ? fmt::format("fitted to {} measured runs", rows)
-                    : "declared: from data sheets, without measured runs (docs/accelerators.md)";
-}
-
-/// Price, and what the catalog has no public source for. Neither changes the time of a step.
-std::string figures_to_give(const std::string& name, const Catalog& catalog)
-{
-    const Accelerator accelerator = catalog_accelerator(name, catalog);
-    if (accelerator.memory_bandwidth.si <= 0.0) {
-        throw InputError(fmt::format(
-            "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start from another "
-            "accelerator, and give memory_bandwidth in accelerator_override (docs/accelerators.md)",
-            name));
-    }
-    const auto price = list_price(name, catalog);
-    std::string text =
-        price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price), price->source)
-              : "gpu_price = \"1 USD/h (placeholder)\"  # no public list price; give your own\n";
-    if (accelerator.power.si <= 0.0) {
-        text += "accelerator_override = { power = \"500 W (placeholder)\" }   # no public figure; give your own\n";
-    }
-    return text;
-}
-
 }  // namespace
 
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
 {
-    if (!given.imported) {
-        refuse_unknown("workload", given.workload, catalog.names(workloads_kind));
-    }
-    refuse_unknown("accelerator", given.accelerator, catalog.names(accelerators_kind));
-    if (!given.trainer.empty()) {
-        refuse_unknown("for", given.trainer, trainer_names());
-    }
-    const Workload workload = given.imported ? given.imported->workload : catalog_workload(given.workload, catalog);
-    const UsualSample sample = given.imported ? sample_of(*given.imported) : usual_sample(given.workload, catalog);
-    const StarterChoice choice = completed(given, workload, sample);
-    const UsualCluster usual = usual_cluster_of(choice.accelerator, catalog);
+    const StarterChoice named = with_names_of(given, catalog);
+    const Workload workload = named.imported ? named.imported->workload : catalog_workload(named.workload, catalog);
+    const UsualSample sample = named.imported ? sample_of(*named.imported) : usual_sample(named.workload, catalog);
+    const StarterChoice choice = completed(named, workload, sample);
+    const StarterMachine machine = starter_machine(choice, catalog);
+    const UsualCluster& usual = machine.cluster;
     const bool one_node = choice.gpus <= usual.node_gpus;
     if (choice.gpus < 1 || (!one_node && choice.gpus % usual.node_gpus != 0)) {
         throw InputError(fmt::format("--gpus {} does not fill whole nodes of {} {}; give a multiple", choice.gpus,
-                                     usual.node_gpus, choice.accelerator));
+                                     usual.node_gpus, machine.accelerator));
     }
     if (usual.topology == Topology::torus && one_node && !std::has_single_bit(static_cast<unsigned>(choice.gpus))) {
         throw InputError(
             fmt::format("--gpus {} is not a power of two, so init knows no slice of {} for it; give a power of two, and "
                         "change the shape of the first tier",
-                        choice.gpus, choice.accelerator));
+                        choice.gpus, machine.accelerator));
     }
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
         "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n# start = 2027-01-15                  # first "
         "day of the training; reports then give completion dates\n{}\n",
-        workload.name, choice.gpus, choice.accelerator, file, file, choice.name, catalog_line(given.catalog));
+        workload.name, choice.gpus, machine.accelerator, file, file, choice.name, catalog_line(given.catalog));
     text += given.imported ? workload_text(*given.imported) + "\n"
                            : fmt::format(
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
@@ -356,9 +309,10 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "optimizer step{}\n\n",
         amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
     text += fmt::format(
-        "[cluster]\naccelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
+        "[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
         "training software; not given: times are those of none in particular\n{}\n",
-        choice.accelerator, evidence_of(choice.accelerator, catalog), choice.gpus, figures_to_give(choice.accelerator, catalog));
+        machine.remark, machine.accelerator, evidence_of(machine.accelerator, catalog), choice.gpus, machine.figures);
+    text += bridge_lines(usual);
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
                             usual.node_link, usual.node_gpus, topology_lines(usual, usual.node_gpus));
@@ -366,9 +320,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text += fmt::format(
         "[[cluster.tier]]                     # the last tier spans the whole cluster\nname = \"cluster\"\nlink = \"{}\"\n{}\n",
         one_node ? usual.node_link : usual.network_link,
-        one_node && usual.topology != Topology::switched
-            ? topology_lines(usual, choice.gpus)
-            : "# oversubscription = 2                # downlink over uplink bandwidth of the tier below\n");
+        one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
     text +=
         "[memory]\nheadroom = 0.05                      # share of the GPU memory that must stay free\n\n[variability]\nprofile "
         "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";

@@ -14,7 +14,10 @@ namespace prismopt {
 struct StarterChoice {
     std::string name = "my-study";
     std::string workload;                   // of the catalog, unless a network is imported
-    std::string accelerator;                // of the catalog
+    std::string accelerator = {};           // of the catalog, unless an instance is named
+    std::string instance = {};              // of the catalog
+    int node_gpus = 0;                      // GPUs per node; 0: as usual, or as the instance has
+    std::string network = {};               // link of the catalog between nodes; empty: as usual, or as the instance has
     std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
     std::string trainer = {};               // of trainers(): target of exports; empty: any
     int gpus = 0;                           // of the cluster

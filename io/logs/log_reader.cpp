@@ -237,9 +237,8 @@ LogReader::LogReader(LogOptions options) : options_(std::move(options))
         }
     }
     if (std::find(names.begin(), names.end(), options_.trainer) == names.end()) {
-        const std::string near = nearest(options_.trainer, names);
         throw InputError(fmt::format("--trainer {} is unknown{}; choose from: {}", options_.trainer,
-                                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+                                     guess_of(options_.trainer, names), listed(names)));
     }
     trainer_ = options_.trainer;
 }

@@ -110,27 +110,82 @@ const Fields<UsualCluster>& usual_cluster_fields()
 {
     static const auto fields =
         Fields<UsualCluster>("[usual_clusters.NAME]",
-                             "node and network of accelerators whose names begin so, for `prismopt init`")
+                             "node and network of accelerators whose names begin with these words, for `prismopt init`")
             .integer("node_gpus", &UsualCluster::node_gpus, {"GPUs that its link joins", 1, 1e6, "8"})
             .required()
             .text("node_link", &UsualCluster::node_link, "nvlink4", "their link")
             .required()
             .text("network_link", &UsualCluster::network_link, "ib-ndr", "the link between these")
             .required()
+            .quantity("network", &UsualCluster::network, "25 Gb/s",
+                      "bandwidth of all ports of a node together; default: a port of the network link for each GPU")
+            .text("bridge", &UsualCluster::bridge, "nvlink-bridge-a100", "link of pairs of cards, which some nodes have")
             .choice("topology", &UsualCluster::topology, "full_mesh", "how the first tier joins its GPUs")
             .integer("axes", &UsualCluster::axes, {"axes of a torus", 2, 3, "3"})
             .integer("ring", &UsualCluster::ring, {"length from which on an axis is closed", 2, 1e4, "16"});
     return fields;
 }
 
+namespace {
+
+/// Whole words: "a10" is a beginning of "a10-x", not of "a100" or "a10g".
+bool begins_with_words(std::string_view name, std::string_view begin)
+{
+    return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
+}
+
+}  // namespace
+
 std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog)
 {
     std::string longest;
     for (const std::string& begin : catalog.names(usual_clusters_kind)) {
-        longest = accelerator.starts_with(begin) && begin.size() > longest.size() ? begin : longest;
+        longest = begins_with_words(accelerator, begin) && begin.size() > longest.size() ? begin : longest;
     }
     return longest.empty() ? std::nullopt
                            : std::optional(read_entry(usual_clusters_kind, longest, usual_cluster_fields(), catalog));
+}
+
+namespace {
+
+const Fields<ListPrice>& instance_price_fields()
+{
+    static const auto fields = Fields<ListPrice>("list of an instance", "list price of an hour of the instance")
+                                   .quantity("price", &ListPrice::price, "98.32 USD/h", "price")
+                                   .required()
+                                   .text("source", &ListPrice::source, "a price list", "whose price it is")
+                                   .required();
+    return fields;
+}
+
+}  // namespace
+
+const Fields<Instance>& instance_fields()
+{
+    static const auto fields =
+        Fields<Instance>("[instances.NAME]",
+                         "an instance that a cloud rents, or a machine of yours, for `prismopt init --instance`")
+            .text("accelerator", &Instance::accelerator, "h200-sxm", "its accelerators")
+            .required()
+            .integer("gpus", &Instance::gpus, {"GPUs of the instance", 1, 1e4, "8"})
+            .required()
+            .integer("node_gpus", &Instance::node_gpus,
+                     {"GPUs that a link joins, of a domain of several instances; default: those of the instance", 1, 1e6, "72"})
+            .text("node_link", &Instance::node_link, "nvlink4", "their link; default: the usual one of the accelerator")
+            .text("network_link", &Instance::network_link, "efa-3200g", "the link between these")
+            .required()
+            .quantity("network", &Instance::network, "3200 Gb/s", "bandwidth of all adapters of the instance together")
+            .required()
+            .quantity("host_memory", &Instance::host_memory, "2048 GiB", "memory of its host")
+            .nested("list", &Instance::list, instance_price_fields)
+            .text("source", &Instance::source, "a page of the cloud", "where these facts are from")
+            .required();
+    return fields;
+}
+
+Instance catalog_instance(const std::string& name, const Catalog& catalog)
+{
+    return read_entry(instances_kind, name, instance_fields(), catalog);
 }
 
 const Fields<int>& host_fields()

@@ -17,6 +17,7 @@ namespace prismopt {
 inline constexpr std::string_view prices_kind = "prices";
 inline constexpr std::string_view hosts_kind = "hosts";
 inline constexpr std::string_view usual_clusters_kind = "usual_clusters";
+inline constexpr std::string_view instances_kind = "instances";
 
 /// List price per GPU with its share of the node, with its source.
 struct ListPrice {
@@ -66,13 +67,30 @@ struct UsualCluster {
     int node_gpus = 1;         // that its link joins
     std::string node_link;     // of links.toml
     std::string network_link;  // between these
+    BytesPerSecond network;    // of all ports of a node together; zero: each GPU has a port of its own
+    std::string bridge;        // link of pairs of cards that some nodes have; empty: none
     Topology topology = Topology::switched;
     int axes = 0;  // of a torus
     int ring = 0;  // its axes of so many or more are closed
 };
 const Fields<UsualCluster>& usual_cluster_fields();
-/// Nothing for an accelerator of which none is known.
+/// The entry with the most words of the accelerator's name; nothing for an accelerator of which none is known.
 std::optional<UsualCluster> usual_cluster(const std::string& accelerator, const Catalog& catalog = Catalog::built_in());
+
+/// An instance that a cloud rents.
+struct Instance {
+    std::string accelerator;
+    int gpus = 0;
+    int node_gpus = 0;         // that a link joins; 0: those of the instance
+    std::string node_link;     // that joins them; empty: the usual one of the accelerator
+    std::string network_link;  // between these
+    BytesPerSecond network;    // of all adapters together
+    Bytes host_memory;         // zero: not stated
+    ListPrice list;            // of the instance; zero: not stated
+    std::string source;        // of these facts
+};
+const Fields<Instance>& instance_fields();
+Instance catalog_instance(const std::string& name, const Catalog& catalog = Catalog::built_in());
 
 const Fields<int>& host_fields();
 /// GPUs per host with this accelerator.

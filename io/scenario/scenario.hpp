@@ -55,6 +55,7 @@ struct Scenario : Job {
     // The workload and the cluster of the job are the first if there are several.
     std::vector<Workload> workloads;   // choices of [space] workload; empty: a single one
     std::string older_keys;            // warnings about deprecated keys; empty: none
+    std::string units;                 // warnings about quantities that are easily written in another unit; empty: none
     Numerics numerics;                 // what number formats do to learning
     LocalUpdatesPrice local_updates;   // what training apart between two exchanges costs
     std::optional<Learning> learning;  // what the global batch of a phase costs

@@ -123,9 +123,9 @@ std::string placeholders_text(const Scenario& scenario)
 std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
-    for (std::string note : {scenario.older_keys, placeholders_text(scenario), software_text(scenario), idle_nodes_text(scenario),
-                             batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
-                             own_entries_text(scenario), failures_text(scenario)}) {
+    for (std::string note : {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
+                             idle_nodes_text(scenario), batch_stability_text(scenario), learned_times_text(scenario),
+                             other_samples_text(scenario), own_entries_text(scenario), failures_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

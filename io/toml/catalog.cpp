@@ -38,8 +38,9 @@ bool is_word(const std::string& name) { return name.find_first_of(" =\t\n") == s
 
 std::span<const std::string_view> catalog_kinds()
 {
-    static constexpr std::array<std::string_view, 10> kinds{
-        "accelerators", "links", "libraries", "stacks", "workloads", "power", "variability", "prices", "hosts", "usual_clusters"};
+    static constexpr std::array<std::string_view, 11> kinds{"accelerators", "links",          "libraries",   "stacks",
+                                                            "workloads",    "power",          "variability", "prices",
+                                                            "hosts",        "usual_clusters", "instances"};
     return kinds;
 }
 
@@ -117,9 +118,9 @@ Table Catalog::entry(std::string_view kind, const std::string& name) const
     const auto found = all.find(name);
     if (!found) {
         const std::vector<std::string> known = names(kind);
-        const std::string near = nearest(name, known);
+        const std::string question = did_you_mean(name, known);
         throw InputError(fmt::format("\"{}\" is not in the catalog (entries: {}); {}", name, listed(known),
-                                     near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)));
+                                     question.empty() ? "choose one of these" : question));
     }
     return found->table("a section");
 }

@@ -182,10 +182,10 @@ std::string Value::choice(const std::vector<std::string>& names, std::string_vie
 {
     std::string chosen = text(names.front());
     if (std::find(names.begin(), names.end(), chosen) == names.end()) {
-        const std::string near = nearest(chosen, names);
+        const std::string question = did_you_mean(chosen, names);
         fail({fmt::format("is not one of {}", listed(names)), std::string(why),
-              (near.empty() ? "choose one of these" : fmt::format("did you mean \"{}\"?", near)) +
-                  (otherwise.empty() ? "" : fmt::format("{} Or {}", near.empty() ? "." : "", otherwise))});
+              (question.empty() ? "choose one of these" : question) +
+                  (otherwise.empty() ? "" : fmt::format("{} Or {}", question.empty() ? "." : "", otherwise))});
     }
     return chosen;
 }
@@ -265,13 +265,13 @@ std::vector<std::string> Table::keys() const
 
 void Table::unknown(const TomlNode& child, const std::vector<std::string>& known) const
 {
-    const std::string near = nearest(child.key, known);
+    const std::string guess = guess_of(child.key, known);
     const std::string key =
         fmt::format("unknown key '{}'{}", printable(child.key), subject_.empty() ? "" : fmt::format(" of {}", subject_));
-    if (near.empty()) {
+    if (guess.empty()) {
         file_->refuse(child.line, fmt::format("{} (known here: {})", key, listed(known)), "remove it or use a known key");
     }
-    file_->refuse(child.line, fmt::format("{} (did you mean '{}'?)", key, near), "");
+    file_->refuse(child.line, key + guess, "");
 }
 
 void Table::refuse_unknown_keys() const

@@ -96,8 +96,7 @@ std::string nearest_option(const std::string& asked, const po::options_descripti
     for (const auto& option : options.options()) {
         names.push_back("--" + option->long_name());
     }
-    const std::string near = nearest(asked, names);
-    return near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near);
+    return guess_of(asked, names);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "io/base/input_error.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "optimizer/api/search.hpp"
 #include "optimizer/commands/command.hpp"
 
+#include "io/authoring/catalog_list.hpp"
 #include "io/export/launch.hpp"
 #include "io/toml/nearest.hpp"
 
@@ -29,6 +31,12 @@ std::string choices_of(const std::string& option)
         names = catalog_workloads();
     } else if (option == "accelerator") {
         names = catalog_accelerators();
+    } else if (option == "instance") {
+        names = Catalog::built_in().names(instances_kind);
+    } else if (option == "network") {
+        names = catalog_links();
+    } else if (option == "list") {
+        names = listed_kinds();
     } else if (option == "strategy") {
         names = strategy_names();
     }

@@ -49,9 +49,7 @@ const ExportTarget& target_of(const po::variables_map& values)
             return target;
         }
     }
-    const std::string near = nearest(asked, names);
-    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", asked,
-                                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", asked, guess_of(asked, names), listed(names)));
 }
 
 /// `out`: the main file; empty: standard output.

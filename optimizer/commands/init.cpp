@@ -7,6 +7,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/authoring/catalog_list.hpp"
 #include "io/authoring/scenario_reference.hpp"
 #include "io/authoring/scenario_schema.hpp"
 #include "io/authoring/starter_scenario.hpp"
@@ -39,6 +40,25 @@ Number positive(const po::variables_map& values, const char* option, Number usua
         throw InputError(fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, value));
     }
     return value;
+}
+
+/// Value of the option; empty if it is not given.
+std::string text_of(const po::variables_map& values, const char* option)
+{
+    return values.count(option) > 0 ? values[option].as<std::string>() : "";
+}
+
+/// An accelerator, or an instance that has some.
+void take_machine(const po::variables_map& values, StarterChoice& choice)
+{
+    choice.instance = text_of(values, "instance");
+    if (choice.instance.empty()) {
+        choice.accelerator = text_of(values, "accelerator");
+    } else if (!values["accelerator"].defaulted()) {
+        throw InputError("--instance and --accelerator both name the accelerator; remove one of the two");
+    }
+    choice.node_gpus = positive(values, "gpus-per-node", 0);
+    choice.network = text_of(values, "network");
 }
 
 double tokens_of(const po::variables_map& values)
@@ -89,20 +109,26 @@ void warn_of_no_plan(const Scenario& scenario)
 
 int init_command(const std::vector<std::string>& words, const Call& call)
 {
-    const std::string workloads = fmt::format("network to train: {}", listed(catalog_workloads()));
+    const std::string kinds = fmt::format("print a table of the catalog instead: {}", listed(listed_kinds()));
     const std::string configurations =
         fmt::format("import the network from a config.json of the Hugging Face hub instead of --workload; architectures: {}",
                     listed(importable_architectures()));
-    const std::string accelerators = fmt::format("accelerator of the cluster: {}", listed(catalog_accelerators()));
     const std::string trainers =
         fmt::format("limit the space to plans that this training framework can run: {}", listed(trainer_names()));
     po::options_description options("Options");
-    options.add_options()("workload", po::value<std::string>()->value_name("NAME"), workloads.c_str());
+    options.add_options()("workload", po::value<std::string>()->value_name("NAME"), "network to train (--list workloads)");
     options.add_options()("model-config", po::value<std::string>()->value_name("FILE"), configurations.c_str());
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
-                          accelerators.c_str());
+                          "accelerator of the cluster (--list accelerators)")(
+        "instance", po::value<std::string>()->value_name("NAME"),
+        "instance of a cloud instead of an accelerator, with its nodes, network and price (--list instances)");
     add_catalog_option(options);
+    options.add_options()("list", po::value<std::string>()->value_name("KIND"), kinds.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
+        "gpus-per-node", po::value<int>()->value_name("N"),
+        "GPUs of a node (default: as the accelerator usually comes, or as the instance has)")(
+        "network", po::value<std::string>()->value_name("LINK"),
+        "link between nodes (--list links; default: as the accelerator usually comes, or as the instance has)")(
         "sequence-length", po::value<int>()->value_name("N"),
         "tokens per sequence (default: the usual length of the network, 4096 for most)")(
         "global-batch", po::value<int>()->value_name("N"),
@@ -128,6 +154,14 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         fmt::print("{}", scenario_reference());
         return exit_done;
     }
+    const std::vector<std::string> files = catalogs_of(*values);
+    const auto own = catalog_with(files);
+    const Catalog& catalog = own ? *own : Catalog::built_in();
+    refuse_wrong_entries(catalog);
+    if (values->count("list") > 0) {
+        fmt::print("{}", catalog_list((*values)["list"].as<std::string>(), catalog));
+        return exit_done;
+    }
     const bool imports = values->count("model-config") > 0;
     if (imports && values->count("workload") > 0) {
         throw InputError("--workload and --model-config both name the network; remove one of the two");
@@ -148,23 +182,19 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     } else {
         choice.workload = (*values)["workload"].as<std::string>();
     }
-    choice.accelerator = (*values)["accelerator"].as<std::string>();
-    choice.trainer = values->count("for") > 0 ? (*values)["for"].as<std::string>() : "";
+    take_machine(*values, choice);
+    choice.trainer = text_of(*values, "for");
     choice.gpus = positive(*values, "gpus", 0);
     choice.sequence = positive(*values, "sequence-length", 0);
     choice.global_batch = positive(*values, "global-batch", 0);
     choice.tokens = tokens_of(*values);
-    const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
+    const std::string out = text_of(*values, "out");
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();
     }
-    const std::vector<std::string> files = catalogs_of(*values);
     for (const std::string& file : files) {
         choice.catalog.push_back(named_beside(file, out));
     }
-    const auto own = catalog_with(files);
-    const Catalog& catalog = own ? *own : Catalog::built_in();
-    refuse_wrong_entries(catalog);
     const std::string text = starter_scenario(choice, catalog);
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
     if (out.empty()) {

@@ -39,9 +39,8 @@ std::vector<std::string> words_in(const std::string& text)
 
 [[noreturn]] void refuse(const std::string& option, const std::string& word, const std::string& choices)
 {
-    const std::string near = nearest(word, words_in(choices));
-    throw InputError(fmt::format("--{} {} is not possible{}; choose from {}", option, word,
-                                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), choices));
+    throw InputError(
+        fmt::format("--{} {} is not possible{}; choose from {}", option, word, guess_of(word, words_in(choices)), choices));
 }
 
 /// The values of an option, each read by `read`, which returns nothing for what it does not know.

@@ -58,9 +58,8 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
         const std::string name = values["strategy"].as<std::string>();
         const std::vector<std::string> names = strategy_names();
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-            const std::string near = nearest(name, names);
-            throw InputError(fmt::format("--strategy {} is unknown{}; choose from: {}", name,
-                                         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, ", ")));
+            throw InputError(
+                fmt::format("--strategy {} is unknown{}; choose from: {}", name, guess_of(name, names), fmt::join(names, ", ")));
         }
         scenario.search.strategy = name;
     }

@@ -42,10 +42,9 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
         if (std::find(known.begin(), known.end(), word) == known.end()) {
-            const std::string near = nearest(word, known);
             throw InputError(fmt::format(
                 "--only {} is not a kernel class, noise source or hardware parameter of this scenario{}; choose from {}", word,
-                near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(known)));
+                guess_of(word, known), listed(known)));
         }
         names.push_back(word);
     }

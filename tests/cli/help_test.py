@@ -58,6 +58,8 @@ class Help(CliTest):
         self.assertEqual(completed("prismopt", "export", "--target", "meg"), ["megatron"])
         self.assertEqual(completed("prismopt", "search", "--strategy", "nsga"), ["nsga2", "nsga3"])
         self.assertIn("llama3-8b", completed("prismopt", "init", "--workload", ""))
+        self.assertEqual(completed("prismopt", "init", "--instance", "p5en"), ["p5en.48xlarge"])
+        self.assertEqual(completed("prismopt", "init", "--list", "acc"), ["accelerators"])
         (self.folder / "study.toml").touch()
         self.assertEqual(completed("prismopt", "search", "st"), ["study.toml"])
         self.assertEqual(completed("prismopt", "search", "--out", "st"), ["study.toml"])
@@ -117,6 +119,26 @@ class Init(CliTest):
             toml = tomllib.loads((self.folder / name).read_text())
             self.assertEqual((toml["workload"]["model"], toml["cluster"]["gpus"], toml["cluster"]["accelerator"]), (workload, gpus, accelerator))
             self.assertRegex(self.output("validate", name), r"(?m)^Space: .*: [1-9]\d* feasible plans")
+
+    def test_machines_that_people_own(self):
+        """From a name to a first prediction: cards in a box, nodes of a card each, and an instance of a cloud."""
+        for name, machine in (("box", ("--accelerator", "RTX4090", "--gpus", 8)),
+                              ("apart", ("--accelerator", "a10", "--gpus", 4, "--gpus-per-node", 1, "--network", "eth-10g")),
+                              ("cloud", ("--instance", "p5en.48xlarge", "--gpus", 16))):
+            self.output("init", "--workload", "gpt2-xl", *machine, "--out", f"{name}.toml")
+            self.assertRegex(self.output("validate", f"{name}.toml"), r"(?m)^Space: .*: [1-9]\d* feasible plans")
+            toml = tomllib.loads((self.folder / f"{name}.toml").read_text())
+            self.assertEqual(toml["cluster"]["gpus"], machine[machine.index("--gpus") + 1])
+        self.assertGreater(json.loads(self.output("predict", "cloud.toml", "--json"))["estimates"]["step_time_p99"]["value"], 0)
+        self.assertIn("# p5en.48xlarge: 8 x h200-sxm", (self.folder / "cloud.toml").read_text())
+        self.assertIn("remove one of the two", self.refusal("init", "--workload", "llama3-8b", "--gpus", 8, "--instance", "p5en.48xlarge",
+                                                            "--accelerator", "h200-sxm"))
+        self.assertIn("did you mean 'p5en.48xlarge'?", self.refusal("init", "--workload", "llama3-8b", "--gpus", 8, "--instance", "p5en"))
+
+    def test_the_catalog_is_listed(self):
+        for kind, name in (("accelerators", "rtx-4090"), ("instances", "p5en.48xlarge"), ("links", "pcie4-x16"), ("workloads", "llama3-8b")):
+            self.assertRegex(self.output("init", "--list", kind), rf"(?m)^{re.escape(name)}  ")
+        self.assertIn("did you mean 'accelerators'?", self.refusal("init", "--list", "accelerator"))
 
     def test_what_is_next_can_be_pasted(self):
         text = self.output("init", "--workload", "llama3-8b", "--gpus", "64", "--out", "my study.toml")

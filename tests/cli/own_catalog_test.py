@@ -30,6 +30,16 @@ class OwnCatalog(CliTest):
         again = json.loads(self.output("predict", "second.toml", "--catalog", "elsewhere.toml", "--json"))
         self.assertEqual(again["estimates"]["step_time_p99"], predicted["estimates"]["step_time_p99"])
 
+    def test_instances_of_ones_own(self):
+        self.output("init", "--catalog", "site.toml", "--instance", "our-node", "--workload", "llama3-8b", "--gpus", "8", "--out", "ours.toml")
+        text = (self.folder / "ours.toml").read_text()
+        self.assertIn("oversubscription = 4                # the 4 GPUs of a node share 100 Gb/s\n", text)
+        self.assertIn('gpu_price = "3.50 USD/h"', text)
+        self.output("validate", "ours.toml")
+        self.assertRegex(self.output("init", "--catalog", "site.toml", "--list", "accelerators"), r"(?m)^chip-x .* yours$")
+        self.write(self.site.replace('"eth-100g"', '"wet-string"'), "site.toml")
+        self.assertIn('network_link = "wet-string" is not one of', self.refusal("init", "--catalog", "site.toml", "--list", "instances"))
+
     def test_results_contain_it(self):
         self.scenario(accelerator='"chip-x"')
         self.output("search", "study.toml", "--catalog", "site.toml")

@@ -140,16 +140,17 @@ FittedModel read_fit(Table table)
 
 }  // namespace
 
-int rows_on(const FittedModel& model, const std::string& accelerator)
+int rows_of(const FittedModel& model, const std::string& key, const std::string& entry)
 {
     for (const FittedConstant& constant : model.constants) {
-        if (constant.key == "gemm" &&
-            std::find(constant.entries.begin(), constant.entries.end(), accelerator) != constant.entries.end()) {
+        if (constant.key == key && std::find(constant.entries.begin(), constant.entries.end(), entry) != constant.entries.end()) {
             return constant.rows;
         }
     }
     return 0;
 }
+
+int rows_on(const FittedModel& model, const std::string& accelerator) { return rows_of(model, "gemm", accelerator); }
 
 RunKind kind_of(const Workload& workload, const Cluster& cluster)
 {

@@ -72,7 +72,9 @@ struct FittedModel {
 /// The covariance of the logarithms of the constants for runs of a kind, widened.
 std::vector<double> widened_covariance(const FittedModel& model, RunKind kind);
 
-/// Returns the number of runs that the accelerator's share of the peak was fitted to; 0: the entry is declared, from data sheets.
+/// Returns the number of runs that the constant of this entry was fitted to; 0: none.
+int rows_of(const FittedModel& model, const std::string& key, const std::string& entry);
+/// The same of the accelerator's share of the peak; 0: the entry is declared, from data sheets.
 int rows_on(const FittedModel& model, const std::string& accelerator);
 
 /// Reads the fit in the catalog. Throws InputError when fit.toml is not as jobs/fit_constants writes it.

@@ -477,6 +477,12 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
     }
 }
 
+void add_warnings_of(const Table& table, const Cluster& cluster, Scenario& scenario)
+{
+    add_warning(older_shares_text(table), scenario.older_keys);
+    add_warning(memory_units_text(cluster.accelerator), scenario.units);
+}
+
 void read_clusters(const Value& value, Scenario& scenario)
 {
     if (value.is_list()) {
@@ -485,7 +491,7 @@ void read_clusters(const Value& value, Scenario& scenario)
             Table table = element.table("[[cluster]]");
             refuse_unclear_machine(table, choice.labels);
             scenario.machines.push_back(read_cluster(table));
-            add_warning(older_shares_text(table), scenario.older_keys);
+            add_warnings_of(table, scenario.machines.back(), scenario);
             choice.values.emplace_back(ChosenCluster{choice.values.size()});
             choice.labels.push_back(scenario.machines.back().name);
         }
@@ -495,7 +501,7 @@ void read_clusters(const Value& value, Scenario& scenario)
     }
     const Table table = value.table("a section");
     scenario.cluster = read_cluster(table);
-    add_warning(older_shares_text(table), scenario.older_keys);
+    add_warnings_of(table, scenario.cluster, scenario);
     scenario.learned = read_learned(table, scenario.cluster);
 }
 

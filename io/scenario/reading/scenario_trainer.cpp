@@ -47,9 +47,8 @@ Scenario with_trainer(const Scenario& scenario, const std::string& trainer)
 {
     const std::vector<std::string> names = trainer_names();
     if (std::find(names.begin(), names.end(), trainer) == names.end()) {
-        const std::string near = nearest(trainer, names);
-        throw InputError(fmt::format("--runnable-by {} is unknown{}; choose from: {}", trainer,
-                                     near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), listed(names)));
+        throw InputError(
+            fmt::format("--runnable-by {} is unknown{}; choose from: {}", trainer, guess_of(trainer, names), listed(names)));
     }
     if (scenario.search.runnable_by == trainer) {
         return scenario;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace prismopt {
 
@@ -105,13 +106,27 @@ void reads(const std::string& name, const Catalog& catalog)
     read(name, catalog);
 }
 
+void check_links(Table entry, const Catalog& catalog)
+{
+    for (const char* key : {"node_link", "network_link", "bridge"}) {
+        if (const auto link = entry.find(key)) {
+            link->choice(catalog.names(links_kind), "links in the catalog");
+        }
+    }
+}
+
 void read_usual_cluster(const std::string& name, const Catalog& catalog)
 {
-    usual_cluster(name, catalog);
-    Table entry = catalog.entry(usual_clusters_kind, name);
-    for (const char* key : {"node_link", "network_link"}) {
-        entry.find(key)->choice(catalog.names(links_kind), "links in the catalog");
-    }
+    read_entry(usual_clusters_kind, name, usual_cluster_fields(), catalog);
+    check_links(catalog.entry(usual_clusters_kind, name), catalog);
+}
+
+void read_instance(const std::string& name, const Catalog& catalog)
+{
+    catalog_instance(name, catalog);
+    Table entry = catalog.entry(instances_kind, name);
+    entry.find("accelerator")->choice(catalog.names(accelerators_kind), "accelerators in the catalog");
+    check_links(std::move(entry), catalog);
 }
 
 void read_network_and_sample(const std::string& name, const Catalog& catalog)
@@ -147,6 +162,7 @@ constexpr std::array kind_rows{
     KindRow{hosts_kind, "the host of an accelerator", keys_of<int, host_fields>, reads<host_gpus>},
     KindRow{usual_clusters_kind, "the usual cluster of an accelerator", keys_of<UsualCluster, usual_cluster_fields>,
             read_usual_cluster},
+    KindRow{instances_kind, "an instance of a cloud, or a machine of yours", keys_of<Instance, instance_fields>, read_instance},
 };
 
 }  // namespace

@@ -59,6 +59,8 @@ Variability read_variability(Table table);
 Cluster read_cluster(Table table);
 /// Warning about deprecated keys of [cluster]; empty: none are used.
 std::string older_shares_text(Table cluster);
+/// Warning about memory in GB, where cards that are sold with as many have more; empty: none, or that of the catalog.
+std::string memory_units_text(const Accelerator& accelerator);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.
 std::vector<Distribution> read_tier_variability(Table cluster);
 /// Default power profile.

@@ -1,12 +1,16 @@
 #include "io/authoring/starter_scenario.hpp"
 #include "io/base/input_error.hpp"
+#include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 
 #include "io/base/shell_word.hpp"
+#include "tests/io/refusal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace prismopt {
 namespace {
@@ -103,9 +107,10 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
 {
     for (const std::string& name : catalog_accelerators()) {
         const bool timed = catalog_accelerator(name).memory_bandwidth.si > 0.0;
-        for (const int gpus : {16, 64}) {
-            if (timed && gpus % 8 == 0) {
-                const StarterChoice made = choice("llama3-8b", name, name.starts_with("gb") ? 72 : gpus);
+        for (const int gpus : {1, 16, 64}) {
+            if (timed) {
+                const int whole = usual_cluster(name)->node_gpus == 72 ? 72 : gpus;
+                const StarterChoice made = choice("llama3-8b", name, whole);
                 EXPECT_NO_THROW(parse_scenario(starter_scenario(made), "x.toml")) << name;
             }
         }
@@ -128,6 +133,77 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v5p", 64)), HasSubstr("placeholder"));
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "tpu-v4", 64)), HasSubstr("\naccelerator = \"tpu-v4\"   # declared"));
     EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 64)), HasSubstr("\naccelerator = \"h100-sxm\"   # fitted to 2"));
+}
+
+StarterChoice on_instance(const std::string& instance, int gpus)
+{
+    StarterChoice made;
+    made.workload = "llama3-8b";
+    made.instance = instance;
+    made.gpus = gpus;
+    return made;
+}
+
+/// With the nodes, the network and the price of the instance.
+TEST(StarterScenario, IsWrittenForEveryInstance)
+{
+    for (const std::string& name : Catalog::built_in().names(instances_kind)) {
+        const Instance instance = catalog_instance(name);
+        const int node = std::max(instance.node_gpus, instance.gpus);
+        const Scenario scenario = parse_scenario(starter_scenario(on_instance(name, 2 * node)), "x.toml");
+        EXPECT_EQ(scenario.cluster.accelerator.catalog_entry, instance.accelerator) << name;
+        EXPECT_EQ(scenario.cluster.gpus_per_node(), node) << name;
+        const NetworkTier& network = scenario.cluster.tiers.back();
+        const double of_node = node * network.bandwidth.si / network.oversubscription;
+        EXPECT_NEAR(of_node / (instance.network.si * node / instance.gpus), 1.0, 1e-3) << name;
+        if (instance.list.price.si > 0.0) {
+            EXPECT_NEAR(scenario.cluster.gpu_price.si * instance.gpus / instance.list.price.si, 1.0, 0.01) << name;
+        }
+    }
+    const std::string text = starter_scenario(on_instance("P5EN.48xlarge", 16));
+    EXPECT_THAT(text, HasSubstr("\n[cluster]\n# p5en.48xlarge: 8 x h200-sxm, network of 3200 Gb/s, 2048 GiB of host memory; "));
+    EXPECT_THAT(text, HasSubstr("\ngpu_price = \"7.91 USD/h\"            # p5en.48xlarge, 63.30 USD/h: AWS on demand"));
+    EXPECT_THAT(text, HasSubstr("\ngroup = 8   # GPUs per node\n"));
+    EXPECT_THAT(text, HasSubstr("\nlink = \"efa-3200g\"\n# oversubscription"));
+    EXPECT_THROW(starter_scenario(on_instance("p5en", 16)), InputError);
+}
+
+/// Ports that the GPUs of a node share, nodes of a GPU each, and bridges that some have.
+TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
+{
+    const std::string boxes = starter_scenario(choice("llama3-8b", "RTX 4090", 16));
+    EXPECT_THAT(boxes, HasSubstr("\naccelerator = \"rtx-4090\"   # declared"));
+    EXPECT_THAT(boxes,
+                HasSubstr("\nlink = \"eth-25g\"\noversubscription = 8                # the 8 GPUs of a node share 25 Gb/s\n"));
+    EXPECT_THAT(boxes, Not(HasSubstr("bridge")));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "rtx-4090", 8)), Not(HasSubstr("oversubscription")));
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "rtx-3090", 8)), HasSubstr("\n# link = \"nvlink-bridge-rtx\"\n"));
+    StarterChoice single = choice("llama3-8b", "a10", 4);
+    single.node_gpus = 1;
+    single.network = "eth-10g";
+    const Cluster apart = parse_scenario(starter_scenario(single), "x.toml").cluster;
+    EXPECT_EQ(apart.nodes(), 4);
+    EXPECT_EQ(apart.tiers.back().catalog_entry, "eth-10g");
+    EXPECT_DOUBLE_EQ(apart.tiers.back().oversubscription, 1.0);
+    single.node_gpus = 2;
+    EXPECT_DOUBLE_EQ(parse_scenario(starter_scenario(single), "x.toml").cluster.tiers.back().oversubscription, 2.0);
+    single.network = "eth-11";
+    EXPECT_THROW(starter_scenario(single), InputError);
+    StarterChoice torus = choice("llama3-8b", "tpu-v5e", 16);
+    torus.node_gpus = 8;
+    EXPECT_THROW(starter_scenario(torus), InputError);
+}
+
+TEST(StarterScenario, TakesNamesWhateverTheirCaseAndSeparators)
+{
+    EXPECT_EQ(starter_scenario(choice("Llama3_8B", "H100 SXM", 8)), starter_scenario(choice("llama3-8b", "h100-sxm", 8)));
+    const auto refusal = [](const std::string& workload, const std::string& accelerator) {
+        return refusal_of([&] { starter_scenario(choice(workload, accelerator, 8)); });
+    };
+    EXPECT_THAT(refusal("llama3-8b", "h100"), HasSubstr("(did you mean 'h100-nvl', 'h100-pcie', 'h100-sxm'"));
+    EXPECT_THAT(refusal("llama3-8b", "A100-80GB"), HasSubstr("(did you mean 'a100-pcie-80gb' or 'a100-sxm-80gb'?)"));
+    EXPECT_THAT(refusal("llama3-8b", "4090"), HasSubstr("(did you mean 'rtx-4090'?)"));
+    EXPECT_THAT(refusal("meta-llama/Llama-3.1-70B", "h100-sxm"), HasSubstr("(did you mean 'llama3-70b'?)"));
 }
 
 TEST(StarterScenario, HasCommandsThatAShellTakes)

@@ -14,8 +14,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace prismopt {
 namespace {
@@ -88,10 +91,14 @@ TEST(Catalog, LeavesOutWhatNoPublicSourceStates)
 TEST(Catalog, EveryEntryLoads)
 {
     EXPECT_THAT(catalog_accelerators(),
-                ElementsAre("a100-sxm-40gb", "a100-sxm-80gb", "ascend-910b", "b200-sxm", "b300-sxm", "gaudi2", "gaudi3", "gb200",
-                            "gb300", "h100-sxm", "h100-sxm-96gb-hbm2e", "h20", "h200-sxm", "h800-sxm", "mi300x", "mi325x",
-                            "mi355x", "tpu-7x", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "trainium1", "trainium2",
-                            "v100-sxm2-32gb"));
+                ElementsAre("a10", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm-40gb", "a100-sxm-80gb", "a10g", "a30", "a40",
+                            "a800-sxm-80gb", "ascend-910b", "b200-sxm", "b300-sxm", "gaudi2", "gaudi3", "gaudi3-pcie", "gb10",
+                            "gb200", "gb300", "gh200", "gh200-144gb", "h100-nvl", "h100-pcie", "h100-sxm", "h100-sxm-96gb-hbm2e",
+                            "h20", "h200-nvl", "h200-sxm", "h800-sxm", "l20", "l4", "l40", "l40s", "mi210", "mi250x", "mi300a",
+                            "mi300x", "mi325x", "mi355x", "rtx-3090", "rtx-4000-ada", "rtx-4090", "rtx-5000-ada", "rtx-5090",
+                            "rtx-6000-ada", "rtx-a5000", "rtx-a6000", "rtx-pro-5000", "rtx-pro-6000", "rtx-pro-6000-max-q",
+                            "rtx-pro-6000-server", "t4", "tpu-7x", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "trainium1",
+                            "trainium2", "v100-pcie-16gb", "v100-pcie-32gb", "v100-sxm2-32gb"));
     EXPECT_THAT(catalog_links(),
                 testing::IsSupersetOf({"ib-hdr", "ib-ndr", "nvlink2", "nvlink3", "nvlink4", "nvlink5", "xgmi4", "roce-400g"}));
     EXPECT_THAT(catalog_workloads(),
@@ -107,7 +114,7 @@ TEST(Catalog, EveryEntryLoads)
         EXPECT_GT(accelerator.memory, accelerator.memory_reserved);
     }
     for (const std::string& name : catalog_links()) {
-        EXPECT_GT(catalog_link(name).bandwidth.si, 1e9) << name;
+        EXPECT_GT(catalog_link(name).bandwidth.si, 1e8) << name;
     }
     for (const std::string& name : catalog_workloads()) {
         EXPECT_EQ(catalog_workload(name).name, name);
@@ -140,6 +147,106 @@ TEST(Catalog, EveryNumberHasItsSourceOnItsLine)
     }
 }
 
+/// By whole words: a100-pcie-80gb is no a100 with NVLink, and gb10 no gb200.
+TEST(Catalog, FindsTheUsualClusterOfEachAccelerator)
+{
+    const std::map<std::string, std::pair<int, std::string>> expected{{"a10", {4, "pcie4-x16"}},
+                                                                      {"a100-pcie-40gb", {8, "pcie4-x16"}},
+                                                                      {"a100-pcie-80gb", {8, "pcie4-x16"}},
+                                                                      {"a100-sxm-40gb", {8, "nvlink3"}},
+                                                                      {"a100-sxm-80gb", {8, "nvlink3"}},
+                                                                      {"a10g", {4, "pcie4-x16"}},
+                                                                      {"a30", {4, "pcie4-x16"}},
+                                                                      {"a40", {4, "pcie4-x16"}},
+                                                                      {"a800-sxm-80gb", {8, "nvlink3-a800"}},
+                                                                      {"ascend-910b", {8, "hccs"}},
+                                                                      {"b200-sxm", {8, "nvlink5"}},
+                                                                      {"b300-sxm", {8, "nvlink5"}},
+                                                                      {"gaudi2", {8, "gaudi2-mesh"}},
+                                                                      {"gaudi3", {8, "gaudi3-mesh"}},
+                                                                      {"gaudi3-pcie", {8, "pcie5-x16"}},
+                                                                      {"gb10", {1, "pcie5-x16"}},
+                                                                      {"gb200", {72, "nvlink5"}},
+                                                                      {"gb300", {72, "nvlink5"}},
+                                                                      {"gh200", {4, "nvlink4"}},
+                                                                      {"gh200-144gb", {4, "nvlink4"}},
+                                                                      {"h100-nvl", {8, "pcie5-x16"}},
+                                                                      {"h100-pcie", {8, "pcie5-x16"}},
+                                                                      {"h100-sxm", {8, "nvlink4"}},
+                                                                      {"h100-sxm-96gb-hbm2e", {8, "nvlink4"}},
+                                                                      {"h20", {8, "nvlink4"}},
+                                                                      {"h200-nvl", {8, "pcie5-x16"}},
+                                                                      {"h200-sxm", {8, "nvlink4"}},
+                                                                      {"h800-sxm", {8, "nvlink4-h800"}},
+                                                                      {"l20", {8, "pcie4-x16"}},
+                                                                      {"l4", {8, "pcie4-x16"}},
+                                                                      {"l40", {8, "pcie4-x16"}},
+                                                                      {"l40s", {8, "pcie4-x16"}},
+                                                                      {"mi210", {4, "xgmi3-mi210"}},
+                                                                      {"mi250x", {8, "xgmi3-mi250x"}},
+                                                                      {"mi300a", {4, "xgmi4-mi300a"}},
+                                                                      {"mi300x", {8, "xgmi4"}},
+                                                                      {"mi325x", {8, "xgmi4"}},
+                                                                      {"mi355x", {8, "xgmi4-mi355x"}},
+                                                                      {"rtx-3090", {8, "pcie4-x16"}},
+                                                                      {"rtx-4000-ada", {8, "pcie4-x16"}},
+                                                                      {"rtx-4090", {8, "pcie4-x16"}},
+                                                                      {"rtx-5000-ada", {8, "pcie4-x16"}},
+                                                                      {"rtx-5090", {8, "pcie5-x16"}},
+                                                                      {"rtx-6000-ada", {8, "pcie4-x16"}},
+                                                                      {"rtx-a5000", {8, "pcie4-x16"}},
+                                                                      {"rtx-a6000", {8, "pcie4-x16"}},
+                                                                      {"rtx-pro-5000", {8, "pcie5-x16"}},
+                                                                      {"rtx-pro-6000", {8, "pcie5-x16"}},
+                                                                      {"rtx-pro-6000-max-q", {8, "pcie5-x16"}},
+                                                                      {"rtx-pro-6000-server", {8, "pcie5-x16"}},
+                                                                      {"t4", {4, "pcie3-x16"}},
+                                                                      {"tpu-7x", {4096, "ici-7x"}},
+                                                                      {"tpu-v4", {4096, "ici-v4"}},
+                                                                      {"tpu-v5e", {256, "ici-v5e"}},
+                                                                      {"tpu-v5p", {4096, "ici-v5p"}},
+                                                                      {"tpu-v6e", {256, "ici-v6e"}},
+                                                                      {"trainium1", {16, "neuronlink-v2"}},
+                                                                      {"trainium2", {16, "neuronlink-v3"}},
+                                                                      {"v100-pcie-16gb", {4, "pcie3-x16"}},
+                                                                      {"v100-pcie-32gb", {4, "pcie3-x16"}},
+                                                                      {"v100-sxm2-32gb", {8, "nvlink2"}}};
+    for (const std::string& name : catalog_accelerators()) {
+        const auto found = usual_cluster(name);
+        ASSERT_TRUE(found && expected.contains(name)) << name;
+        EXPECT_EQ(std::pair(found->node_gpus, found->node_link), expected.at(name)) << name;
+        EXPECT_NE(catalog_link(found->network_link).kind, TierKind::node) << name;
+        EXPECT_NO_THROW(catalog_link(found->node_link)) << name;
+        if (!found->bridge.empty()) {
+            EXPECT_EQ(catalog_link(found->bridge).kind, TierKind::node) << name;
+        }
+    }
+    EXPECT_FALSE(usual_cluster("a1000"));
+    EXPECT_FALSE(usual_cluster("l400"));
+    EXPECT_EQ(usual_cluster("gb200-x")->node_gpus, 72);
+}
+
+/// With links and accelerators of the catalog; no instance has more ports than its GPUs use.
+TEST(Catalog, HasInstancesOfClouds)
+{
+    const std::vector<std::string> names = Catalog::built_in().names(instances_kind);
+    EXPECT_GE(names.size(), 40U);
+    for (const std::string& name : names) {
+        const Instance instance = catalog_instance(name);
+        EXPECT_NO_THROW(catalog_accelerator(instance.accelerator)) << name;
+        const NetworkTier link = catalog_link(instance.network_link);
+        EXPECT_EQ(link.kind, TierKind::network) << name;
+        EXPECT_LE(instance.network.si, instance.gpus * link.bandwidth.si * (1.0 + 1e-9)) << name;
+        EXPECT_GT(instance.source.size(), 10U) << name;
+        EXPECT_EQ(instance.list.price.si > 0.0, !instance.list.source.empty()) << name;
+        EXPECT_TRUE(instance.node_link.empty() || catalog_link(instance.node_link).kind == TierKind::node) << name;
+    }
+    const Instance p5en = catalog_instance("p5en.48xlarge");
+    EXPECT_EQ(p5en.accelerator, "h200-sxm");
+    EXPECT_EQ(p5en.gpus, 8);
+    EXPECT_DOUBLE_EQ(p5en.network.si, 400e9);
+}
+
 /// Rules that judge a single value judge it beside defaults, which must break none of them.
 TEST(Catalog, DefaultsOfPlansFitEveryNetwork)
 {
@@ -159,7 +266,11 @@ TEST(Catalog, KnownFigures)
     EXPECT_DOUBLE_EQ(h100.memory_bandwidth.si, 3.35e12);
     EXPECT_DOUBLE_EQ(h100.power.si, 700.0);
     EXPECT_DOUBLE_EQ(catalog_accelerator("a100-sxm-80gb").memory_bandwidth.si, 2.039e12);
+    EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").memory.si, 24564.0 * 1048576.0);
+    EXPECT_DOUBLE_EQ(catalog_accelerator("rtx-4090").peak_bf16.si, 165.2e12);
+    EXPECT_DOUBLE_EQ(catalog_accelerator("gb10").host_link.si, 0.0);  // shares its memory with the host: nothing to offload to
     EXPECT_DOUBLE_EQ(catalog_link("nvlink4").bandwidth.si, 450e9);
+    EXPECT_DOUBLE_EQ(catalog_link("eth-10g").bandwidth.si, 1.25e9);
     EXPECT_DOUBLE_EQ(catalog_link("ib-hdr").bandwidth.si, 25e9);
     EXPECT_DOUBLE_EQ(catalog_link("roce-400g").bandwidth.si, 50e9);
 }
@@ -185,7 +296,7 @@ TEST(Catalog, UnknownNameShowsTheNearest)
         catalog_accelerator("h100-smx");
         FAIL() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), testing::StartsWith("\"h100-smx\" is not in the catalog (entries: a100-sxm-40gb, "));
+        EXPECT_THAT(error.what(), testing::StartsWith("\"h100-smx\" is not in the catalog (entries: a10, a100-pcie-40gb, "));
         EXPECT_THAT(error.what(), HasSubstr("); did you mean \"h100-sxm\"?"));
     }
     EXPECT_THROW(catalog_link("wet-string"), InputError);

@@ -1,0 +1,176 @@
+#include "io/authoring/starter_machine.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/gpu_price.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+UsualCluster usual_cluster_of(const std::string& accelerator, const Catalog& catalog)
+{
+    const auto found = usual_cluster(accelerator, catalog);
+    if (!found) {
+        throw InputError(
+            fmt::format("--accelerator {} is in the catalog, but its usual node and network are not; add them to yours as "
+                        "[usual_clusters.{}] (docs/catalog.md), or start from another accelerator and write the tiers yourself",
+                        accelerator, accelerator));
+    }
+    return *found;
+}
+
+std::string bits(BytesPerSecond bandwidth) { return fmt::format("{:.4g} Gb/s", 8.0 * bandwidth.si / (1_GB_per_s).si); }
+
+/// What differs between the usual cluster of the accelerator and the instance.
+void apply(const Instance& instance, UsualCluster& cluster)
+{
+    cluster.node_gpus = instance.node_gpus > 0 ? instance.node_gpus : instance.gpus;
+    cluster.node_link = instance.node_link.empty() ? cluster.node_link : instance.node_link;
+    cluster.network_link = instance.network_link;
+    cluster.network = instance.network * (static_cast<double>(cluster.node_gpus) / instance.gpus);
+    cluster.bridge.clear();  // clouds join no pairs beyond what an entry says
+}
+
+/// What the user gives instead of the usual.
+void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cluster)
+{
+    if (choice.node_gpus > 0) {
+        if (cluster.topology == Topology::torus) {
+            throw InputError(
+                fmt::format("--gpus-per-node {} does not apply to a torus; leave it out, and change the shape of the "
+                            "first tier",
+                            choice.node_gpus));
+        }
+        cluster.node_gpus = choice.node_gpus;
+    }
+    if (!choice.network.empty()) {
+        cluster.network_link = chosen_name("network", choice.network, catalog.names(links_kind));
+        const bool shared = cluster.network.si > 0.0;  // one port of the other link, too
+        cluster.network = shared ? catalog_link(cluster.network_link, catalog).bandwidth : cluster.network;
+    }
+}
+
+std::string remark_on(const std::string& name, const Instance& instance)
+{
+    const std::string memory =
+        instance.host_memory.si > 0.0 ? fmt::format(", {:.4g} GiB of host memory", instance.host_memory.si / (1_GiB).si) : "";
+    return fmt::format("# {}: {} x {}, network of {}{}; {}\n", name, instance.gpus, instance.accelerator, bits(instance.network),
+                       memory, instance.source);
+}
+
+/// A power that no public source states does not change the time of a step.
+std::string power_line(const Accelerator& accelerator)
+{
+    return accelerator.power.si > 0.0
+               ? ""
+               : "accelerator_override = { power = \"500 W (placeholder)\" }   # no public figure; give your own\n";
+}
+
+std::string price_line(const std::string& accelerator, const Catalog& catalog)
+{
+    const auto price = list_price(accelerator, catalog);
+    return price ? fmt::format("# gpu_price = \"{}\"          # default: this list price: {}\n", hourly(price->price),
+                               price->source)
+                 : "gpu_price = \"1 USD/h (placeholder)\"  # no public list price; give your own\n";
+}
+
+std::string price_line(const std::string& name, const Instance& instance, const Catalog& catalog)
+{
+    const ListPrice& list = instance.list;
+    return list.source.empty() ? price_line(instance.accelerator, catalog)
+                               : fmt::format("gpu_price = \"{}\"            # {}, {}: {}\n", hourly(list.price / instance.gpus),
+                                             name, hourly(list.price), list.source);
+}
+
+void refuse_untimed(const std::string& name, const Accelerator& accelerator)
+{
+    if (accelerator.memory_bandwidth.si <= 0.0) {
+        throw InputError(fmt::format(
+            "--accelerator {} has no memory_bandwidth in the catalog, as no public source states it; start from another "
+            "accelerator, and give memory_bandwidth in accelerator_override (docs/accelerators.md)",
+            name));
+    }
+}
+
+}  // namespace
+
+StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catalog)
+{
+    StarterMachine machine;
+    if (choice.instance.empty()) {
+        machine.accelerator = chosen_name("accelerator", choice.accelerator, catalog.names(accelerators_kind));
+        machine.cluster = usual_cluster_of(machine.accelerator, catalog);
+        machine.figures = price_line(machine.accelerator, catalog);
+    } else {
+        const std::string name = chosen_name("instance", choice.instance, catalog.names(instances_kind));
+        const Instance instance = catalog_instance(name, catalog);
+        machine.accelerator = instance.accelerator;
+        machine.cluster = usual_cluster_of(machine.accelerator, catalog);
+        apply(instance, machine.cluster);
+        machine.remark = remark_on(name, instance);
+        machine.figures = price_line(name, instance, catalog);
+    }
+    const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
+    refuse_untimed(machine.accelerator, accelerator);
+    machine.figures += power_line(accelerator);
+    apply(choice, catalog, machine.cluster);
+    return machine;
+}
+
+std::string bridge_lines(const UsualCluster& cluster)
+{
+    constexpr int pair = 2;
+    return cluster.bridge.empty() || cluster.node_gpus <= pair
+               ? ""
+               : fmt::format(
+                     "# [[cluster.tier]]                   # if bridges join pairs of cards\n# name = \"pair\"\n# link = \"{}\"\n"
+                     "# group = {}\n\n",
+                     cluster.bridge, pair);
+}
+
+std::string network_share_line(const UsualCluster& cluster, const Catalog& catalog)
+{
+    constexpr double rounding = 1e-9;
+    const double ports = cluster.node_gpus * catalog_link(cluster.network_link, catalog).bandwidth.si;
+    const bool shared = cluster.network.si > 0.0 && ports > cluster.network.si * (1.0 + rounding);
+    return shared ? fmt::format("oversubscription = {:.4g}                # the {} GPUs of a node share {}\n",
+                                ports / cluster.network.si, cluster.node_gpus, bits(cluster.network))
+                  : "# oversubscription = 2                # downlink over uplink bandwidth of the tier below\n";
+}
+
+std::string evidence_of(const std::string& accelerator, const Catalog& catalog)
+{
+    if (catalog.is_own(accelerators_kind, accelerator)) {
+        return "of your own catalog";
+    }
+    const int rows = rows_on(fitted_model(), accelerator);
+    return rows > 0 ? fmt::format("fitted to {} measured runs", rows)
+                    : "declared: from data sheets, without measured runs (docs/accelerators.md)";
+}
+
+std::string chosen_name(const std::string& option, const std::string& asked, const std::vector<std::string>& names)
+{
+    if (std::find(names.begin(), names.end(), asked) != names.end()) {
+        return asked;
+    }
+    std::vector<std::string> alike;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(alike),
+                 [&](const std::string& name) { return same_name(asked, name); });
+    if (alike.size() == 1) {
+        return alike.front();
+    }
+    throw InputError(
+        fmt::format("--{} {} is not in the catalog{}; choose from: {}", option, asked, guess_of(asked, names), listed(names)));
+}
+
+}  // namespace prismopt

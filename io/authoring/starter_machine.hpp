@@ -1,0 +1,36 @@
+#pragma once
+
+/// Machine of a starter scenario: what the catalog knows of the accelerator or the instance that a user names.
+
+#include "io/authoring/starter_scenario.hpp"
+#include "io/scenario/catalog_facts.hpp"
+#include "io/toml/catalog.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+struct StarterMachine {
+    std::string accelerator;  // of the catalog
+    UsualCluster cluster;     // its nodes, and their network
+    std::string remark;       // comment lines on the instance; empty: none is named
+    std::string figures;      // lines with the price, and with what no public source states
+};
+
+/// Throws InputError for names that the catalog does not have.
+StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catalog);
+
+/// Comment lines that show how to join pairs of cards by a bridge; empty for nodes that have none.
+std::string bridge_lines(const UsualCluster& cluster);
+
+/// Line that says how the GPUs of a node share its ports.
+std::string network_share_line(const UsualCluster& cluster, const Catalog& catalog);
+
+/// What the numbers of an accelerator rest on.
+std::string evidence_of(const std::string& accelerator, const Catalog& catalog);
+
+/// The name among these that was asked for, whatever its case and separators. Throws InputError with suggestions.
+std::string chosen_name(const std::string& option, const std::string& asked, const std::vector<std::string>& names);
+
+}  // namespace prismopt
