@@ -96,6 +96,12 @@ std::string overlap_problem(const Case& c)
     return one_stage || facts_of(plan.schedule).groups ? "" : "needs schedule=interleaved, or pp=1";
 }
 
+/// Megatron-Core (transformer_config.py): experts under tensor parallelism need sequence parallelism.
+bool shares_tokens_of_experts(const Case& c)
+{
+    return c.plan.tp == 1 || c.plan.shares_tokens() || c.job.workload.find<ExpertsBlock>() == nullptr;
+}
+
 /// DeepEP joins up to 8 GPUs over NVLink, and nodes over RDMA (deepseek-ai/DeepEP, csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS).
 constexpr int most_deepep_gpus = 8;
 
@@ -287,6 +293,12 @@ const std::array rules{
                                                                   std::to_string(c.job.workload.layers())};
              },
              [](const Case&) { return std::string("write 0 for all layers, or a smaller number"); }},
+    PlanRule{Reason::sequence_parallel, place_of(&ParallelPlan::sequence_parallel), place_of(&ParallelPlan::sequence_parallel),
+             shares_tokens_of_experts,
+             [](const Case& c) {
+                 return Infeasible{Reason::sequence_parallel, "sequence_parallel=off with " + pairs({{"tp", c.plan.tp}}) +
+                                                                  " and experts, whose tokens are shared"};
+             }},
     PlanRule{Reason::expert_overlap, place_of(&ParallelPlan::expert_overlap), place_of(&ParallelPlan::expert_overlap),
              [](const Case& c) { return overlap_problem(c).empty(); },
              [](const Case& c) {

@@ -62,7 +62,7 @@ Exported bridge_overrides(const Launch& launch)
         s.set("model.moe_shared_expert_overlap",
               truth(plan.exchanges_tokens() && plan.expert_overlap == ExpertOverlap::shared_experts));
     }
-    s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.sequence_parallel));
+    s.set("model.sequence_parallel", truth(plan.tp > 1 && plan.shares_tokens()));
     s.set("model.recompute_granularity", plan.recompute == Recompute::none ? "null" : std::string(name(plan.recompute)));
     if (plan.recompute == Recompute::selective) {
         s.set("model.recompute_modules",

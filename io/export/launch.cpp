@@ -204,7 +204,7 @@ nlohmann::json plan_json(const Launch& launch)
     nlohmann::json json{{"dp", plan.dp},
                         {"shard_gpus", plan.sharding_gpus()},
                         {"layout", layout_text(launch.chunks, launch.job.workload.predictions)},
-                        {"sequence_parallel", plan.sequence_parallel}};
+                        {"sequence_parallel", plan.shares_tokens()}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
     return json;
 }

@@ -28,7 +28,7 @@ void set_parallelism(const Launch& launch, Settings& s)
         s.set("expert-model-parallel-size", plan.ep);
         s.set("expert-tensor-parallel-size", plan.etp);
     }
-    if (plan.tp > 1 && plan.sequence_parallel) {
+    if (plan.tp > 1 && plan.shares_tokens()) {
         s.flag("sequence-parallel");
     }
     if (plan.tp_overlap == TensorParallelOverlap::on) {

@@ -240,7 +240,7 @@ Exported torchtitan_recipe(const Launch& launch)
     Settings s(names);
     set_data_parallel_degrees(plan, s);
     s.set("parallelism.tensor_parallel_degree", plan.tp);
-    s.set("parallelism.enable_sequence_parallel", plan.sequence_parallel ? "True" : "False");
+    s.set("parallelism.enable_sequence_parallel", plan.shares_tokens() ? "True" : "False");
     set_recipe_pipeline(launch, csv, s);
     const long sequence = launch.phase.sequence;
     s.set("training.max_context_length", sequence);

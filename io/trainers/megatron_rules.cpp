@@ -96,7 +96,7 @@ std::string order(const PlannedPhase& of)
 std::string tp_overlap(const PlannedPhase& of)
 {
     const bool overlapped = of.plan.tp > 1 && of.plan.tp_overlap == TensorParallelOverlap::on;
-    return overlapped && !of.plan.sequence_parallel ? "tp_overlap needs sequence parallelism" : "";
+    return overlapped && !of.plan.shares_tokens() ? "tp_overlap needs sequence_parallel = [\"on\"]" : "";
 }
 
 /// Who chose DeepEP for a plan that uses it.

@@ -111,7 +111,7 @@ struct Extent {
     /// `share`: tokens here per token of the phase's sequence.
     explicit Extent(const LayerShape& computed, double share = 1.0)
         : shape(computed), sequence(share * computed.sequence), tokens(computed.microbatch * sequence / computed.cp),
-          tp(computed.tp), sequence_split(computed.sequence_parallel ? tp : 1.0)
+          tp(computed.tp), sequence_split(computed.shares_tokens() ? tp : 1.0)
     {
     }
 

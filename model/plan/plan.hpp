@@ -115,6 +115,13 @@ template <>
 inline constexpr auto names_of<TensorParallelOverlap> =
     std::to_array<Named<TensorParallelOverlap>>({{TensorParallelOverlap::off, "off"}, {TensorParallelOverlap::on, "on"}});
 
+/// Whether a tensor-parallel group also shares the tokens of what it does not divide by columns: norms, residual sums (Korthikanti et
+/// al., arXiv 2205.05198, section 4.2.2).
+enum class SequenceParallel { on, off };
+template <>
+inline constexpr auto names_of<SequenceParallel> = std::to_array<Named<SequenceParallel>>({{SequenceParallel::on, "on"},
+                                                                                           {SequenceParallel::off, "off"}});
+
 /// Compute that hides the exchanges of tokens with their experts: nothing; the shared experts (Megatron-Core,
 /// moe-shared-expert-overlap); or the backward pass of another microbatch beside a forward pass and the reverse
 /// (overlap-moe-expert-parallel-comm).
@@ -189,7 +196,7 @@ struct ParallelPlan {
     DataParallelOverlap dp_overlap = DataParallelOverlap::on;
     PlacementOrder order = PlacementOrder::tp_dp_pp;
     PostValidation post_validation = PostValidation::off;
-    bool sequence_parallel = true;
+    SequenceParallel sequence_parallel = SequenceParallel::on;
     int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence
     int ep = 1;   // expert parallelism: members of tp*cp*dp that share the experts of a layer
     int etp = 1;  // tensor-parallel degree of the experts
@@ -214,6 +221,7 @@ struct ParallelPlan {
     bool exchanges_tokens() const { return ep > 1; }
     /// Whether forward passes run beside backward passes of another microbatch, to hide their exchanges of tokens.
     bool pairs_microbatches() const { return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches; }
+    bool shares_tokens() const { return sequence_parallel == SequenceParallel::on; }
     int gpus() const { return tp * cp * pp * dp; }
     /// Copies of the network in one pipeline: two in DualPipe.
     int model_copies() const { return facts_of(schedule).model_copies; }
@@ -245,6 +253,7 @@ enum class Reason {
     layers_and_chunks,
     no_layout,
     recomputed_layers,
+    sequence_parallel,
     expert_overlap,
     dispatch,
     modules,
@@ -284,6 +293,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::layers_and_chunks, "fewer layers than chunks"},
                                   {Reason::no_layout, "no layout for this number of chunks"},
                                   {Reason::recomputed_layers, "more recomputed layers than layers"},
+                                  {Reason::sequence_parallel, "whole sequences do not apply"},
                                   {Reason::expert_overlap, "expert_overlap does not apply"},
                                   {Reason::dispatch, "dispatch does not apply"},
                                   {Reason::modules, "recompute_modules do not apply"},

@@ -44,6 +44,7 @@ struct SpaceSettings {
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
+    std::vector<SequenceParallel> sequence_parallel{SequenceParallel::on};
     std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
     std::vector<Dispatch> dispatch{Dispatch::of_stack};
     std::vector<Offload> offload{Offload::none};
@@ -151,6 +152,9 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
                                   "whether collectives of gradients and parameters overlap with compute", "on",
                                   only_where(has_gradient_sums, no_bound)},
+    PlanAxis<SequenceParallel>{"sequence_parallel", &ParallelPlan::sequence_parallel, &SpaceSettings::sequence_parallel,
+                               "whether tensor-parallel groups also share the tokens of norms and residual sums", "off",
+                               only_where(has_tensor_groups, stages_and_memory)},
     PlanAxis<TensorParallelOverlap>{"tp_overlap", &ParallelPlan::tp_overlap, &SpaceSettings::tp_overlap,
                                     "whether tensor-parallel collectives overlap with adjacent matrix products", "on",
                                     only_where(has_tensor_groups, stages_only)},

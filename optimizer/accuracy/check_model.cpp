@@ -34,7 +34,7 @@ MeasuredRun planned(const RunRow& row)
     scenario.space = row.space;
     MeasuredRun run = row.run;
     run.plan = parse_design(row.design, scenario);
-    run.plan.sequence_parallel = row.sequence_parallel;
+    run.plan.sequence_parallel = row.sequence_parallel ? SequenceParallel::on : SequenceParallel::off;
     if (run.measured_s == 0.0) {
         const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) * run.phase().global_batch;
         run.measured_s = flops / run.plan.gpus() / row.compute_rate.si;

@@ -51,7 +51,7 @@ std::vector<ExecutionGraph> PipelineJob::candidates(std::size_t count) const
     PlanCompiler compile = compiler();
     for (const int tp : {2, 4, 8}) {
         for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-            for (const bool sequence_parallel : {true, false}) {
+            for (const SequenceParallel sequence_parallel : {SequenceParallel::on, SequenceParallel::off}) {
                 ParallelPlan kind = plan();
                 kind.tp = tp;
                 kind.recompute = recompute;

@@ -93,6 +93,7 @@ inline ParallelPlan random_plan(PlanDice& dice)
     plan.context_exchange = dice.any<ContextExchange>();
     plan.offload = dice.any<Offload>();
     plan.order = dice.any<PlacementOrder>();
+    plan.sequence_parallel = dice.any<SequenceParallel>();
     return plan;
 }
 
@@ -103,7 +104,7 @@ inline std::string text_of(const ParallelPlan& p)
                        number("etp", p.etp) + number("v", p.chunks) + number("microbatch", p.microbatch);
     for (const std::string_view choice :
          {name(p.schedule), name(p.recompute), name(p.sharding), name(p.dp_overlap), name(p.tp_overlap), name(p.expert_overlap),
-          name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order)}) {
+          name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order), name(p.sequence_parallel)}) {
         text += " " + std::string(choice);
     }
     return text;

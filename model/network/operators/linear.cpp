@@ -9,7 +9,7 @@ using Beside = CollectiveCall::Beside;
 /// Into a region that tensor parallelism divides: the sequence gathered, or nothing where it is whole.
 void enter(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
-    if (alone && e.tp > 1.0 && e.shape.sequence_parallel) {
+    if (alone && e.tp > 1.0 && e.shape.shares_tokens()) {
         calls.collective({.kind = Collective::all_gather, .bytes = 2.0 * e.tokens * columns, .beside = beside, .rounds = rounds});
     }
 }
@@ -18,7 +18,7 @@ void enter(bool alone, const Extent& e, double columns, Beside beside, double ro
 void leave(bool alone, const Extent& e, double columns, Beside beside, double rounds, Calls& calls)
 {
     if (alone && e.tp > 1.0) {
-        calls.collective({.kind = e.shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce,
+        calls.collective({.kind = e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce,
                           .bytes = 2.0 * e.tokens * columns,
                           .beside = beside,
                           .rounds = rounds});

@@ -23,14 +23,14 @@ void Lookup::forward(const Extent& e, Calls& calls) const
     calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = lookup_traffic * e.tokens * columns});
     if (e.tp > 1.0) {
         calls.collective(
-            sequence_message(e, columns, e.shape.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce));
+            sequence_message(e, columns, e.shape.shares_tokens() ? Collective::reduce_scatter : Collective::all_reduce));
     }
 }
 
 /// Frameworks do not put the gradient of the table off.
 void Lookup::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    if (e.tp > 1.0 && e.shape.sequence_parallel) {
+    if (e.tp > 1.0 && e.shape.shares_tokens()) {
         calls.collective(sequence_message(e, columns, Collective::all_gather));
     }
     calls.kernel({.kind = KernelClass::lookup, .roof = Roof::memory, .bytes = scatter_traffic * e.tokens * columns});

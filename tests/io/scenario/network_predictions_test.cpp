@@ -30,7 +30,7 @@ const std::vector<std::pair<std::string, std::function<void(ParallelPlan&)>>>& w
     static const std::vector<std::pair<std::string, std::function<void(ParallelPlan&)>>> all{
         {"tp1", [](ParallelPlan& p) { p.tp = 1; }},
         {"tp8", [](ParallelPlan&) {}},
-        {"tp8, whole sequences", [](ParallelPlan& p) { p.sequence_parallel = false; }},
+        {"tp8, whole sequences", [](ParallelPlan& p) { p.sequence_parallel = SequenceParallel::off; }},
         {"tp8, overlap", [](ParallelPlan& p) { p.tp_overlap = TensorParallelOverlap::on; }},
         {"tp2 pp4", [](ParallelPlan& p) { p.tp = 2, p.pp = 4; }},
         {"tp2 pp4 slots", [](ParallelPlan& p) { p.tp = 2, p.pp = 4, p.split = LayerSplit::slots; }},

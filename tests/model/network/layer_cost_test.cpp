@@ -19,7 +19,12 @@ constexpr double sbh = s * h;  // one sequence a microbatch
 
 LayerCosts costs_of(const Transformer& w, int tp, bool sequence_parallel, Recompute recompute)
 {
-    return layer_costs(w, {{.tp = tp, .recompute = recompute, .sequence_parallel = sequence_parallel}, 2048}, products_only());
+    return layer_costs(w,
+                       {{.tp = tp,
+                         .recompute = recompute,
+                         .sequence_parallel = sequence_parallel ? SequenceParallel::on : SequenceParallel::off},
+                        2048},
+                       products_only());
 }
 
 /// Korthikanti et al., arXiv 2205.05198: equations 1 (t = 1), 2 (tensor), 4 (and sequence parallel), 6 (selective), and 2sbh
@@ -270,7 +275,7 @@ TEST(LayerCosts, SoftmaxOfFewScoresIsNotFused)
 {
     const auto kernels = [](int microbatch) {
         std::size_t count = 0;
-        const LayerShape shape{{.tp = 4, .microbatch = microbatch, .sequence_parallel = false}, 1024};
+        const LayerShape shape{{.tp = 4, .microbatch = microbatch, .sequence_parallel = SequenceParallel::off}, 1024};
         const LayerCosts costs = layer_costs(gpt(4, 1024, 8), shape, products_only());
         for (const Segment& segment : costs.kinds.front().forward.segments) {
             count += segment.size();
@@ -285,7 +290,7 @@ TEST(LayerCosts, LossMovesTheLogits)
 {
     Cluster c = products_only();
     c.accelerator.memory_bandwidth = BytesPerSecond{1e12};
-    const LayerShape shape{{.sequence_parallel = false}, 1024};
+    const LayerShape shape{{.sequence_parallel = SequenceParallel::off}, 1024};
     const auto head_s = [&](double bytes) {
         c.stack.loss_traffic = bytes;
         const PartCost head = layer_costs(gpt(4, 1024, 8), shape, c).head;

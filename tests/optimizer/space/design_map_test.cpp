@@ -47,7 +47,7 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -82,6 +82,7 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
         plan.dp_overlap = DataParallelOverlap::off;
     }
     if (plan.tp == 1) {
+        plan.sequence_parallel = SequenceParallel::on;
         plan.tp_overlap = TensorParallelOverlap::off;
     }
     if (plan.ep == 1) {
@@ -157,6 +158,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.etp = std::stoi(label);
         } else if (axis == "recomputed_layers") {
             plan.recomputed_layers = std::stoi(label);
+        } else if (axis == "sequence_parallel") {
+            plan.sequence_parallel = *parse<SequenceParallel>(label);
         } else if (axis == "tp_overlap") {
             plan.tp_overlap = *parse<TensorParallelOverlap>(label);
         } else if (axis == "context_exchange") {

@@ -48,7 +48,7 @@ std::vector<Case> cases()
         return p;
     };
     ParallelPlan whole = plan(2, 1, 1, Sharding::zero1);
-    whole.sequence_parallel = false;
+    whole.sequence_parallel = SequenceParallel::off;
     ParallelPlan gathered = plan(1, 2, 1, Sharding::zero1);
     gathered.context_exchange = ContextExchange::all_gather;
     ParallelPlan hybrid = plan(1, 1, 4, Sharding::zero3);

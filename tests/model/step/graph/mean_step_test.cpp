@@ -360,7 +360,7 @@ std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t cou
         plan.sharding = pick({0, 1}) == 0 ? Sharding::none : Sharding::zero1;
         plan.dp_overlap = pick({0, 1}) == 0 ? DataParallelOverlap::off : DataParallelOverlap::on;
         plan.order = pick({0, 1}) == 0 ? PlacementOrder::tp_pp_dp : PlacementOrder::tp_dp_pp;
-        plan.sequence_parallel = pick({0, 1}) == 0;
+        plan.sequence_parallel = pick({0, 1}) == 0 ? SequenceParallel::on : SequenceParallel::off;
         auto compiled = compiler.compile(plan);
         if (auto* feasible = std::get_if<CompiledPlan>(&compiled)) {
             graphs.push_back(std::move(feasible->graph));
