@@ -9,7 +9,7 @@ usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --tidy-changed 
   --format  fails where clang-format would change a file
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of the preset release, on FILE... or on all sources
-  --tidy-changed  runs it on the sources that changed in the last 20 commits or since
+  --tidy-changed  runs it on the sources that changed in the last 5 commits or since
   --words   prints lines of FILE..., or of all guides and of the messages of commands and reports, with words of tests/words.txt, and
             spellings in guides that codespell doubts; fails on none. It reads the string literals of C++ sources
 TEXT
@@ -47,7 +47,7 @@ case ${1:-} in
         if [[ $# -gt 0 ]]; then
             files=("$@")
         elif [[ $which == --tidy-changed ]]; then
-            since=$(git rev-list --max-count=21 HEAD | tail -n 1)
+            since=$(git rev-list --max-count=6 HEAD | tail -n 1)
             mapfile -t files < <(git diff --name-only --diff-filter=d "$since" -- '*.cpp')
         else
             mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$')

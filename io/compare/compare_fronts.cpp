@@ -115,7 +115,9 @@ std::vector<std::string> model_row(const std::vector<NamedResults>& studies, std
         row.push_back(here ? fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name) : "unknown");
         if (s > 0) {
             const bool comparable = here && std::isfinite(first.low) && unlike(studies.front(), studies[s]).empty();
-            row.push_back(!comparable ? "" : apart(first, e) ? "prediction intervals disjoint" : "prediction intervals overlap");
+            row.emplace_back(!comparable       ? ""
+                             : apart(first, e) ? "prediction intervals disjoint"
+                                               : "prediction intervals overlap");
         }
     }
     return known ? row : std::vector<std::string>{};

@@ -39,7 +39,8 @@ std::vector<Process> processes(const Launch& launch)
                 group * (plan.order == PlacementOrder::tp_pp_dp ? replica * plan.pp + stage : stage * plan.dp + replica);
             for (int member = 0; member < group; ++member) {
                 const int gpu = placement.gpu(replica, stage) + member;
-                all[static_cast<std::size_t>(first + member)] = {gpu / node, gpu % node, stage, replica};
+                all[static_cast<std::size_t>(first) + static_cast<std::size_t>(member)] = {gpu / node, gpu % node, stage,
+                                                                                           replica};
             }
         }
     }

@@ -42,7 +42,7 @@ PlacementOrder default_order(const Hdf5Object& root)
     if (!root.has("default_order")) {  // since schema 1.9
         return PlacementOrder::tp_pp_dp;
     }
-    const std::string text = root.get<std::string>("default_order");
+    const auto text = root.get<std::string>("default_order");
     const auto order = parse<PlacementOrder>(text);
     if (!order) {
         throw std::runtime_error("attribute default_order is " + text + "; expected one of " + choices<PlacementOrder>());

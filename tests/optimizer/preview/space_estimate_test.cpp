@@ -123,16 +123,12 @@ TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
 }
 
 /// A space that takes too long to count is estimated. Stopped at once, in the sample and later, a dry run keeps what it knows: the
-/// text grows.
+/// text grows. tests/cli/dry_run_test.py lets one end.
 TEST(DryRun, KeepsWhatItKnowsWhenItIsStopped)
 {
     const Scenario scenario = tiny_scenario(many_choices);
-    int pauses = 0;
-    const DryRun whole = dry_run(
-        scenario, [&pauses] { ++pauses; }, 0.0);
-    EXPECT_THAT(whole.text, AllOf(HasSubstr("estimates with 95 % confidence intervals"), HasSubstr("expected: ")));
     std::size_t length = 0;
-    for (const int last : {0, 100, pauses / 4}) {  // a busy machine pauses less often
+    for (const int last : {0, 100, 1000}) {
         int left = last;
         const DryRun found = dry_run(
             scenario,
