@@ -5,6 +5,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "io/toml/nearest.hpp"
 #include "model/network/network.hpp"
 
@@ -68,12 +69,27 @@ EntryLine workload_line(const std::string& name, const Catalog& catalog)
             catalog.is_own(workloads_kind, name) ? "yours" : "model/catalog/workloads.toml"};
 }
 
+EntryLine software_line(const std::string& name, const Catalog& catalog)
+{
+    const SoftwareEntry of = catalog_software(name, catalog);
+    std::string releases;
+    for (const SoftwareRelease& release : of.releases) {
+        const int rows = release.measured ? rows_behind(release.constants) : 0;
+        releases += fmt::format("{}{} ({}, {})", releases.empty() ? "releases " : "; ", release.name, release.year,
+                                rows > 0 ? fmt::format("{} measured runs", rows) : "no measured run");
+    }
+    const std::string& target = of.releases.front().trainer;
+    const std::string trainer = target.empty() ? "" : fmt::format("; exported by --target {}", target);
+    return {of.about + trainer, catalog.is_own(software_kind, name) ? "yours; " + releases : releases};
+}
+
 struct KindOfList {
     std::string_view kind;
     EntryLine (*line)(const std::string&, const Catalog&);
 };
 constexpr std::array kinds_of_lists{KindOfList{accelerators_kind, accelerator_line}, KindOfList{instances_kind, instance_line},
-                                    KindOfList{links_kind, link_line}, KindOfList{workloads_kind, workload_line}};
+                                    KindOfList{links_kind, link_line}, KindOfList{software_kind, software_line},
+                                    KindOfList{workloads_kind, workload_line}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/files/written_out.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "io/toml/fields.hpp"
 #include "io/trainers/trainer.hpp"
 #include "model/network/network.hpp"
@@ -39,7 +40,7 @@ std::string topology_lines(const UsualCluster& usual, int gpus)
     }
     std::vector<std::string_view> wrap;
     for (const int length : shape) {
-        wrap.push_back(length >= usual.ring ? "true" : "false");
+        wrap.emplace_back(length >= usual.ring ? "true" : "false");
     }
     return fmt::format("topology = \"torus\"\nshape = {}   # chips along each axis\nwrap = [{}]\n", list(shape),
                        fmt::join(wrap, ", "));
@@ -142,7 +143,7 @@ TrainerAxes axes_for(const std::string& trainer)
          "sharding = [\"none\", \"zero2\", \"zero3\"]   # zero2 and zero3 (FSDP): without pipelines only\n",
          "order = [\"tp-dp-pp\"]                 # its device mesh puts stages outermost\n"},
     }};
-    const auto found =
+    const auto* const found =
         std::find_if(trainer_axes.begin(), trainer_axes.end(), [&](const TrainerAxes& a) { return a.trainer == trainer; });
     return found == trainer_axes.end() ? any_trainer() : *found;
 }
@@ -264,6 +265,48 @@ std::string catalog_line(const std::vector<std::string>& files)
     return files.empty() ? "" : fmt::format("catalog = [{}]   # entries beside those of the program\n", fmt::join(names, ", "));
 }
 
+/// What the options say of the software, and why it is that.
+struct StarterSoftware {
+    SoftwareChoice choice;
+    std::string why;
+};
+
+StarterSoftware software_of(const StarterChoice& choice, const std::string& accelerator, const Workload& workload,
+                            const Catalog& catalog)
+{
+    if (!choice.software.empty()) {
+        const std::size_t colon = choice.software.find(':');
+        const std::string name = chosen_name("software", choice.software.substr(0, colon), catalog.names(software_kind));
+        return {{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1)}, "as given"};
+    }
+    if (!choice.trainer.empty()) {
+        return {software_of_trainer(choice.trainer, catalog), fmt::format("of --for {}", choice.trainer)};
+    }
+    const PossibleSoftware first = plausible_software(accelerator, workload, catalog).front();
+    return {{first.software.name, first.software.release},
+            fmt::format("assumed: {}; name yours (prismopt init --list software)", first.reason)};
+}
+
+std::string software_section(const StarterSoftware& software, const Catalog& catalog)
+{
+    const SoftwareEntry entry = catalog_software(software.choice.name, catalog);
+    const PossibleSoftware chosen = software_of(software.choice, catalog);
+    const int rows = chosen.stack.own || chosen.stack.borrowed ? 0 : rows_behind(chosen.stack.name);
+    std::vector<std::string> others;
+    for (const SoftwareRelease& release : entry.releases) {
+        if (release.name != chosen.software.release) {
+            others.push_back(release.name);
+        }
+    }
+    std::string text = fmt::format("[software]\nname = \"{}\"   # {}; {}\n", entry.name, entry.about, software.why);
+    if (!chosen.software.release.empty()) {
+        text += fmt::format("release = \"{}\"   # also {}\n", chosen.software.release, fmt::join(others, ", "));
+    }
+    return text + fmt::format("# {}\n\n", rows > 0
+                                              ? fmt::format("its constants are fitted to {} measured runs", rows)
+                                              : "no measured run had it: its constants are assumptions, and intervals are wider");
+}
+
 }  // namespace
 
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
@@ -308,10 +351,9 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "{}s per "
         "optimizer step{}\n\n",
         amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
-    text += fmt::format(
-        "[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}\n# stack = \"megatron-core\"           # your "
-        "training software; not given: times are those of none in particular\n{}\n",
-        machine.remark, machine.accelerator, evidence_of(machine.accelerator, catalog), choice.gpus, machine.figures);
+    text += software_section(software_of(choice, machine.accelerator, workload, catalog), catalog);
+    text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}\n{}\n", machine.remark, machine.accelerator,
+                        evidence_of(machine.accelerator, catalog), choice.gpus, machine.figures);
     text += bridge_lines(usual);
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",

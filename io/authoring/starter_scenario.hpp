@@ -20,8 +20,9 @@ struct StarterChoice {
     std::string network = {};               // link of the catalog between nodes; empty: as usual, or as the instance has
     std::vector<std::string> catalog = {};  // files with entries of the user, as the scenario is to name them
     std::string trainer = {};               // of trainers(): target of exports; empty: any
-    int gpus = 0;                           // of the cluster
-    int sequence = 0;                       // tokens; 0: the network's usual length
+    std::string software = {};  // "megatron-bridge" or "megatron-bridge:26.04"; empty: of the trainer, or the most plausible
+    int gpus = 0;               // of the cluster
+    int sequence = 0;           // tokens; 0: the network's usual length
     int global_batch =
         0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
     double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
@@ -29,6 +30,6 @@ struct StarterChoice {
 };
 
 /// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for GPUs that do not fill whole nodes.
-std::string starter_scenario(const StarterChoice& choice, const Catalog& catalog = Catalog::built_in());
+std::string starter_scenario(const StarterChoice& given, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

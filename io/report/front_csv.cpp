@@ -76,7 +76,7 @@ std::string header(const Results& results)
     }
     return line +
            ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
-           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with\n";
+           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software\n";
 }
 
 std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
@@ -104,8 +104,8 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     line += fmt::format(",{},{}", name(notes.price_origin), name(notes.power_origin));
     const auto done = completions(point.prediction.training, notes.start);
-    return line + fmt::format(",{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
-                              fmt::join(tied, " "));
+    return line + fmt::format(",{},{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
+                              fmt::join(tied, " "), quoted(notes.trained_with));
 }
 
 }  // namespace

@@ -271,6 +271,8 @@ std::string answer(const Results& results, const StudyNotes& notes)
                             dates_text(p.training.p99.value, point, notes),
                             interval(dollars * point.model_low, dollars * point.model_high, decimals(dollars, 3)), cost.name,
                             model_error_source(point.model_fitted > 0.0));
+        const std::string others = other_software_text(point.software_low, point.software_high);
+        text += others.empty() ? "" : fmt::format("  software        {}: {}\n", notes.trained_with, others);
         text += notes.mixtures.empty() ? "" : fmt::format("                  {}\n", notes.mixtures);
     } else {
         text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
@@ -440,8 +442,8 @@ std::string job_title(const Results& results)
         most = largest->prediction.gpus;
         count = number(*fewest) + (fewest->prediction.gpus == most ? " " : " to " + number(*largest) + " ");
     }
-    return fmt::format("{}, {} tokens on {}{}{}", notes.model, tokens_text(results, notes), count, notes.accelerator,
-                       most == 1 ? "" : " GPUs");
+    return fmt::format("{}, {} tokens on {}{}{} with {}", notes.model, tokens_text(results, notes), count, notes.accelerator,
+                       most == 1 ? "" : " GPUs", notes.trained_with);
 }
 
 std::string answer_text(const Results& results)
@@ -450,10 +452,15 @@ std::string answer_text(const Results& results)
                                  : answer(results, study_notes(results));
 }
 
+std::string other_software_text(double low, double high)
+{
+    return low < high ? fmt::format("{:.2g} to {:.2g} times as long with other software", low, high) : "";
+}
+
 std::string_view model_error_source(bool fitted)
 {
     return fitted ? "95 % prediction interval from the fit to measured runs"
-                  : "95 % prediction interval, not from measured runs of this hardware as described";
+                  : "95 % prediction interval, not from measured runs of this hardware and software as described";
 }
 
 std::string_view population(bool nodes_known)
@@ -468,9 +475,10 @@ std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
-    const std::string job = notes.model.empty() ? ""
-                                                : fmt::format("{} {}{} on {} tokens; hardware: {}.\n", run_words(notes.task).verb,
-                                                              notes.model, size, tokens_text(results, notes), notes.accelerator);
+    const std::string job =
+        notes.model.empty() ? ""
+                            : fmt::format("{} {}{} on {} tokens; hardware: {}; software: {}.\n", run_words(notes.task).verb,
+                                          notes.model, size, tokens_text(results, notes), notes.accelerator, notes.trained_with);
     return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
                        results.study.scenario_name, results.provisional ? "provisional " : "",
                        counted(results.front.size(), "point"), objective_names(results), job,

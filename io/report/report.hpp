@@ -20,6 +20,9 @@ std::string job_title(const Results& results);
 /// The first paragraph of the text report: the best plan, when it is done, its cost, and both errors.
 std::string answer_text(const Results& results);
 
+/// "0.93 to 1.9 times as long with other software"; empty where the software is given.
+std::string other_software_text(double low, double high);
+
 /// Where the prediction interval of the mean model comes from: measured runs of this hardware (ModelInterval::fitted), or not.
 std::string_view model_error_source(bool fitted);
 

@@ -33,6 +33,7 @@ Json job_json(const StudyNotes& notes)
             {"tokens", notes.model.empty() ? Json() : json_number<Json>(notes.tokens)},
             {"task", notes.model.empty() ? Json() : Json(name(notes.task))},
             {"accelerator", json_text<Json>(notes.accelerator)},
+            {"software", json_text<Json>(notes.trained_with)},
             {"phases", notes.phases > 0 ? Json(notes.phases) : Json()},
             {"start", notes.start ? Json(date_text(*notes.start)) : Json()},
             {"deadline_s", notes.deadline.si > 0.0 ? Json(notes.deadline.si) : Json()}};

@@ -17,6 +17,23 @@
 
 namespace prismopt {
 
+namespace {
+
+/// What the clusters of a study have, each once.
+template <class Words>
+std::string of_clusters(const Scenario& scenario, Words&& words)
+{
+    std::vector<std::string> all;
+    for (const Cluster* cluster : clusters(scenario)) {
+        if (const std::string text = words(*cluster); std::find(all.begin(), all.end(), text) == all.end()) {
+            all.push_back(text);
+        }
+    }
+    return fmt::format("{}", fmt::join(all, " or "));
+}
+
+}  // namespace
+
 StudyNotes study_notes(const Results& results)
 {
     try {
@@ -42,13 +59,8 @@ StudyNotes study_notes(const Results& results)
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
         notes.tokens = tokens_of(scenario.phases);
-        std::vector<std::string> accelerators;
-        for (const Cluster* cluster : clusters(scenario)) {
-            if (std::find(accelerators.begin(), accelerators.end(), cluster->accelerator.name) == accelerators.end()) {
-                accelerators.push_back(cluster->accelerator.name);
-            }
-        }
-        notes.accelerator = fmt::format("{}", fmt::join(accelerators, " or "));
+        notes.accelerator = of_clusters(scenario, [](const Cluster& cluster) { return cluster.accelerator.name; });
+        notes.trained_with = of_clusters(scenario, software_words);
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.idle_nodes = idle_nodes_text(scenario);

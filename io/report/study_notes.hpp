@@ -28,6 +28,7 @@ struct StudyNotes {
     double parameters = 0.0;
     double tokens = 0.0;
     std::string accelerator;
+    std::string trained_with;                    // software; says if it is assumed
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none

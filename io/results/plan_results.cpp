@@ -129,6 +129,11 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            "1: the prediction interval is from the fit to measured runs; 0: no measured run used this hardware as described, or "
            "its model_error sets the interval",
            {.since = 2, .range = allowed_share}, [](auto& r) { return &r.model_fitted; }),
+    Number("software_low", "1",
+           "ratio of step times with the fastest software that the job may have to those predicted; 1: it is given",
+           {.since = 12, .range = optional_ratio}, [](auto& r) { return &r.software_low; }),
+    Number("software_high", "1", "the same with the slowest", {.since = 12, .range = optional_ratio},
+           [](auto& r) { return &r.software_high; }),
     // The choice among plans, given that error.
     Number("chance_best", "1", "probability of being the best plan on this number of GPUs, given the error of the model",
            {.style = percent(0), .outputs = {.predict = false}, .since = 5, .range = optional_share},

@@ -63,6 +63,8 @@ struct PlanResults {
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
     double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
+    double software_low = std::numeric_limits<double>::quiet_NaN();   // with the fastest software that the job may have, over the
+    double software_high = std::numeric_limits<double>::quiet_NaN();  // assumed one; with the slowest. NaN: not computed
     double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured
     // In draws of the model's error, in the first objective that follows the step time; NaN if not computed:
     double chance_best = std::numeric_limits<double>::quiet_NaN();      // of all plans on as many GPUs

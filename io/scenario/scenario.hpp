@@ -45,6 +45,12 @@ struct SearchSettings {
     int tune_fleets = 0;               // fleets per evaluation of a tuning run; 0: noise-free times
 };
 
+/// [software]: a program of the catalog and its release.
+struct SoftwareChoice {
+    std::string name;     // empty: not given
+    std::string release;  // empty: the newest
+};
+
 struct Scenario : Job {
     std::string path;
     std::string text;                          // the file as read, with the files that it names
@@ -61,12 +67,14 @@ struct Scenario : Job {
     std::optional<Learning> learning;  // what the global batch of a phase costs
     Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
+    SoftwareChoice software;             // that of [software]; each cluster has what runs on it
     std::vector<Cluster> machines;       // of several [[cluster]]; empty: a single one
     std::vector<StudyChoice> choices;    // what the study chooses beside the plan; those of what is trained first
     std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;
-    bool gives_order = false;             // whether the scenario states the order of the parallel dimensions
-    std::vector<std::string> objectives;  // minimised, in this order
+    std::vector<std::string> axes_of_software;  // of the space, whose values the software brought
+    bool gives_order = false;                   // whether the scenario states the order of the parallel dimensions
+    std::vector<std::string> objectives;        // minimised, in this order
     SearchSettings search;
 };
 

@@ -92,19 +92,28 @@ std::string idle_nodes_text(const Scenario& scenario)
                                 : "";
 }
 
+std::string software_words(const Cluster& cluster)
+{
+    const std::string name = cluster.software.name == Software{}.name ? "no software in particular" : cluster.software.text();
+    return name + (cluster.possible.empty() ? "" : " (assumed)");
+}
+
 std::string software_text(const Scenario& scenario)
 {
-    const std::vector<const Cluster*> all = clusters(scenario);
-    const bool named =
-        std::all_of(all.begin(), all.end(), [](const Cluster* cluster) { return cluster->stack.name != SoftwareStack{}.name; });
-    if (named) {
-        return "";
+    std::string text;
+    for (const Cluster* cluster : clusters(scenario)) {
+        if (cluster->possible.empty()) {
+            continue;
+        }
+        std::vector<std::string> others;
+        for (std::size_t i = 1; i < cluster->possible.size(); ++i) {
+            others.push_back(cluster->possible[i].software.text());
+        }
+        text += fmt::format("{}software assumed{}: {}", text.empty() ? "" : "; ",
+                            scenario.machines.empty() ? "" : fmt::format(" on {}", cluster->name), cluster->software.text());
+        text += others.empty() ? "" : fmt::format("; intervals and probabilities also draw {}", fmt::join(others, ", "));
     }
-    const char* where = scenario.machines.empty() ? "[cluster]" : "some [[cluster]]";
-    return fmt::format(
-        "stack in {} is not given: times are those of no particular training software, and other software may lie "
-        "outside their interval; name yours (docs/scenario.md lists them)",
-        where);
+    return text.empty() ? "" : text + "; name yours in [software] (docs/software.md, prismopt init --list software)";
 }
 
 std::string placeholders_text(const Scenario& scenario)

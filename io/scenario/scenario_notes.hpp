@@ -15,6 +15,9 @@ std::vector<std::string> scenario_notes(const Scenario& scenario);
 /// Note on idle nodes of the cluster that do not replace failed ones; empty if there are none.
 std::string idle_nodes_text(const Scenario& scenario);
 
+/// "megatron-bridge 26.04", or "megatron-bridge 26.04 (assumed)".
+std::string software_words(const Cluster& cluster);
+
 /// Note on a scenario that does not name the training software; empty if it does.
 std::string software_text(const Scenario& scenario);
 

@@ -38,9 +38,9 @@ bool is_word(const std::string& name) { return name.find_first_of(" =\t\n") == s
 
 std::span<const std::string_view> catalog_kinds()
 {
-    static constexpr std::array<std::string_view, 11> kinds{"accelerators", "links",          "libraries",   "stacks",
-                                                            "workloads",    "power",          "variability", "prices",
-                                                            "hosts",        "usual_clusters", "instances"};
+    static constexpr std::array<std::string_view, 12> kinds{"accelerators", "links",     "libraries",      "stacks",
+                                                            "software",     "workloads", "power",          "variability",
+                                                            "prices",       "hosts",     "usual_clusters", "instances"};
     return kinds;
 }
 

@@ -49,6 +49,39 @@ NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack)
     return result;
 }
 
+namespace {
+
+/// Replaces the factors of one stack by those of another.
+template <class Owner>
+void exchange_factors(Owner& owner, const SoftwareStack& from, const SoftwareStack& to)
+{
+    for (const MachineConstant<Owner>& constant : constants_of<Owner>()) {
+        if (constant.factor_of_stack != nullptr) {
+            constant.of(owner) *= to.*constant.factor_of_stack / (from.*constant.factor_of_stack);
+        }
+    }
+}
+
+}  // namespace
+
+Cluster with_software(Cluster cluster, const PossibleSoftware& other)
+{
+    Accelerator& accelerator = cluster.accelerator;
+    exchange_factors(accelerator, cluster.stack, other.stack);
+    accelerator.launch += other.stack.launch - cluster.stack.launch;
+    if (other.stack.fp8 == Scaling8::blocks && accelerator.efficiency.gemm_fp8_block > 0.0) {
+        accelerator.efficiency.gemm_fp8 = accelerator.efficiency.gemm_fp8_block;
+    }
+    for (NetworkTier& tier : cluster.tiers) {
+        exchange_factors(tier, cluster.stack, other.stack);
+    }
+    cluster.stack = other.stack;
+    cluster.library = other.library;
+    cluster.software = other.software;
+    cluster.possible.clear();
+    return cluster;
+}
+
 /// Go-back-N, as RDMA adapters do it: of a lost packet all that was sent since is sent again. With W packets under way in a round
 /// trip the share (1 - p) / (1 - p + W p) arrives. Bertsekas and Gallager, "Data Networks", 2nd ed., section 2.4.
 BytesPerSecond NetworkTier::goodput(BytesPerSecond rate) const

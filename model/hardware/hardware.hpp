@@ -103,6 +103,7 @@ struct SoftwareStack {
     bool waits_for_chunks =
         false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
     bool own = false;  // a user's, which the fit does not know
+    bool borrowed = false;  // of other software that is near that of the job, of which no run was measured
 };
 
 /// Returns the accelerator as seen through the software stack. Its `gemm_fp8` is that of the stack's kind of 8 bits.
@@ -110,6 +111,11 @@ Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
 struct NetworkTier;
 /// Returns the tier as seen through the software stack.
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
+struct Cluster;
+struct PossibleSoftware;
+/// Returns the cluster as it is with other software. Its own must not have scales of blocks in 8-bit products, whose share of the peak
+/// replaced the other.
+Cluster with_software(Cluster cluster, const PossibleSoftware& other);
 
 /// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be
 /// closed to rings (model/hardware/torus.hpp).
@@ -192,6 +198,24 @@ struct LearnedConstant {
     double factor = 1.0;
 };
 
+/// Training software as users name it. A SoftwareStack has its constants.
+struct Software {
+    std::string name = SoftwareStack{}.name;  // of the catalog's software
+    std::string release{};                    // empty: it has none
+    std::string trainer{};                    // whose rules say which plans it runs (io/trainers/); empty: any
+
+    std::string text() const { return release.empty() ? name : name + " " + release; }
+};
+
+/// What may run a job whose software is not given.
+struct PossibleSoftware {
+    Software software;
+    SoftwareStack stack;
+    CollectiveLibrary library;
+    double weight = 1.0;  // probability
+    std::string reason{};
+};
+
 /// A cluster: accelerators, network tiers, price, and known node factors.
 struct Cluster {
     std::string name;
@@ -201,9 +225,12 @@ struct Cluster {
     DollarsPerSecond gpu_price;      // per GPU, with its share of the cluster
     SoftwareStack stack;             // already applied to `accelerator`
     CollectiveLibrary library;
-    bool flat_collectives = false;                        // one ring through all members, also across circuits
-    KernelSpeeds speed;                                   // kernel speeds of what-ifs; faster kernels hide less communication
-    std::vector<double> node_factors;                     // [node]: factor of compute times, or drawn_node; empty: all are drawn
+    Software software{};  // whose constants are in `stack`
+    std::vector<PossibleSoftware>
+        possible{};                    // if it was not given: the first is assumed, weights sum to one; empty: it was given
+    bool flat_collectives = false;     // one ring through all members, also across circuits
+    KernelSpeeds speed;                // kernel speeds of what-ifs; faster kernels hide less communication
+    std::vector<double> node_factors;  // [node]: factor of compute times, or drawn_node; empty: all are drawn
     UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // nodes missing from a list of node factors
     std::vector<LearnedConstant> learned;                 // already applied to accelerator, tiers and stack
     double learned_time = 1.0;                            // factor of all times of a step, already applied

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/measured/measured_kernels.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -148,6 +149,27 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
     std::erase_if(shipped.runs, in_folder);
     result.runs.insert(result.runs.begin(), shipped.runs.begin(), shipped.runs.end());
     return result;
+}
+
+MeasuredRuns without_software(MeasuredRuns runs)
+{
+    std::erase_if(runs.runs, [](MeasuredRun& run) {
+        Cluster& cluster = run.cluster;
+        std::vector<PossibleSoftware> possible = plausible_software(cluster.accelerator.catalog_entry, run.workload);
+        std::erase_if(possible, [&](const PossibleSoftware& software) { return software.stack.name == cluster.stack.name; });
+        if (possible.empty()) {
+            return true;
+        }
+        const double total = std::accumulate(possible.begin(), possible.end(), 0.0,
+                                             [](double sum, const PossibleSoftware& software) { return sum + software.weight; });
+        for (PossibleSoftware& software : possible) {
+            software.weight /= total;
+        }
+        cluster = with_software(std::move(cluster), possible.front());
+        cluster.possible = std::move(possible);
+        return false;
+    });
+    return runs;
 }
 
 std::map<std::string, NoiseTables> noise_of(const std::vector<MeasuredRun>& runs)

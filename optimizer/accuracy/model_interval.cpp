@@ -3,6 +3,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "model/predictor.hpp"
+#include "optimizer/accuracy/possible_software.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 
 #include "model/plan/phase.hpp"
@@ -207,13 +208,18 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     return model_interval(setting, plan, compiled ? &*compiled : nullptr, model);
 }
 
-ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
-                             const FittedModel& model)
+namespace {
+
+/// Of the software that the setting has.
+ModelInterval interval_with_its_software(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
+                                         const FittedModel& model)
 {
     const Accelerator& accelerator = setting.cluster.accelerator;
     const bool known = knows(model, accelerator) && !has_own_software(setting.cluster);
-    const double unlike = known ? unlike_catalog(setting.cluster) : 1.0;
-    const bool as_measured = unlike == 0.0 && !tiers_differ(setting.cluster);
+    const double machine_unlike = known ? unlike_catalog(setting.cluster) : 1.0;
+    const bool as_measured = machine_unlike == 0.0 && !tiers_differ(setting.cluster);
+    const bool borrowed = setting.cluster.stack.borrowed;
+    const double unlike = borrowed ? 1.0 : machine_unlike;
     const double of_constants = compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model);
     double measured = std::hypot(of_constants, scatter_of(setting, model));
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {
@@ -244,8 +250,39 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     ModelInterval interval = interval_of(std::max(declared, estimated));
     const bool error_given =
         knows(model, accelerator) && accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
-    interval.fitted = as_measured && !(error_given && declared > estimated);
+    interval.fitted = as_measured && !borrowed && !(error_given && declared > estimated);
     return interval;
+}
+
+}  // namespace
+
+ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
+                             const FittedModel& model)
+{
+    const ModelInterval own = interval_with_its_software(setting, plan, compiled, model);
+    const std::vector<PossibleSoftware>& possible = setting.cluster.possible;
+    if (possible.size() < 2 || compiled == nullptr) {
+        return own;
+    }
+    const std::vector<std::optional<double>> ratios = StepsBySoftware(setting).log_ratios(plan);
+    std::vector<NormalPart> parts;
+    for (std::size_t k = 0; k < possible.size(); ++k) {
+        if (ratios[k]) {
+            const Cluster cluster = with_software(setting.cluster, possible[k]);
+            const Setting other{setting.workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders};
+            const auto of_it = compiled_without_limit(other, plan);
+            const ModelInterval interval = interval_with_its_software(other, plan, of_it ? &*of_it : nullptr, model);
+            parts.push_back({possible[k].weight, *ratios[k], std::log(interval.high) / two_sided_95});
+        }
+    }
+    if (parts.empty()) {
+        return own;
+    }
+    constexpr double tail = 0.025;
+    const auto [fastest, slowest] =
+        std::minmax_element(parts.begin(), parts.end(), [](const NormalPart& a, const NormalPart& b) { return a.mean < b.mean; });
+    return {std::exp(mixture_quantile(parts, tail)), std::exp(mixture_quantile(parts, 1.0 - tail)), own.fitted,
+            std::exp(fastest->mean), std::exp(slowest->mean)};
 }
 
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)

@@ -23,8 +23,11 @@ struct Setting;
 /// - scatter: of measured runs of this kind about the fitted model. Below 16 bits, constants and scatter together are at least
 /// those of the same plan in 16 bits, the precision of most measured runs;
 /// - unmeasured: error of the model on accelerators that it was not fitted to (FittedModel::unmeasured), for accelerators without
-/// a fit, and for software that a user describes (of which no measured run tells more); multiplied by unlike_catalog() for accelerators
+/// a fit, and for software that a user describes or of which no run was measured; multiplied by unlike_catalog() for accelerators
 /// whose numbers were changed.
+///
+/// Of software that was not given (Cluster::possible), the interval is that of the mixture: each program that runs the plan, with its
+/// weight, about its own step.
 ///
 /// The interval is never narrower than the error that the accelerator declares (model_error). Changing a number of the catalog
 /// thus never makes a prediction more certain, because the changed machine has not been measured.
@@ -34,6 +37,9 @@ struct ModelInterval {
     /// From measured runs: the fit used this accelerator, the catalog has its links, with these numbers, and no model_error of
     /// the scenario is larger.
     bool fitted = false;
+    // Of software that was not given: step times with the fastest and the slowest that may run the plan, over the predicted one.
+    double software_low = 1.0;
+    double software_high = 1.0;
 
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };

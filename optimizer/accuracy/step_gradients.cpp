@@ -23,12 +23,6 @@ std::optional<CompiledPlan> compiled_by(PlanCompiler& compiler, const ParallelPl
     return found == nullptr ? std::nullopt : std::optional(std::move(*found));
 }
 
-std::optional<double> log_step_of(PlanCompiler& compiler, const ParallelPlan& plan)
-{
-    const auto compiled = compiled_by(compiler, plan);
-    return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<CompiledPlan> compiled_without_limit(const Setting& setting, const ParallelPlan& plan)
@@ -40,6 +34,12 @@ std::optional<CompiledPlan> compiled_without_limit(const Setting& setting, const
 std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan)
 {
     const auto compiled = compiled_without_limit(setting, plan);
+    return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
+}
+
+std::optional<double> log_noise_free_step(PlanCompiler& compiler, const ParallelPlan& plan)
+{
+    const auto compiled = compiled_by(compiler, plan);
     return compiled ? std::optional(log_step_of(compiled->graph)) : std::nullopt;
 }
 
@@ -61,7 +61,7 @@ StepGradients::StepGradients(const Setting& setting, const FittedModel& model)
     }
 }
 
-std::optional<double> StepGradients::log_step(const ParallelPlan& plan) { return log_step_of(base_, plan); }
+std::optional<double> StepGradients::log_step(const ParallelPlan& plan) { return log_noise_free_step(base_, plan); }
 
 std::vector<double> StepGradients::of(const ParallelPlan& plan)
 {

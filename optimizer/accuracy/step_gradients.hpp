@@ -17,6 +17,8 @@ std::optional<CompiledPlan> compiled_without_limit(const Setting& setting, const
 
 /// Logarithm of its noise-free step time in seconds; nothing if it is infeasible.
 std::optional<double> log_noise_free_step(const Setting& setting, const ParallelPlan& plan);
+/// By a compiler of one's own, whose setting has no memory limit.
+std::optional<double> log_noise_free_step(PlanCompiler& compiler, const ParallelPlan& plan);
 
 /// Logarithm of the noise-free step time in seconds of a compiled plan on another cluster, which differs in constants only.
 double log_step_on(const Cluster& cluster, const Setting& setting, const CompiledPlan& compiled, const ParallelPlan& plan);

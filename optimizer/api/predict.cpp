@@ -10,6 +10,7 @@
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
 #include "io/scenario/reading/unknown_power.hpp"
+#include "io/scenario/scenario_notes.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/network/network.hpp"
 #include "model/plan/node_order.hpp"
@@ -82,6 +83,20 @@ std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Work
 }
 
 /// What is known of the plan before it is predicted.
+/// Values of the plan that its software brought, where they have an effect.
+std::vector<std::string> brought_by_software(const Scenario& scenario, const ParallelPlan& plan)
+{
+    std::vector<std::string> brought;
+    for_each_axis([&](const auto& axis) {
+        const std::vector<std::string>& all = scenario.axes_of_software;
+        const bool has_effect = axis.changes.anything == nullptr || axis.changes.anything(plan);
+        if (has_effect && std::find(all.begin(), all.end(), axis.name) != all.end()) {
+            brought.push_back(axis_text(axis.name, plan));
+        }
+    });
+    return brought;
+}
+
 PlanPrediction described(const ChosenPlan& chosen)
 {
     const Scenario& scenario = chosen.scenario;
@@ -94,6 +109,8 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.network = network_size(scenario.workload, first.sequence);
     of.task = scenario.workload.task;
     of.variant = chosen.variant;
+    of.software = software_words(scenario.cluster);
+    of.of_software = brought_by_software(scenario, of.plan);
     of.price = chosen.price;
     of.price_origin = price_origin(scenario);
     of.power_origin = power_origin(scenario);

@@ -55,9 +55,11 @@ struct PlanPrediction {
     std::string price = {};     // of a GPU-hour, with its source
     FigureOrigin price_origin = FigureOrigin::unknown;
     FigureOrigin power_origin = FigureOrigin::unknown;
-    SpaceSettings space = {};  // for which designs are written
-    std::string variant = {};  // values of the choices; empty: none
-    int listed_nodes = 0;      // nodes of the cluster with known factors
+    SpaceSettings space = {};                   // for which designs are written
+    std::string variant = {};                   // values of the choices; empty: none
+    std::vector<std::string> of_software = {};  // "tp_overlap=on": what the software brought, as no one chose it
+    std::string software = {};                  // "megatron-bridge 26.04", with "(assumed)" where it was not given
+    int listed_nodes = 0;                       // nodes of the cluster with known factors
     int cluster_nodes = 0;
     int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
     std::string energy_note = {};  // on power that energy excludes; empty: none

@@ -159,7 +159,7 @@ struct PlanChoice::State {
             plan.drawn = contender.drawn;
             plan.chance_best = all[m].best;
             plan.chance_best_by_constants = by_constants[m].best;
-            plan.chance_fits = all[m].possible;
+            plan.chance_fits = plans->fits(members[m]);
             plan.expected_regret = all[m].regret;
             plan.cover = chosen.cover[i];
             plan.regret_after_measuring = chosen.regret[i];

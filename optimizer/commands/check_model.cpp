@@ -233,7 +233,9 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("data", po::value<std::string>()->value_name("DIR"),
                           "folder with tables of measured runs to check in addition to those of the catalog")(
-        "json", po::bool_switch(), "print one JSON object instead of a table; errors in percent");
+        "without-software", po::bool_switch(),
+        "predict each run as if its software were neither named nor measured: with what else is plausible for its network and "
+        "accelerator")("json", po::bool_switch(), "print one JSON object instead of a table; errors in percent");
     const auto values = parse_options("check-model", options, "", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
@@ -241,6 +243,9 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     MeasuredRuns runs = shipped_runs();
     if (values->count("data") > 0) {
         runs = with_folder(std::move(runs), (*values)["data"].as<std::string>());
+    }
+    if ((*values)["without-software"].as<bool>()) {
+        runs = without_software(std::move(runs));
     }
     CheckedModel checked = check_model(runs);
     if (values->count("data") > 0) {

@@ -1,6 +1,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "optimizer/api/search.hpp"
 #include "optimizer/commands/command.hpp"
 
@@ -31,6 +32,8 @@ std::string choices_of(const std::string& option)
         names = catalog_workloads();
     } else if (option == "accelerator") {
         names = catalog_accelerators();
+    } else if (option == "software") {
+        names = Catalog::built_in().names(software_kind);
     } else if (option == "instance") {
         names = Catalog::built_in().names(instances_kind);
     } else if (option == "network") {

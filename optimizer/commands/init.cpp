@@ -3,6 +3,7 @@
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
@@ -121,7 +122,11 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           "accelerator of the cluster (--list accelerators)")(
         "instance", po::value<std::string>()->value_name("NAME"),
-        "instance of a cloud instead of an accelerator, with its nodes, network and price (--list instances)");
+        "instance of a cloud instead of an accelerator, with its nodes, network and price (--list instances)")(
+        "software", po::value<std::string>()->value_name("NAME[:RELEASE]"),
+        "training software, with its release if that is not the newest: megatron-bridge:26.04 (--list software; default: that of "
+        "--for, or "
+        "the most plausible for the network and the accelerator)");
     add_catalog_option(options);
     options.add_options()("list", po::value<std::string>()->value_name("KIND"), kinds.c_str());
     options.add_options()("gpus", po::value<int>()->value_name("N"), "number of GPUs in the cluster")(
@@ -184,6 +189,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     }
     take_machine(*values, choice);
     choice.trainer = text_of(*values, "for");
+    choice.software = text_of(*values, "software");
     choice.gpus = positive(*values, "gpus", 0);
     choice.sequence = positive(*values, "sequence-length", 0);
     choice.global_batch = positive(*values, "global-batch", 0);
@@ -196,6 +202,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         choice.catalog.push_back(named_beside(file, out));
     }
     const std::string text = starter_scenario(choice, catalog);
+    const bool named = !choice.software.empty() || !choice.trainer.empty();
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
     if (out.empty()) {
         fmt::print("{}", text);
@@ -206,6 +213,9 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format("--out {} already exists and is not overwritten; name another file", out));
     }
     write_output("out", out, text, {});
+    if (!named) {
+        log_info(fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
+    }
     warn_of_no_plan(scenario);
     fmt::print("{}\nnext: prismopt validate {}; prismopt search {}\n", out, shell_word(out), shell_word(out));
     return exit_done;

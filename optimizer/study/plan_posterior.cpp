@@ -80,6 +80,8 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
         const ParallelPlan first = plan_in_phase(plan, gradients.phase(variant));
         plans_.push_back(known_of(model, point, gradients, networks_));
         shifts_.push_back(gradients.shift(variant, first));
+        by_software_.push_back(gradients.by_software(variant, first));
+        possible_.try_emplace(variant, gradients.bench().problem(variant).cluster.possible);
         names_.push_back({design_text(plan), design_text(first)});
     }
     add_measured(measured_, measured, model, gradients, networks_, steps_.discrepancy().repeat);
@@ -87,6 +89,7 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
     log_ratios_ = drawn({}, pause);
     without_delta_ = drawn({.delta = false}, pause);
     draw_memory();
+    draw_software();
     const Scenario& scenario = model.scenario;
     for (const Contender& contender : contenders_) {
         if (varies_by_learning(scenario) && !longer_.contains(contender.variant)) {
@@ -199,6 +202,24 @@ void PlanPosterior::draw_memory()
         }
         for (const std::size_t k_of : group) {
             fits_.push_back(fits[k_of]);
+        }
+    }
+}
+
+void PlanPosterior::draw_software()
+{
+    const std::size_t n = contenders_.size();
+    runs_.assign(fits_.size(), 1);
+    if (!measured_.steps.empty()) {
+        return;  // steps of the software that it has
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::vector<PossibleSoftware>& possible = possible_.at(contenders_[i].variant);
+        for (std::size_t d = 0; d < posterior_draws && !possible.empty(); ++d) {
+            const std::optional<double> ratio = by_software_[i][drawn_software(possible, d)];
+            log_ratios_[d * n + i] += ratio.value_or(0.0);
+            without_delta_[d * n + i] += ratio.value_or(0.0);
+            runs_[d * n + i] = ratio ? 1 : 0;
         }
     }
 }
@@ -339,11 +360,20 @@ JointDraws PlanPosterior::draws(std::span<const std::size_t> members, std::size_
             const Contender& contender = contenders_[i];
             const double slower = (moves ? std::exp(ratios[d * contenders_.size() + i]) : 1.0) *
                                   (of_training && !longer_.empty() ? longer_.at(contender.variant)[d] : 1.0);
-            const bool fits = fits_[d * contenders_.size() + i] != 0;
-            result.values.push_back(fits ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
+            const bool possible = fits_[d * contenders_.size() + i] != 0 && runs_[d * contenders_.size() + i] != 0;
+            result.values.push_back(possible ? contender.values[objective] * slower : std::numeric_limits<double>::infinity());
         }
     }
     return result;
+}
+
+double PlanPosterior::fits(std::size_t contender) const
+{
+    std::size_t count = 0;
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        count += fits_[d * contenders_.size() + contender] != 0 ? 1 : 0;
+    }
+    return static_cast<double>(count) / static_cast<double>(posterior_draws);
 }
 
 Central90 PlanPosterior::interval(std::size_t contender, std::size_t objective) const
@@ -460,9 +490,9 @@ void add_posterior(const StudyModel& model, Results& results, const Pause& pause
             const Shortlist shortlist = covering(draws, cover);
             for (std::size_t m = 0; m < members.size(); ++m) {
                 const Contender& contender = plans.contenders()[members[m]];
-                PlanChance row{contender.index, gpus,         static_cast<int>(k), contender.values[k],
-                               contender.drawn, with[m].best, without[m].best,     with[m].regret,
-                               with[m].possible};
+                PlanChance row{contender.index,       gpus,         static_cast<int>(k), contender.values[k],
+                               contender.drawn,       with[m].best, without[m].best,     with[m].regret,
+                               plans.fits(members[m])};
                 const Central90 interval = plans.interval(members[m], k);
                 row.low = interval.low;
                 row.high = interval.high;

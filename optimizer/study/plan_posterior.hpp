@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,8 +58,11 @@ public:
     std::vector<PlansAlike> near(int gpus, std::size_t objective) const;
 
     /// Draws of an objective of some contenders. Times, costs and energies follow the step time; other objectives are not moved.
-    /// Infinite: the plan does not fit into memory.
+    /// Infinite: the plan does not fit into memory, or the software of the draw does not run
+    /// it.
     JointDraws draws(std::span<const std::size_t> members, std::size_t objective, StepPosterior::Components components) const;
+    /// Probability that the plan fits into memory.
+    double fits(std::size_t contender) const;
     /// The interval of a value, of such draws. Before anything was measured, the error that all plans share is taken out: it does
     /// not make one better than another, and model intervals have it.
     Central90 interval(std::size_t contender, std::size_t objective) const;
@@ -73,6 +77,8 @@ private:
     /// Takes measured steps into the posterior, without those that contradict the others.
     void learn_steps();
     void draw_memory();
+    /// Draws the software of a job that does not say it; plans that the drawn one does not run are impossible in that draw.
+    void draw_software();
     /// Draws of log(actual / predicted) of the contenders, by the scenario's predictions.
     std::vector<double> drawn(StepPosterior::Components components, const Pause& pause) const;
 
@@ -87,12 +93,16 @@ private:
     };
     std::vector<Names> names_;    // [contender]
     std::vector<double> shifts_;  // [contender]: logarithm of the scenario's prediction over the catalog's
+    std::vector<std::vector<std::optional<double>>>
+        by_software_;  // [contender][possible software]: VariantGradients::by_software()
     Measurements measured_;
     std::vector<std::string> networks_;  // [job]
     StepPosterior steps_;
-    std::vector<double> log_ratios_;                     // [draw * contenders + contender]
-    std::vector<double> without_delta_;                  // the same without the discrepancy of plans
-    std::vector<char> fits_;                             // into memory, [draw * contenders + contender]
+    std::vector<double> log_ratios_;     // [draw * contenders + contender]
+    std::vector<double> without_delta_;  // the same without the discrepancy of plans
+    std::vector<char> fits_;             // into memory, [draw * contenders + contender]
+    std::vector<char> runs_;             // by the software of the draw, [draw * contenders + contender]
+    std::map<std::size_t, std::vector<PossibleSoftware>> possible_;  // software, by hardware variant; empty: it was given
     std::map<std::size_t, std::vector<double>> longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
 };
 

@@ -33,6 +33,8 @@ void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front
         point.model_low = interval.low;
         point.model_high = interval.high;
         point.model_fitted = interval.fitted ? 1.0 : 0.0;
+        point.software_low = interval.software_low;
+        point.software_high = interval.software_high;
     }
 }
 

@@ -16,6 +16,16 @@ StepGradients& VariantGradients::of(std::size_t variant)
     return *gradients;
 }
 
+std::vector<std::optional<double>> VariantGradients::by_software(std::size_t variant, const ParallelPlan& plan)
+{
+    auto& steps = software_[variant];
+    if (!steps) {
+        problems_.push_back(bench_.problem(variant));
+        steps = std::make_unique<StepsBySoftware>(setting_of(problems_.back(), problems_.back().phases.front()));
+    }
+    return steps->log_ratios(plan);
+}
+
 double VariantGradients::shift(std::size_t variant, const ParallelPlan& plan)
 {
     const Problem& problem = bench_.problem(variant);

@@ -3,6 +3,7 @@
 /// How the step times of plans depend on the fitted constants, on the hardware variants of a study.
 
 #include "io/scenario/constants/fitted_model.hpp"
+#include "optimizer/accuracy/possible_software.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
@@ -10,6 +11,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace prismopt {
 
@@ -24,6 +27,8 @@ public:
     StepGradients& of(std::size_t variant);
     /// How the scenario's prediction of a plan differs from the catalog's, as a logarithm.
     double shift(std::size_t variant, const ParallelPlan& plan);
+    /// Logarithms of the step time with each software that the job may have over that with the assumed one; empty: it was given.
+    std::vector<std::optional<double>> by_software(std::size_t variant, const ParallelPlan& plan);
     HardwareBench& bench() { return bench_; }
     const FittedModel& fitted() const { return fitted_; }
     const Phase& phase(std::size_t variant) { return bench_.problem(variant).phases.front(); }
@@ -33,6 +38,7 @@ private:
     HardwareBench bench_;
     std::deque<Problem> problems_;
     std::map<std::size_t, std::unique_ptr<StepGradients>> variants_;
+    std::map<std::size_t, std::unique_ptr<StepsBySoftware>> software_;
 };
 
 }  // namespace prismopt

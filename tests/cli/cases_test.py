@@ -170,7 +170,7 @@ class Reports(Cases):
                 elif figure == "assumes":
                     self.assertIn(value, " ".join(plan["memory_assumes"]))
                 elif figure == "software":
-                    self.assertIn("stack in [cluster] is not given", finished.stderr)
+                    self.assertIn("software assumed: ", finished.stderr)
                 elif finished.returncode == support.INFEASIBLE:
                     self.assertTrue(plan["reason"].startswith("out of memory: "), plan["reason"])
                     self.assertGreater(support.result_of(plan, "memory_parameters"), 0)

@@ -29,7 +29,7 @@ class SeveralClusters(CliTest):
         small = pathlib.Path(support.SMALL).read_text()
         both = self.front(with_clusters(small), "both")
         self.assertEqual({row["variant"] for row in both}, {"cluster=nodes", "cluster=racks"})
-        self.assertIn("hardware: a100-sxm-40gb.", self.output("report", "both.h5"))  # both have it
+        self.assertIn("hardware: a100-sxm-40gb; software: ", self.output("report", "both.h5"))  # both have it
         alone = {(row["gpus"], row["tp"], row["pp"], row["microbatch"]): row for row in self.front(small, "alone")}
         shared = [row for row in both if row["variant"] == "cluster=nodes"]
         self.assertTrue(shared)

@@ -46,9 +46,11 @@ dropout = false
 tokens = 1e10
 sequence_length = {seq}
 global_batch = {global_batch}
+[software]
+name = "megatron-lm"
+release = "2022"
 [cluster]
 accelerator = "a100-sxm-80gb"
-stack = "megatron-2022"
 gpus = 64
 gpu_price = "1.50 USD/h"
 [[cluster.tier]]

@@ -19,6 +19,9 @@ tokens = 3e11
 sequence_length = 2048
 global_batch = 512
 
+[software]
+name = "reference"
+
 [cluster]
 accelerator = "a100-sxm-80gb"
 gpus = 64

@@ -41,6 +41,9 @@ sequence_length = 1024
 global_batch = )" + std::to_string(second_batch) +
                               R"(
 
+[software]
+name = "reference"
+
 [cluster]
 accelerator = "a100-sxm-40gb"
 gpus = 24

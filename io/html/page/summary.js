@@ -74,10 +74,11 @@ function errorTexts(point) {
 function sureFact(point) {
     const { sampling, samplingOf, model, modelOf, unknownModel } = errorTexts(point);
     const [value, low, high] = point.estimates.training_time_p99;
-    const { model_low: modelLow, model_high: modelHigh } = point.numbers;
+    const { model_low: modelLow, model_high: modelHigh, software_low: fastest, software_high: slowest } = point.numbers;
+    const others = slowest > fastest ? [`software: ${point.study.job.software}; steps with others take ${digits(fastest, 2)} to ${digits(slowest, 2)} times as long`] : [];
     const byDraws = model === null || low === null || high === null || high - low > value * (modelHigh - modelLow);
     return fact("Uncertainty of the p99 time", byDraws ? sampling : model, model === null ? unknownModel : `model error: ${model} (${modelOf})`,
-        `sampling error: ${sampling} (${samplingOf})`);
+        `sampling error: ${sampling} (${samplingOf})`, ...others);
 }
 
 /// The largest part of the training time other than compute.

@@ -8,6 +8,7 @@
 #include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "io/scenario/variants.hpp"
 #include "io/toml/toml.hpp"
 #include "model/network/network.hpp"
@@ -479,7 +480,7 @@ void refuse_unclear_machine(Table& table, const std::vector<std::string>& known)
 
 void add_warnings_of(const Table& table, const Cluster& cluster, Scenario& scenario)
 {
-    add_warning(older_shares_text(table), scenario.older_keys);
+    add_warning(older_cluster_text(table), scenario.older_keys);
     add_warning(memory_units_text(cluster.accelerator), scenario.units);
 }
 
@@ -490,7 +491,7 @@ void read_clusters(const Value& value, Scenario& scenario)
         for (const Value& element : value.list("[[cluster]]")) {
             Table table = element.table("[[cluster]]");
             refuse_unclear_machine(table, choice.labels);
-            scenario.machines.push_back(read_cluster(table));
+            scenario.machines.push_back(read_cluster(table, scenario.software, *networks(scenario).front()));
             add_warnings_of(table, scenario.machines.back(), scenario);
             choice.values.emplace_back(ChosenCluster{choice.values.size()});
             choice.labels.push_back(scenario.machines.back().name);
@@ -500,7 +501,7 @@ void read_clusters(const Value& value, Scenario& scenario)
         return;
     }
     const Table table = value.table("a section");
-    scenario.cluster = read_cluster(table);
+    scenario.cluster = read_cluster(table, scenario.software, *networks(scenario).front());
     add_warnings_of(table, scenario.cluster, scenario);
     scenario.learned = read_learned(table, scenario.cluster);
 }
@@ -550,6 +551,8 @@ Fields<Scenario> made_scenario_fields()
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
                [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
+    all.custom(section_key("software", table_of<SoftwareChoice, software_choice_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
     all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys) { read_clusters(value, s); });
     all.nested(
         "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);

@@ -2,6 +2,7 @@
 
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/sections/sections.hpp"
+#include "io/scenario/sections/software.hpp"
 #include "io/toml/catalog_entry.hpp"
 
 #include <fmt/format.h>
@@ -149,10 +150,18 @@ void read_stack_and_library(const std::string& name, const Catalog& catalog)
     }
 }
 
+void read_software_and_constants(const std::string& name, const Catalog& catalog)
+{
+    for (const SoftwareRelease& release : catalog_software(name, catalog).releases) {
+        software_of({name, release.name}, catalog);
+    }
+}
+
 constexpr std::array kind_rows{
     KindRow{accelerators_kind, "an accelerator", keys_of<Accelerator, accelerator_fields>, reads<catalog_accelerator>},
     KindRow{links_kind, "a network link", keys_of<NetworkTier, link_fields>, reads<catalog_link>},
     KindRow{stacks_kind, "a software stack", keys_of<SoftwareStack, stack_fields>, read_stack_and_library},
+    KindRow{software_kind, "a training program", keys_of<SoftwareEntry, software_fields>, read_software_and_constants},
     KindRow{libraries_kind, "a library of collectives", keys_of<CollectiveLibrary, library_fields>, reads<catalog_library>},
     KindRow{workloads_kind, "a network", workload_table, read_network_and_sample},
     KindRow{power_kind, "a power profile", keys_of<Power, power_profile_fields>, reads<catalog_power>},

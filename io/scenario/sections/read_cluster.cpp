@@ -1,6 +1,7 @@
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
+#include "io/scenario/sections/software.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,7 @@ constexpr std::string_view own_accelerator =
     "[accelerators.NAME] in a catalog file (docs/catalog.md)";
 constexpr std::string_view tier_example = "[[cluster.tier]] with name, link and group";
 
+constexpr std::string_view older_software = "stack";
 constexpr std::string_view older_share = "gemm_low";
 constexpr Range older_share_range{"share of the peak rates of 8-bit and 4-bit matrix products", 0, 1, "0.7",
                                   Range::Ends::open_low};
@@ -489,17 +491,17 @@ const Fields<Cluster>& cluster_fields()
                     accelerator_fields().read_whole(changes, Keys::some, cluster.accelerator);
                     cluster.accelerator.name += cluster.accelerator == of_catalog ? "" : " (changed)";
                 })
-            .custom({"stack",
-                     "software stack from the catalog; default: that of the reference measurements",
+            .custom({"software",
+                     "what trains on this cluster, if not that of [software]",
+                     "{ name = \"maxtext\" }",
+                     {{.kind = ValueShape::Kind::section,
+                       .section = []() -> const SectionTable& { return software_choice_fields(); }}}},
+                    later)
+            .custom({std::string(older_software),
+                     "deprecated: constants of a software stack; write [software] instead",
                      in_quotes("megatron-lm"),
                      {entry_shape(stacks_kind)}},
-                    [](const Value& value, Cluster& cluster, Keys) {
-                        const Catalog& catalog = value.catalog();
-                        const std::vector<std::string> names = catalog.names(stacks_kind);
-                        cluster.stack = catalog_stack(value.choice(names, "software stacks in the catalog"), catalog);
-                        cluster.library = library_of(cluster.stack, catalog);
-                        cluster.accelerator = under(cluster.accelerator, cluster.stack);
-                    })
+                    later)
             .custom({"learned",
                      "file with the update from step times measured on this cluster, by prismopt learn --out; relative to "
                      "the scenario",
@@ -568,12 +570,46 @@ void refuse_nodes_outside_networks(const Value& tiers, const std::vector<Network
     }
 }
 
+/// Takes the software into the cluster whose accelerator and tiers are as without any.
+void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario, const Workload& workload)
+{
+    const Catalog& catalog = table.catalog();
+    SoftwareChoice choice = of_scenario;
+    PossibleSoftware software;
+    if (const auto own = table.find("software")) {
+        choice = read_software_choice(own->table("{ name = \"maxtext\" }"));
+    }
+    if (const auto older = table.find(older_software)) {
+        software.stack = catalog_stack(older->choice(catalog.names(stacks_kind), "software stacks in the catalog"), catalog);
+        software.library = library_of(software.stack, catalog);
+        const auto named = software_with(software.stack.name, catalog);
+        software.software = named ? software_of(*named, catalog).software : Software{.name = software.stack.name};
+    } else if (!choice.name.empty()) {
+        software = software_of(choice, catalog);
+    } else {
+        cluster.possible = plausible_software(cluster.accelerator.catalog_entry, workload, catalog);
+        software = cluster.possible.front();
+    }
+    if (table.find("collectives")) {
+        software.library = cluster.library;
+        for (PossibleSoftware& other : cluster.possible) {
+            other.library = cluster.library;
+        }
+    }
+    cluster.software = software.software;
+    cluster.stack = software.stack;
+    cluster.library = software.library;
+    cluster.accelerator = under(cluster.accelerator, cluster.stack);
+    for (NetworkTier& tier : cluster.tiers) {
+        tier = under(tier, cluster.stack);
+    }
+}
+
 }  // namespace
 
-Cluster read_cluster(Table table)
+Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload)
 {
     Cluster cluster;
-    cluster.library = catalog_library(usual_library);
     cluster_fields().read_whole(table, Keys::all, cluster);
     refuse_missing_figures(table, cluster.accelerator);
     if (!table.find("gpu_price")) {
@@ -588,9 +624,7 @@ Cluster read_cluster(Table table)
     const int given = cluster.gpus;
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     refuse_nodes_outside_networks(*table.find("tier"), cluster.tiers);
-    for (NetworkTier& tier : cluster.tiers) {
-        tier = under(tier, cluster.stack);
-    }
+    take_software(cluster, table, software, workload);
     if (const auto list = table.find("slow_nodes")) {
         cluster.node_factors = read_slow_nodes(*list, cluster);
     } else if (cluster.unlisted_nodes == UnlistedNodes::nominal) {
@@ -602,16 +636,23 @@ Cluster read_cluster(Table table)
     return cluster;
 }
 
-std::string older_shares_text(Table cluster)
+std::string older_cluster_text(Table cluster)
 {
+    constexpr std::string_view line = "line {}: {} is deprecated and will be rejected by the next release; write {}";
+    std::string text;
     const auto changes = cluster.find("accelerator_override");
     const auto shares = changes ? changes->table("{ memory = \"96 GB\" }").find("efficiency") : std::nullopt;
-    const auto older = shares ? shares->table("{ gemm = 0.8 }").find(older_share) : std::nullopt;
-    return older ? fmt::format(
-                       "line {}: {} is deprecated and will be rejected by the next release; write gemm_fp8, gemm_fp8_block "
-                       "or gemm_nvfp4",
-                       older->line(), older_share)
-                 : "";
+    if (const auto older = shares ? shares->table("{ gemm = 0.8 }").find(older_share) : std::nullopt) {
+        text = fmt::format(line, older->line(), older_share, "gemm_fp8, gemm_fp8_block or gemm_nvfp4");
+    }
+    if (const auto older = cluster.find(older_software)) {
+        const auto named = software_with(older->text("megatron-bridge"), cluster.catalog());
+        const std::string instead =
+            named ? fmt::format("[software] with name = \"{}\", release = \"{}\"", named->name, named->release)
+                  : std::string("[software] with its name, and [software.NAME] in a catalog file");
+        text += (text.empty() ? "" : "\n") + fmt::format(line, older->line(), older_software, instead);
+    }
+    return text;
 }
 
 }  // namespace prismopt

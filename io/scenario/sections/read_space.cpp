@@ -2,6 +2,7 @@
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
+#include "io/scenario/sections/software.hpp"
 
 #include "io/scenario/layout_text.hpp"
 #include "model/plan/plan_axes.hpp"
@@ -543,17 +544,38 @@ const SectionTable& space_table()
     return table;
 }
 
+namespace {
+
+/// What the software of all clusters does if it is told nothing; nothing where they have different software.
+std::optional<Table> common_defaults(const std::vector<const Cluster*>& clusters, const Catalog& catalog)
+{
+    const Software& first = clusters.front()->software;
+    const bool same = std::all_of(clusters.begin(), clusters.end(),
+                                  [&](const Cluster* cluster) { return cluster->software.name == first.name; });
+    return same ? plan_defaults(first, catalog) : std::nullopt;
+}
+
+}  // namespace
+
 void read_space(Table table, Scenario& scenario)
 {
     read_networks(table, scenario);
     const Alternatives alternatives{networks(scenario), clusters(scenario)};
     SpaceSettings& space = scenario.space;
     read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario, space);
+    std::optional<Table> defaults = common_defaults(alternatives.clusters, table.catalog());
     for_each_axis([&](const auto& axis) {
+        const auto usual = defaults ? defaults->find(axis.name) : std::nullopt;
         if (const auto value = table.find(axis.name)) {
             read_axis(*value, axis, alternatives, space);
+        } else if (usual) {
+            read_axis(*usual, axis, alternatives, space);
+            scenario.axes_of_software.emplace_back(axis.name);
         }
     });
+    if (defaults) {
+        defaults->refuse_unknown_keys();
+    }
     scenario.gives_order = table.find("order").has_value();
     if (const auto value = table.find(batch_axis.name)) {
         read_axis(*value, batch_axis, alternatives, space);

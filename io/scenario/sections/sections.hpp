@@ -56,9 +56,10 @@ Workload read_network(Table& table);
 std::string older_keys_text(Table table);
 std::vector<Phase> read_phases(const Value& phases);
 Variability read_variability(Table table);
-Cluster read_cluster(Table table);
+/// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network.
+Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload);
 /// Warning about deprecated keys of [cluster]; empty: none are used.
-std::string older_shares_text(Table cluster);
+std::string older_cluster_text(Table cluster);
 /// Warning about memory in GB, where cards that are sold with as many have more; empty: none, or that of the catalog.
 std::string memory_units_text(const Accelerator& accelerator);
 /// Distributions of the per-step factors of [[cluster.tier]], by tier.

@@ -38,6 +38,8 @@ PlanResults results_of(const Prediction& prediction, const ModelInterval& model)
     results.model_low = model.low;
     results.model_high = model.high;
     results.model_fitted = model.fitted ? 1.0 : 0.0;
+    results.software_low = model.software_low;
+    results.software_high = model.software_high;
     return results;
 }
 
@@ -94,6 +96,9 @@ void print_distribution(std::string_view title, const TimeDistribution& d, const
                d.p50.value / unit, d.p95.value / unit, d.p99.value / unit);
     fmt::print("  p99 sampling error: {}\n  p99 model error: {:.4g} to {:.4g} ({})\n", limits(d.p99, unit),
                d.p99.value * model.low / unit, d.p99.value * model.high / unit, model_error_source(model.fitted));
+    if (const std::string others = other_software_text(model.software_low, model.software_high); !others.empty()) {
+        fmt::print("  {}\n", others);
+    }
 }
 
 /// Failures and, in training, checkpoints.
@@ -302,6 +307,8 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
               {"reason", p.infeasible ? p.infeasible->text() : ""},
               {"design", design_text(of.plan, of.space)},
               {"network", network_json(of.network)},
+              {"software", of.software},
+              {"of_software", of.of_software},
               {"draws", p.draws}};
     if (!of.variant.empty()) {
         json["variant"] = of.variant;
@@ -357,7 +364,8 @@ void print_plan(const PlanPrediction& of)
     if (!of.variant.empty()) {
         fmt::print("variant {}\n", of.variant);
     }
-    fmt::print("{}", network_text(of.network));
+    fmt::print("{}software {}{}\n", network_text(of.network), of.software,
+               of.of_software.empty() ? "" : fmt::format(", which brings {}", fmt::join(of.of_software, " ")));
     const Prediction& p = of.prediction;
     if (p.infeasible) {
         fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes));

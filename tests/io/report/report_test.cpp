@@ -28,6 +28,7 @@ Results plain()
     for (FrontPoint& point : results.front) {
         point.point.pop_back();
         point.measured_step_s = std::nan("");
+        point.software_low = point.software_high = 1.0;
     }
     results.study.seed = 7;
     return results;
@@ -111,9 +112,9 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
     EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
-    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",22\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",30\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with,software\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",22,\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",30,\n"));
 }
 
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
@@ -257,8 +258,8 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
                 EndsWith(
                     ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
                     "model_low,miss_probability_model_high,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
-                    "p99,ties_with"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,"));
+                    "p99,ties_with,software"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));

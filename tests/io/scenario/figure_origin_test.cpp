@@ -54,10 +54,10 @@ TEST(FigureOrigin, TheMarkFollowsTheUnit)
 TEST(ScenarioNotes, NameTheSoftwareThatIsNotGiven)
 {
     std::string text = good;
-    const std::string accelerator = "[cluster]\n";
-    text.insert(text.find(accelerator) + accelerator.size(), "stack = \"megatron-core\"\n");
-    EXPECT_FALSE(software_text(parse_scenario(good, "x.toml")).empty());
-    EXPECT_TRUE(software_text(parse_scenario(text, "x.toml")).empty());
+    const std::string section = "[software]\nname = \"reference\"\n";
+    text.erase(text.find(section), section.size());
+    EXPECT_TRUE(software_text(parse_scenario(good, "x.toml")).empty());
+    EXPECT_FALSE(software_text(parse_scenario(text, "x.toml")).empty());
 }
 
 }  // namespace

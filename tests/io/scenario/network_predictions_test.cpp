@@ -69,6 +69,8 @@ model = "{}"
 tokens = 1e9
 sequence_length = {}
 global_batch = {}
+[software]
+name = "reference"
 [cluster]
 accelerator = "h100-sxm"
 gpus = {}

@@ -589,13 +589,13 @@ TEST(ScenarioRefuses, ChunksThatContradictThePhasesSchedule)
                        "[[phase]]\ntokens = 1e9\nsequence_length = 2048\nglobal_batch = 64\n" + own + "[cluster]\n");
     };
     EXPECT_EQ(verdict("schedule = \"1f1b\"\n"), "accepted");
-    EXPECT_THAT(verdict("v = 2\nschedule = \"1f1b\"\n"), HasSubstr("v = 2 contradicts schedule = \"1f1b\" in line 17"));
+    EXPECT_THAT(verdict("v = 2\nschedule = \"1f1b\"\n"), HasSubstr("v = 2 contradicts schedule = \"1f1b\" in line 20"));
     EXPECT_THAT(verdict("v = 1\nschedule = \"interleaved\"\n"), HasSubstr("v = 1 contradicts schedule = \"interleaved\""));
     EXPECT_EQ(verdict("v = 2\nschedule = \"interleaved\"\n"), "accepted");
     EXPECT_EQ(verdict("v = 2\n"), "accepted");
     EXPECT_EQ(verdict("pp = 1\nv = 1\nschedule = \"gpipe\"\n"), "accepted");
-    EXPECT_THAT(verdict("pp = 1\nv = 2\n"), HasSubstr("v = 2 contradicts pp = 1 in line 16"));
-    EXPECT_THAT(verdict("schedule = \"zb_h1\"\npp = 1\n"), HasSubstr("contradicts pp = 1 in line 17"));
+    EXPECT_THAT(verdict("pp = 1\nv = 2\n"), HasSubstr("v = 2 contradicts pp = 1 in line 19"));
+    EXPECT_THAT(verdict("schedule = \"zb_h1\"\npp = 1\n"), HasSubstr("contradicts pp = 1 in line 20"));
 }
 
 TEST(ScenarioRefuses, BadSearchSettings)

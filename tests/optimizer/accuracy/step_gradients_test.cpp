@@ -60,7 +60,8 @@ TEST(StepGradients, KnowEachConstantThatMovesTheStep)
 
 TEST(ModelIntervalOfLearned, IsThatOfMeasuredHardware)
 {
-    const Scenario scenario = tiny_scenario(space);
+    Scenario scenario = tiny_scenario(space);
+    scenario.cluster.stack.borrowed = false;  // as software that was measured
     const StudyModel model(scenario);
     const FittedModel fitted = fitted_model();
     Problem learned = model.problem;

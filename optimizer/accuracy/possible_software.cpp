@@ -1,0 +1,74 @@
+#include "optimizer/accuracy/possible_software.hpp"
+
+#include "io/trainers/trainer.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace prismopt {
+
+StepsBySoftware::StepsBySoftware(const Setting& setting)
+{
+    for (const PossibleSoftware& software : setting.cluster.possible) {
+        const Job& job = jobs_.emplace_back(
+            Job{.workload = setting.workload, .phases = {setting.phase}, .cluster = with_software(setting.cluster, software)});
+        compilers_.emplace_back(
+            Setting{job.workload, job.phases.front(), job.cluster, setting.noise, no_memory_limit, setting.orders});
+    }
+}
+
+std::vector<std::optional<double>> StepsBySoftware::log_ratios(const ParallelPlan& plan)
+{
+    std::vector<std::optional<double>> steps;
+    for (PlanCompiler& compiler : compilers_) {
+        steps.push_back(log_noise_free_step(compiler, plan));
+    }
+    std::vector<std::optional<double>> ratios;
+    for (std::size_t k = 0; k < jobs_.size(); ++k) {
+        const Job& job = jobs_[k];
+        const bool runs = cannot_run(job.cluster.software.trainer, {plan, job.phases.front(), job}).empty();
+        ratios.push_back(runs && steps[k] && steps.front() ? std::optional(*steps[k] - *steps.front()) : std::nullopt);
+    }
+    return ratios;
+}
+
+std::size_t drawn_software(std::span<const PossibleSoftware> possible, std::size_t draw)
+{
+    // Multiples of the golden ratio fill the unit interval evenly (Knuth, "The Art of Computer Programming", volume 3, section 6.4).
+    double left = std::fmod((static_cast<double>(draw) + 0.5) * std::numbers::phi, 1.0);
+    for (std::size_t k = 0; k + 1 < possible.size(); ++k) {
+        left -= possible[k].weight;
+        if (left < 0.0) {
+            return k;
+        }
+    }
+    return possible.size() - 1;
+}
+
+double mixture_quantile(std::span<const NormalPart> parts, double probability)
+{
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    double weights = 0.0;
+    constexpr double beyond = 9.0;  // deviations: 1e-19 lies outside
+    for (const NormalPart& part : parts) {
+        low = std::min(low, part.mean - beyond * part.deviation);
+        high = std::max(high, part.mean + beyond * part.deviation);
+        weights += part.weight;
+    }
+    constexpr int halvings = 60;
+    for (int i = 0; i < halvings; ++i) {
+        const double middle = 0.5 * (low + high);
+        double below = 0.0;
+        for (const NormalPart& part : parts) {
+            below += part.weight * 0.5 * std::erfc((part.mean - middle) / (part.deviation * std::sqrt(2.0)));
+        }
+        (below < probability * weights ? low : high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+}  // namespace prismopt
