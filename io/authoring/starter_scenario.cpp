@@ -271,20 +271,19 @@ struct StarterSoftware {
     std::string why;
 };
 
-StarterSoftware software_of(const StarterChoice& choice, const std::string& accelerator, const Workload& workload,
-                            const Catalog& catalog)
+StarterSoftware starter_software(const StarterChoice& choice, const std::string& accelerator, const Workload& workload,
+                                 const Catalog& catalog)
 {
     if (!choice.software.empty()) {
         const std::size_t colon = choice.software.find(':');
         const std::string name = chosen_name("software", choice.software.substr(0, colon), catalog.names(software_kind));
-        return {{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1)}, "as given"};
+        return {{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1), false}, "as given"};
     }
     if (!choice.trainer.empty()) {
         return {software_of_trainer(choice.trainer, catalog), fmt::format("of --for {}", choice.trainer)};
     }
     const PossibleSoftware first = plausible_software(accelerator, workload, catalog).front();
-    return {{first.software.name, first.software.release},
-            fmt::format("assumed: {}; name yours (prismopt init --list software)", first.reason)};
+    return {{first.software.name, first.software.release, true}, first.reason};
 }
 
 std::string software_section(const StarterSoftware& software, const Catalog& catalog)
@@ -301,6 +300,9 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
     std::string text = fmt::format("[software]\nname = \"{}\"   # {}; {}\n", entry.name, entry.about, software.why);
     if (!chosen.software.release.empty()) {
         text += fmt::format("release = \"{}\"   # also {}\n", chosen.software.release, fmt::join(others, ", "));
+    }
+    if (software.choice.assumed) {
+        text += "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list software)\n";
     }
     return text + fmt::format("# {}\n\n", rows > 0
                                               ? fmt::format("its constants are fitted to {} measured runs", rows)
@@ -351,7 +353,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "{}s per "
         "optimizer step{}\n\n",
         amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
-    text += software_section(software_of(choice, machine.accelerator, workload, catalog), catalog);
+    text += software_section(starter_software(choice, machine.accelerator, workload, catalog), catalog);
     text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}\n{}\n", machine.remark, machine.accelerator,
                         evidence_of(machine.accelerator, catalog), choice.gpus, machine.figures);
     text += bridge_lines(usual);

@@ -47,8 +47,9 @@ struct SearchSettings {
 
 /// [software]: a program of the catalog and its release.
 struct SoftwareChoice {
-    std::string name;     // empty: not given
-    std::string release;  // empty: the newest
+    std::string name;      // empty: not given
+    std::string release;   // empty: the newest
+    bool assumed = false;  // init chose it: the job may have other software
 };
 
 struct Scenario : Job {

@@ -102,7 +102,7 @@ std::string tp_overlap(const PlannedPhase& of)
 /// Who chose DeepEP for a plan that uses it.
 std::string deepep_words(const PlannedPhase& of)
 {
-    return of.plan.dispatch == Dispatch::of_stack ? fmt::format("stack {} uses DeepEP", of.job.cluster.stack.name)
+    return of.plan.dispatch == Dispatch::of_stack ? fmt::format("{} uses DeepEP", of.job.cluster.software.text())
                                                   : std::string("dispatch=deepep is given");
 }
 

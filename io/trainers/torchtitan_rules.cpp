@@ -95,7 +95,7 @@ std::string dispatcher(const PlannedPhase& of)
         return fmt::format("it has no setting for dispatch = \"{}\"; search dispatch = [\"all-to-all\"]", name(of.plan.dispatch));
     }
     return of.job.cluster.stack.sends_once
-               ? fmt::format("stack {} uses DeepEP, which it has no setting for", of.job.cluster.stack.name)
+               ? fmt::format("{} uses DeepEP, which it has no setting for", of.job.cluster.software.text())
                : "";
 }
 

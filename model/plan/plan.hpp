@@ -293,7 +293,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::layers_and_chunks, "fewer layers than chunks"},
                                   {Reason::no_layout, "no layout for this number of chunks"},
                                   {Reason::recomputed_layers, "more recomputed layers than layers"},
-                                  {Reason::sequence_parallel, "whole sequences do not apply"},
+                                  {Reason::sequence_parallel, "sequence_parallel does not apply"},
                                   {Reason::expert_overlap, "expert_overlap does not apply"},
                                   {Reason::dispatch, "dispatch does not apply"},
                                   {Reason::modules, "recompute_modules do not apply"},

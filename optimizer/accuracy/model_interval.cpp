@@ -261,7 +261,8 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
 {
     const ModelInterval own = interval_with_its_software(setting, plan, compiled, model);
     const std::vector<PossibleSoftware>& possible = setting.cluster.possible;
-    if (possible.size() < 2 || compiled == nullptr) {
+    const bool measured = !setting.cluster.learned.empty();  // with the software that the job has
+    if (possible.size() < 2 || measured || compiled == nullptr) {
         return own;
     }
     const std::vector<std::optional<double>> ratios = StepsBySoftware(setting).log_ratios(plan);

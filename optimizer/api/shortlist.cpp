@@ -110,7 +110,7 @@ void refuse_implausible(const PlanPosterior& plans)
             throw InputError(
                 fmt::format("point {}: the measured step of {:.4g} s is {:.2f} times the predicted {:.4g} s "
                             "({:+.1f} sigma; the model's interval allows {:.0f}), and would move the predictions of all plans; "
-                            "check the number of the plan, the unit (seconds per step) and stack in [cluster], "
+                            "check the number of the plan, the unit (seconds per step) and [software], "
                             "or add --accept if it is right",
                             plan.measured.index, plan.measured.step_s, plan.measured.step_s / plan.predicted_s, plan.predicted_s,
                             plan.prior_surprise, implausible));

@@ -18,6 +18,9 @@ StepGradients& VariantGradients::of(std::size_t variant)
 
 std::vector<std::optional<double>> VariantGradients::by_software(std::size_t variant, const ParallelPlan& plan)
 {
+    if (bench_.problem(variant).cluster.possible.empty()) {
+        return {};
+    }
     auto& steps = software_[variant];
     if (!steps) {
         problems_.push_back(bench_.problem(variant));

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace prismopt {
@@ -570,6 +572,26 @@ void refuse_nodes_outside_networks(const Value& tiers, const std::vector<Network
     }
 }
 
+/// What a job may run on whose software nobody chose; a name that is assumed comes first.
+std::vector<PossibleSoftware> possible_software(const SoftwareChoice& choice, Table& cluster, const std::string& accelerator,
+                                                const Workload& workload)
+{
+    std::vector<PossibleSoftware> possible = plausible_software(accelerator, workload, cluster.catalog());
+    if (choice.name.empty()) {
+        return possible;
+    }
+    const std::string name = software_of(choice, cluster.catalog()).software.text();
+    const auto found = std::find_if(possible.begin(), possible.end(),
+                                    [&](const PossibleSoftware& software) { return software.software.text() == name; });
+    if (found == possible.end()) {
+        cluster.fail({fmt::format("has software {}, which [software] marks as assumed", name),
+                      "it is not among the plausible programs for this network and accelerator",
+                      "remove assumed = true from [software] if the job runs on it"});
+    }
+    std::rotate(possible.begin(), found, std::next(found));
+    return possible;
+}
+
 /// Takes the software into the cluster whose accelerator and tiers are as without any.
 void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scenario, const Workload& workload)
 {
@@ -584,10 +606,10 @@ void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scen
         software.library = library_of(software.stack, catalog);
         const auto named = software_with(software.stack.name, catalog);
         software.software = named ? software_of(*named, catalog).software : Software{.name = software.stack.name};
-    } else if (!choice.name.empty()) {
+    } else if (!choice.name.empty() && !choice.assumed) {
         software = software_of(choice, catalog);
     } else {
-        cluster.possible = plausible_software(cluster.accelerator.catalog_entry, workload, catalog);
+        cluster.possible = possible_software(choice, table, cluster.accelerator.catalog_entry, workload);
         software = cluster.possible.front();
     }
     if (table.find("collectives")) {

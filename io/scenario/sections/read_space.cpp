@@ -546,7 +546,7 @@ const SectionTable& space_table()
 
 namespace {
 
-/// What the software of all clusters does if it is told nothing; nothing where they have different software.
+/// Defaults of the software that all clusters have; empty where they have different software.
 std::optional<Table> common_defaults(const std::vector<const Cluster*>& clusters, const Catalog& catalog)
 {
     const Software& first = clusters.front()->software;

@@ -131,28 +131,27 @@ const Fields<SoftwareEntry>& software_fields()
 {
     const ValueShape releases{
         .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return release_fields(); }, .list = true};
-    static const auto fields =
-        Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
-            .text("about", &SoftwareEntry::about, "our trainer", "what it is")
-            .required()
-            .custom({"plan",
-                     "values of axes that a space without them takes: what the program does if it is told nothing",
-                     "{ tp_overlap = [\"on\"] }",
-                     {{.kind = ValueShape::Kind::section, .section = space_table}}},
-                    [](const Value& value, SoftwareEntry&, Keys) {
-                        value.table("{ tp_overlap = [\"on\"] }");
-                    })  // plan_defaults()
-            .custom({"releases",
-                     "releases, the newest first",
-                     R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",
-                     {releases}},
-                    [](const Value& value, SoftwareEntry& entry, Keys keys) {
-                        for (const Value& one : value.list("[{ name = \"1.0\", ... }]")) {
-                            Table table = one.table("{ name = \"1.0\", ... }");
-                            release_fields().read_whole(table, keys, entry.releases.emplace_back());
-                        }
-                    })
-            .required();
+    static const auto fields = Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
+                                   .text("about", &SoftwareEntry::about, "our trainer", "what it is")
+                                   .required()
+                                   .custom({"plan",
+                                            "defaults of the program for axes that [space] does not have",
+                                            "{ tp_overlap = [\"on\"] }",
+                                            {{.kind = ValueShape::Kind::section, .section = space_table}}},
+                                           [](const Value& value, SoftwareEntry&, Keys) {
+                                               value.table("{ tp_overlap = [\"on\"] }");
+                                           })  // plan_defaults()
+                                   .custom({"releases",
+                                            "releases, the newest first",
+                                            R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",
+                                            {releases}},
+                                           [](const Value& value, SoftwareEntry& entry, Keys keys) {
+                                               for (const Value& one : value.list("[{ name = \"1.0\", ... }]")) {
+                                                   Table table = one.table("{ name = \"1.0\", ... }");
+                                                   release_fields().read_whole(table, keys, entry.releases.emplace_back());
+                                               }
+                                           })
+                                   .required();
     return fields;
 }
 
@@ -172,7 +171,10 @@ const Fields<SoftwareChoice>& software_choice_fields()
                     })
             .required()
             .text("release", &SoftwareChoice::release, "26.04",
-                  "its release, as docs/software.md lists them; default: the newest in the catalog");
+                  "its release, as docs/software.md lists them; default: the newest in the catalog")
+            .flag("assumed", &SoftwareChoice::assumed,
+                  "whether nobody chose it, as `prismopt init` writes: intervals and probabilities then include other plausible "
+                  "software");
     return fields;
 }
 

@@ -206,6 +206,27 @@ TEST(StarterScenario, TakesNamesWhateverTheirCaseAndSeparators)
     EXPECT_THAT(refusal("meta-llama/Llama-3.1-70B", "h100-sxm"), HasSubstr("(did you mean 'llama3-70b'?)"));
 }
 
+TEST(StarterScenario, NamesTheSoftware)
+{
+    const auto scenario_of = [](const StarterChoice& made) { return parse_scenario(starter_scenario(made), "x.toml"); };
+    StarterChoice made = choice("qwen3-30b-a3b", "h100-sxm", 64);
+    EXPECT_GT(scenario_of(made).cluster.possible.size(), 1U);  // nobody chose it
+    made.software = "Megatron_Bridge:25.11";
+    EXPECT_EQ(scenario_of(made).cluster.software.text(), "megatron-bridge 25.11");
+    EXPECT_TRUE(scenario_of(made).cluster.possible.empty());
+    made.software = "megatron-bridge:24.01";
+    EXPECT_THAT(refusal_of([&] { starter_scenario(made); }), HasSubstr("releases: 26.06, 26.04, 25.11"));
+    made.software = "megatron-brigde";
+    EXPECT_THAT(refusal_of([&] { starter_scenario(made); }), HasSubstr("did you mean 'megatron-bridge'?"));
+    made.software.clear();
+    for (const auto& [trainer, software] :
+         {std::pair{"bridge", "megatron-bridge"}, {"megatron", "megatron-lm"}, {"torchtitan", "torchtitan"}}) {
+        made.trainer = trainer;
+        EXPECT_EQ(scenario_of(made).cluster.software.name, software);
+        EXPECT_TRUE(scenario_of(made).cluster.possible.empty());
+    }
+}
+
 TEST(StarterScenario, HasCommandsThatAShellTakes)
 {
     StarterChoice made = choice("llama3-8b", "h100-sxm", 8);

@@ -2,6 +2,8 @@
 
 #include "model/network/network.hpp"
 #include "model/run/loss_gap.hpp"
+#include "optimizer/accuracy/possible_software.hpp"
+#include "optimizer/accuracy/step_gradients.hpp"
 #include "optimizer/loop/study.hpp"
 #include "optimizer/study/learning_error.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -41,6 +43,72 @@ TEST_F(PlanPosteriorOfStudy, HasAnIntervalOfEachPlanThatFits)
     for (const PlanChance& plan : results_.posterior.plans) {
         EXPECT_LT(plan.low, plan.value);
         EXPECT_GT(plan.high, plan.value);
+    }
+}
+
+/// Software that was not given is drawn once for all plans: its draws are those without that doubt, times the ratio of the steps.
+TEST_F(PlanPosteriorOfStudy, DrawsTheSoftwareOfAllPlansTogether)
+{
+    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack, scenario_.cluster.library, 0.75, "test"};
+    PossibleSoftware slower = same;
+    slower.stack.gemm = 0.5;
+    slower.weight = 0.25;
+    Scenario unsure = scenario_;
+    unsure.cluster.possible = {same, slower};
+    const StudyModel model(unsure);
+    const PlanPosterior named(model_, results_);
+    const PlanPosterior drawn(model, results_);
+    Problem half_the_rate = model_.problem;
+    half_the_rate.cluster.accelerator.efficiency.gemm *= 0.5;
+    const auto log_step = [](const Problem& problem, const ParallelPlan& plan) {
+        return log_noise_free_step(setting_of(problem, problem.phases.front()), plan).value();
+    };
+    ASSERT_EQ(named.contenders().size(), drawn.contenders().size());
+    int slow_draws = 0;
+    for (std::size_t i = 0; i < named.contenders().size(); ++i) {
+        const std::vector<std::size_t> one{i};
+        const JointDraws before = named.draws(one, 0, {});
+        const JointDraws after = drawn.draws(one, 0, {});
+        double ratio = 0.0;
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            const bool slow = drawn_software(unsure.cluster.possible, d) == 1;
+            slow_draws += slow ? 1 : 0;
+            if (!std::isfinite(before.at(d, 0))) {
+                continue;
+            }
+            const double longer = after.at(d, 0) / before.at(d, 0);
+            ratio = slow && ratio == 0.0 ? longer : ratio;
+            EXPECT_NEAR(longer, slow ? ratio : 1.0, 1e-9);
+        }
+        const Point point = model.designs.space().point(named.contenders()[i].index);
+        const ParallelPlan plan = plan_in_phase(model.designs.plan(point), scenario_.phases.front());
+        EXPECT_NEAR(std::log(ratio), log_step(half_the_rate, plan) - log_step(model_.problem, plan), 1e-9);
+        EXPECT_GT(ratio, 1.0);
+        EXPECT_EQ(named.fits(i), drawn.fits(i));
+    }
+    EXPECT_GT(slow_draws, 0);
+}
+
+/// A plan that the drawn software does not run is impossible in that draw; whether it fits into memory is another question.
+TEST_F(PlanPosteriorOfStudy, LeavesOutPlansThatTheDrawnSoftwareDoesNotRun)
+{
+    const PossibleSoftware same{scenario_.cluster.software, scenario_.cluster.stack, scenario_.cluster.library, 0.5, "test"};
+    PossibleSoftware other = same;
+    other.software.trainer = "torchtitan";  // has no learned positions and layer norms of this network
+    Scenario unsure = scenario_;
+    unsure.cluster.possible = {same, other};
+    const StudyModel model(unsure);
+    const PlanPosterior named(model_, results_);
+    const PlanPosterior drawn(model, results_);
+    for (std::size_t i = 0; i < named.contenders().size(); ++i) {
+        const std::vector<std::size_t> one{i};
+        const JointDraws before = named.draws(one, 0, {});
+        const JointDraws after = drawn.draws(one, 0, {});
+        for (std::size_t d = 0; d < posterior_draws; ++d) {
+            const bool runs = drawn_software(unsure.cluster.possible, d) == 0;
+            EXPECT_EQ(std::isfinite(after.at(d, 0)), runs && std::isfinite(before.at(d, 0)));
+        }
+        EXPECT_EQ(named.fits(i), drawn.fits(i));
     }
 }
 

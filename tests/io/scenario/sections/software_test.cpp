@@ -80,6 +80,24 @@ TEST(Software, IsOfTheScenarioOrAssumed)
     EXPECT_THAT(software_text(assumed), HasSubstr("software assumed: " + assumed.cluster.software.text()));
 }
 
+/// As init writes it: another software may be it, but the one that is named is predicted.
+TEST(Software, ThatInitChoseIsAssumed)
+{
+    const Scenario none = parse_scenario(without_software(), "x");
+    ASSERT_GT(none.cluster.possible.size(), 1U);
+    for (const PossibleSoftware& one : none.cluster.possible) {
+        const Software& named = one.software;
+        const std::string release = named.release.empty() ? "" : "release = \"" + named.release + "\"\n";
+        const Scenario assumed =
+            parse_scenario(with_software_named("name = \"" + named.name + "\"\n" + release + "assumed = true"), "x");
+        EXPECT_EQ(assumed.cluster.software.text(), named.text());
+        EXPECT_EQ(assumed.cluster.possible.size(), none.cluster.possible.size());
+        EXPECT_EQ(assumed.cluster.possible.front().software.text(), named.text());
+        EXPECT_THAT(software_words(assumed.cluster), HasSubstr("(assumed)"));
+    }
+    EXPECT_THROW(parse_scenario(with_software_named("name = \"maxtext\"\nassumed = true"), "x"), InputError);
+}
+
 TEST(Software, OfOlderScenariosIsThatOfTheConstants)
 {
     std::string text = without_software();
@@ -90,6 +108,20 @@ TEST(Software, OfOlderScenariosIsThatOfTheConstants)
     EXPECT_EQ(older.cluster.software.text(), newer.cluster.software.text());
     EXPECT_EQ(older.cluster.accelerator, newer.cluster.accelerator);
     EXPECT_THAT(older.older_keys, HasSubstr(R"(write [software] with name = "megatron-bridge", release = "25.11")"));
+}
+
+/// What the scenario says wins over the defaults of the program.
+TEST(Software, BringsItsDefaults)
+{
+    const std::string bridge = with_software_named("name = \"megatron-bridge\"");
+    const Scenario usual = parse_scenario(bridge, "x");
+    EXPECT_EQ(usual.space.tp_overlap, std::vector{TensorParallelOverlap::on});
+    EXPECT_EQ(usual.axes_of_software, std::vector<std::string>{"tp_overlap"});
+    std::string own = bridge;
+    own.insert(own.find("[space]\n") + 8, "tp_overlap = [\"off\"]\n");
+    EXPECT_EQ(parse_scenario(own, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
+    EXPECT_TRUE(parse_scenario(own, "x").axes_of_software.empty());
+    EXPECT_EQ(parse_scenario(good, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
 }
 
 TEST(Software, ThatIsUnknownIsRefusedWithWhatThereIs)
