@@ -52,7 +52,8 @@ bool nested(const Cluster& cluster)
 {
     for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
         const int inner = cluster.tiers[i - 1].group_gpus;
-        if (cluster.tiers[i].group_gpus <= inner || cluster.tiers[i].group_gpus % inner != 0) {
+        const bool last = i + 1 == cluster.tiers.size();
+        if (cluster.tiers[i].group_gpus <= inner || (!last && cluster.tiers[i].group_gpus % inner != 0)) {
             return false;
         }
     }

@@ -221,7 +221,7 @@ struct Cluster {
     std::string name;
     Accelerator accelerator;
     int gpus = 0;
-    std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest
+    std::vector<NetworkTier> tiers;  // innermost first; group_gpus nest, but for the last, which joins all GPUs, however many
     DollarsPerSecond gpu_price;      // per GPU, with its share of the cluster
     SoftwareStack stack;             // already applied to `accelerator`
     CollectiveLibrary library;
@@ -250,7 +250,9 @@ struct Cluster {
     /// Returns whether a tier joins nodes; one tier of adapters makes each GPU a node.
     bool joins_nodes(std::size_t tier) const { return tier > node_tier() || tiers[tier].kind == TierKind::network; }
     int gpus_per_node() const { return tiers[node_tier()].group_gpus; }
-    int nodes() const { return gpus / gpus_per_node(); }
+    /// The last node may hold fewer GPUs of the cluster than the others.
+    int nodes() const { return (gpus + gpus_per_node() - 1) / gpus_per_node(); }
+    bool whole_nodes() const { return gpus % gpus_per_node() == 0; }
     /// Returns the GPUs per building, that is, joined by the tiers below the first circuit; 0 without circuits.
     int building_gpus() const;
 };

@@ -25,8 +25,23 @@ std::optional<Number> parsed(const std::string& text)
 
 }  // namespace
 
+std::string part_of_node_text(const Cluster& cluster)
+{
+    return fmt::format("gpus = {} fills the last node of {} in part, and a job may use any of them", cluster.gpus,
+                       cluster.gpus_per_node());
+}
+
+std::string whole_nodes_remedy(const Cluster& cluster)
+{
+    return fmt::format("write gpus = {} in [cluster], and gpus = [{}] in [space]", cluster.nodes() * cluster.gpus_per_node(),
+                       cluster.gpus);
+}
+
 std::vector<double> parse_node_factors(const std::string& text, const std::string& path, const Cluster& cluster)
 {
+    if (!cluster.whole_nodes()) {
+        throw InputError(fmt::format("{}: {}; {}", path, part_of_node_text(cluster), whole_nodes_remedy(cluster)));
+    }
     const std::vector<CsvRow> rows = parse_csv(text, path);
     const auto nodes = static_cast<std::size_t>(cluster.nodes());
     if (rows.size() > nodes) {

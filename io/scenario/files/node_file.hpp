@@ -10,6 +10,10 @@
 
 namespace prismopt {
 
+/// Why nodes of a cluster that fills its last node in part cannot be listed, and what to write instead.
+std::string part_of_node_text(const Cluster& cluster);
+std::string whole_nodes_remedy(const Cluster& cluster);
+
 /// Factors by node. Throws InputError for an invalid table, and for one of another cluster.
 std::vector<double> read_node_factors(const std::string& path, const Cluster& cluster);
 /// The same from text already in memory (`path` is for messages).

@@ -1,4 +1,5 @@
 #include "io/scenario/catalog_facts.hpp"
+#include "io/scenario/files/node_file.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/scenario/sections/software.hpp"
@@ -105,9 +106,15 @@ void check_group(Table& table, bool last, const Value& cluster_gpus, int gpus, c
                      torus ? fmt::format("write a shape of {} GPUs, or add an outer tier", gpus)
                            : fmt::format("remove it or write {}", gpus)});
     }
-    if (inner && (tier.group_gpus % inner->group_gpus != 0 || tier.group_gpus <= inner->group_gpus)) {
+    if (inner == nullptr) {
+        return;
+    }
+    // The GPUs of a cluster need not fill its nodes, but a torus, whose links close rings, and buildings, which share a circuit evenly.
+    const bool whole_units = !last || inner->topology == Topology::torus || tier.circuit();
+    const bool nests = tier.group_gpus > inner->group_gpus && (!whole_units || tier.group_gpus % inner->group_gpus == 0);
+    if (!nests) {
         (group ? *group : cluster_gpus)
-            .fail({"does not nest",
+            .fail({fmt::format("of tier \"{}\" does not nest", tier.name),
                    fmt::format("needs a larger multiple of {}, the group size of the inner tier \"{}\"", inner->group_gpus,
                                inner->name),
                    multiples_near(tier.group_gpus, inner->group_gpus) + "; a job may use fewer GPUs: gpus in [space]"});
@@ -247,8 +254,7 @@ std::vector<NetworkTier> read_tiers(const Value& list, const Value& cluster_gpus
             continue;
         }
         const bool last = i + 1 == elements.size();
-        const bool nests = i == 0 || (!last && gpus % tiers.back().group_gpus == 0);
-        whole = tier.topology != Topology::torus && tier.group_gpus >= gpus && nests;
+        whole = tier.topology != Topology::torus && tier.group_gpus >= gpus && (i == 0 || !last);
         if (whole && i == 0) {
             gpus = tier.group_gpus;
         } else if (whole) {
@@ -282,6 +288,9 @@ const Fields<SlowNode>& slow_node_fields()
 std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
 {
     constexpr std::string_view example = "[{ node = 3, factor = 1.2 }]";
+    if (!cluster.whole_nodes()) {
+        list.fail({"does not apply to a node in part", part_of_node_text(cluster), whole_nodes_remedy(cluster)});
+    }
     std::vector<double> factors(cluster.nodes(), cluster.unlisted_factor());
     std::vector<bool> named(factors.size(), false);
     for (const Value& element : list.list(example)) {

@@ -213,15 +213,14 @@ TEST(ScenarioRefuses, TiersThatDoNotNest)
     EXPECT_EQ(
         refusal("link = \"ib-hdr\"", "link = \"ib-hdr\"\ngroup = 60", 1),
         "group = 60 does not span the whole cluster (the last tier joins all 64 GPUs of the cluster); remove it or write 64");
-    EXPECT_EQ(refusal("gpus = 64", "gpus = 60"),
-              "gpus = 60 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 56 or 64; "
-              "a job may use fewer GPUs: gpus in [space]");
     const std::string rack = "group = 8\n\n[[cluster.tier]]\nname = \"rack\"\nlink = \"ib-hdr\"\ngroup = ";
     EXPECT_EQ(refusal("group = 8", rack + "12", 5),
-              "group = 12 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 16; a job "
+              "group = 12 of tier \"rack\" does not nest (needs a larger multiple of 8, the group size of the inner tier "
+              "\"node\"); try 16; a job "
               "may use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "8", 5),
-              "group = 8 does not nest (needs a larger multiple of 8, the group size of the inner tier \"node\"); try 16; a job "
+              "group = 8 of tier \"rack\" does not nest (needs a larger multiple of 8, the group size of the inner tier "
+              "\"node\"); try 16; a job "
               "may use fewer GPUs: gpus in [space]");
     EXPECT_EQ(refusal("group = 8", rack + "16"), "accepted");
 }
@@ -247,6 +246,22 @@ TEST(Scenario, MayUsePartOfANode)
     ASSERT_EQ(half.cluster.tiers.size(), 2U);
     EXPECT_EQ(half.cluster.tiers[1].group_gpus, 64);
     EXPECT_EQ(half.cluster.gpus, 64);
+}
+
+/// Twelve GPUs are a node of eight and half a node; a list of nodes needs whole ones.
+TEST(Scenario, MayFillItsLastNodeInPart)
+{
+    const std::string twelve = without_space(with("gpus = 64", "gpus = 12"), "[8, 12]");
+    const Cluster cluster = parse_scenario(twelve, "x.toml").cluster;
+    EXPECT_EQ(cluster.gpus, 12);
+    EXPECT_EQ(cluster.nodes(), 2);
+    ASSERT_EQ(cluster.tiers.size(), 2U);
+    EXPECT_EQ(cluster.tiers[0].group_gpus, 8);
+    EXPECT_EQ(cluster.tiers[1].group_gpus, 12);
+    std::string listed = twelve;
+    listed.replace(listed.find("gpus = 12"), 9, "gpus = 12\nslow_nodes = [{ node = 0, factor = 1.2 }]");
+    EXPECT_THAT([&] { parse_scenario(listed, "x.toml"); },
+                testing::ThrowsMessage<InputError>(HasSubstr("write gpus = 16 in [cluster], and gpus = [12] in [space]")));
 }
 
 /// Faster products and memory would be free of energy.
