@@ -40,6 +40,13 @@ std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::in
 
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
+/// The nearest batches of which each replica gets whole microbatches.
+std::string batches_near(int batch, std::int64_t at_once)
+{
+    const std::int64_t below = batch / at_once * at_once;
+    return below > 0 ? std::to_string(below) + " or " + std::to_string(below + at_once) : std::to_string(at_once);
+}
+
 bool has_shared_experts(const Workload& workload)
 {
     bool found = false;
@@ -206,12 +213,6 @@ const std::array rules{
                  return Infeasible{Reason::skips_and_stages,
                                    pairs({{"pp", c.plan.pp}}) + " for a network with residual_convolution blocks"};
              }},
-    PlanRule{Reason::shards_and_replicas, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
-             [](const Case& c) { return c.plan.gradient_gpus() % c.plan.sharding_gpus() == 0; },
-             [](const Case& c) {
-                 return Infeasible{Reason::shards_and_replicas, "shard_gpus=" + std::to_string(c.plan.shard_gpus) +
-                                                                    ", cp*dp = " + std::to_string(c.plan.gradient_gpus())};
-             }},
     PlanRule{Reason::experts_and_gpus, place_of(&ParallelPlan::ep), place_of(&ParallelPlan::ep),
              [](const Case& c) { return c.job.workload.experts_divide(c.plan.ep) || !c.job.workload.mixture(); },
              [](const Case& c) {
@@ -250,6 +251,12 @@ const std::array rules{
                                                                 ", but embedding tables need ep*etp = tp*cp*dp = " +
                                                                 std::to_string(context_gpus(c.plan) * c.plan.dp)};
              }},
+    PlanRule{Reason::shards_and_replicas, place_of(&ParallelPlan::shard_gpus), place_of(&ParallelPlan::shard_gpus),
+             [](const Case& c) { return c.plan.gradient_gpus() % c.plan.sharding_gpus() == 0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::shards_and_replicas, pairs({{"shard_gpus", c.plan.shard_gpus}}) +
+                                                                    ", cp*dp = " + std::to_string(c.plan.gradient_gpus())};
+             }},
     PlanRule{Reason::crossing, place_of(&ParallelPlan::dp_overlap), place_of(&ParallelPlan::crossing),
              [](const Case& c) { return !placement_problem(c.plan, c.job.cluster); },
              [](const Case& c) { return *placement_problem(c.plan, c.job.cluster); },
@@ -271,7 +278,8 @@ const std::array rules{
                                    "dp*microbatch = " + std::to_string(sequences_at_once(c.plan)) +
                                        " must divide global_batch = " + std::to_string(c.phase.global_batch) +
                                        (c.phase.own.gpus > 0 ? " of the phase on " + std::to_string(c.phase.own.gpus) + " GPUs"
-                                                             : "")};
+                                                             : "") +
+                                       "; try " + batches_near(c.phase.global_batch, sequences_at_once(c.plan))};
              }},
     PlanRule{Reason::schedule_undefined, place_of(&ParallelPlan::group), place_of(&ParallelPlan::group),
              [](const Case& c) { return schedule_defined(c.plan, c.phase); },

@@ -201,11 +201,9 @@ nlohmann::json value_json(Enum value)
 nlohmann::json plan_json(const Launch& launch)
 {
     const ParallelPlan& plan = launch.plan;
-    nlohmann::json json{{"dp", plan.dp},
-                        {"shard_gpus", plan.sharding_gpus()},
-                        {"layout", layout_text(launch.chunks, launch.job.workload.predictions)},
-                        {"sequence_parallel", plan.shares_tokens()}};
+    nlohmann::json json{{"dp", plan.dp}, {"layout", layout_text(launch.chunks, launch.job.workload.predictions)}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = value_json(plan.*(axis.choice)); });
+    json["shard_gpus"] = plan.sharding_gpus();  // all where the plan has 0
     return json;
 }
 

@@ -63,7 +63,7 @@ std::vector<TrainerRule> bridge_rules()
         {"attention kernel", "tp", attention_kernel},
         {"layers in bf16", "tp", layers_in_bf16},
         {"sharding", "sharding", sharding},
-        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"hybrid sharding", "shard_gpus", hybrid_sharding},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
         {"expert overlap", "expert_overlap", expert_overlap},
         {"offload", "offload", offload},

@@ -362,7 +362,7 @@ std::vector<TrainerRule> megatron_rules()
         {"pipeline schedule", "schedule", schedule},
         {"interleaved group", "group", group},
         {"recomputed layers", "recomputed_layers", recomputed_layers},
-        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"hybrid sharding", "shard_gpus", hybrid_sharding},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
         {"expert overlap", "expert_overlap", expert_overlap},
         {"dispatch", "dispatch", dispatch},

@@ -186,7 +186,7 @@ std::vector<TrainerRule> torchtitan_rules()
         {"recomputed layers", "recomputed_layers", recomputed_layers},
         {"expert parallelism", "sharding", expert_parallelism},
         {"sharding", "sharding", sharding},
-        {"hybrid sharding", "sharding", hybrid_sharding},
+        {"hybrid sharding", "shard_gpus", hybrid_sharding},
         {"expert overlap", "expert_overlap", expert_overlap},
         {"CUDA graphs", "cuda_graphs", cuda_graphs},
         {"offload", "offload", offload},

@@ -35,6 +35,7 @@ struct SpaceSettings {
     std::vector<ModuleSet> recompute_modules{ModuleSet{}};
     std::vector<ModuleSet> cuda_graphs{ModuleSet{}};
     std::vector<Sharding> sharding{Sharding::zero1};
+    std::vector<int> shard_gpus{0};  // 0: all
     std::vector<LayerSplit> split{LayerSplit::layers};
     std::vector<DataParallelOverlap> dp_overlap{DataParallelOverlap::on};
     std::vector<PlacementOrder> order{PlacementOrder::tp_dp_pp};
@@ -69,6 +70,7 @@ struct Changes {
 };
 inline constexpr Changes stages_and_memory{};
 inline constexpr Changes stages_only{.memory = false};
+inline constexpr Changes memory_only{.stages = false};
 inline constexpr Changes added_work{.adds_work = true};
 inline constexpr Changes run_only{.stages = false, .memory = false, .run = true};
 /// Of bounds, which take the least exposed communication and the highest level of sharding.
@@ -149,6 +151,11 @@ inline constexpr std::tuple plan_axes{
         "sharding", &ParallelPlan::sharding, &SpaceSettings::sharding,
         "what is sharded over data-parallel replicas: nothing, the optimizer state, also gradients, also parameters", "zero1",
         only_where(has_gradient_sums, no_bound)},
+    PlanAxis<int>{
+        "shard_gpus", &ParallelPlan::shard_gpus, &SpaceSettings::shard_gpus,
+        "GPUs among which `sharding` divides, of the cp*dp GPUs of a stage; gradients are also summed between such groups "
+        "(hybrid sharding, HSDP); 0: all of them",
+        "8", memory_only, 0, 10'000'000},
     PlanAxis<DataParallelOverlap>{"dp_overlap", &ParallelPlan::dp_overlap, &SpaceSettings::dp_overlap,
                                   "whether collectives of gradients and parameters overlap with compute", "on",
                                   only_where(has_gradient_sums, no_bound)},

@@ -310,6 +310,9 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
                std::none_of(s.schedule.begin(), chosen, plain);
     });
     first_of_its_effect(&ParallelPlan::group, s.group, microbatches_in_a_row);
+    first_of_its_effect(&ParallelPlan::shard_gpus, s.shard_gpus, [](const ParallelPlan& plan, const Phase&) {
+        return std::optional(plan.sharding == Sharding::none ? 0 : plan.sharding_gpus());
+    });
     first_of_its_effect(&ParallelPlan::split, s.split, [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
         return layers_of_chunks(plan, workload);
     });

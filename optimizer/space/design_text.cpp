@@ -30,7 +30,7 @@ int parse_value(const std::string& key, const std::string& value, int)
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     int least = 1;
     for_each_axis([&](const auto& axis) { least = axis.name == key ? axis.low : least; });
-    least = key == "group" || key == "shard_gpus" ? 0 : least;  // the default, as design_text() writes it
+    least = key == "group" ? 0 : least;  // the default, as design_text() writes it
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
         throw InputError("--design: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
                          "; write for example " + key + "=8");
@@ -90,8 +90,8 @@ bool take_named(const std::string& key, const std::string& value, ParallelPlan& 
     return found;
 }
 
-/// Names that are not axes: degrees that follow from others, or that cannot be searched.
-constexpr std::array<std::string_view, 3> other_names{"gpus", "dp", "shard_gpus"};
+/// Names that are not axes of plans: the number of GPUs, and the degree that follows from others.
+constexpr std::array<std::string_view, 2> other_names{"gpus", "dp"};
 
 bool is_name(const std::string& word, const SpaceSettings& space)
 {
@@ -106,7 +106,7 @@ std::string axis_names(const SpaceSettings& space)
     std::string names = "gpus";
     ParallelPlan any;
     for_axes(any, space, [&names](std::string_view axis, auto&, const auto&) { names.append(" ").append(axis); });
-    return names + " dp shard_gpus";
+    return names + " dp";
 }
 
 template <class T>
@@ -253,8 +253,6 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
             gpu_count = parse_value(key, value, gpu_count);
         } else if (key == "dp") {
             replicas = parse_value(key, value, replicas);
-        } else if (key == "shard_gpus") {
-            plan.shard_gpus = parse_value(key, value, plan.shard_gpus);
         } else {
             take_named(key, value, plan, s);
         }
@@ -333,9 +331,6 @@ std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
         if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
             text += fmt::format(" {}={}", axis.name, axis.value);
         }
-    }
-    if (plan.shard_gpus > 0) {
-        text += fmt::format(" shard_gpus={}", plan.shard_gpus);
     }
     return text;
 }

@@ -94,6 +94,7 @@ inline ParallelPlan random_plan(PlanDice& dice)
     plan.offload = dice.any<Offload>();
     plan.order = dice.any<PlacementOrder>();
     plan.sequence_parallel = dice.any<SequenceParallel>();
+    plan.shard_gpus = dice.pick({0, 0, 2, 4});
     return plan;
 }
 
@@ -101,7 +102,8 @@ inline std::string text_of(const ParallelPlan& p)
 {
     const auto number = [](const char* key, int value) { return std::string(" ") + key + " " + std::to_string(value); };
     std::string text = number("tp", p.tp) + number("cp", p.cp) + number("pp", p.pp) + number("dp", p.dp) + number("ep", p.ep) +
-                       number("etp", p.etp) + number("v", p.chunks) + number("microbatch", p.microbatch);
+                       number("etp", p.etp) + number("v", p.chunks) + number("microbatch", p.microbatch) +
+                       number("shard_gpus", p.shard_gpus);
     for (const std::string_view choice :
          {name(p.schedule), name(p.recompute), name(p.sharding), name(p.dp_overlap), name(p.tp_overlap), name(p.expert_overlap),
           name(p.dispatch), name(p.context_exchange), name(p.offload), name(p.order), name(p.sequence_parallel)}) {

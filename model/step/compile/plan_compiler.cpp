@@ -266,6 +266,7 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     }
     PlainPlan plain{.plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}};
     plain.plan.sharding = Sharding::none;
+    plain.plan.shard_gpus = 0;
     plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
     plain.places = places_for_bounds(plain.plan);
     const std::vector<ReplicaKind>& replicas = plain.places->groups.replicas;

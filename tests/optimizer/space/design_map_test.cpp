@@ -47,7 +47,7 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -158,6 +158,8 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.etp = std::stoi(label);
         } else if (axis == "recomputed_layers") {
             plan.recomputed_layers = std::stoi(label);
+        } else if (axis == "shard_gpus") {
+            plan.shard_gpus = std::stoi(label);
         } else if (axis == "sequence_parallel") {
             plan.sequence_parallel = *parse<SequenceParallel>(label);
         } else if (axis == "tp_overlap") {
@@ -665,7 +667,8 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=6 tp=3"),
                 HasSubstr("tp does not divide a block: tp=3, 8 heads of block \"attention\" in layer \"dense\""));
     EXPECT_THAT(problem("gpus=16 tp=16"), HasSubstr("tp does not divide a block: tp=16"));
-    EXPECT_THAT(problem("gpus=16 microbatch=2"), HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32"));
+    EXPECT_THAT(problem("gpus=16 microbatch=2"),
+                HasSubstr("global batch not divisible by dp*microbatch: dp*microbatch = 32 must divide global_batch = "));
     EXPECT_THAT(problem("microbatch=2147483647"), HasSubstr("dp*microbatch = 25769803764"));
     EXPECT_THAT(problem("gpus=2 schedule=interleaved"), HasSubstr("interleaved needs pp > 1 and v > 1; use 1f1b"));
     EXPECT_THAT(problem("gpus=2 v=2"), HasSubstr("1f1b has one chunk per stage; set v=1"));
@@ -675,6 +678,27 @@ TEST(StructuralProblem, NamesTheRuleAndTheValues)
     EXPECT_THAT(problem("gpus=2 pp=2 post_validation=on"),
                 HasSubstr("post_validation does not apply: post_validation=on with pp=2"));
     EXPECT_THAT(problem("gpus=8 pp=8 split=layers"), HasSubstr("fewer layers than chunks: pp*v = 8 chunks, 4 layers"));
+}
+
+/// Of 8 replicas, groups of 8 are all of them; 4 have none. Without sharding there are no groups.
+TEST(DesignMap, HasEachHybridShardingOnce)
+{
+    const Scenario scenario = tiny_scenario(R"(gpus = [8]
+tp = [1, 2]
+sharding = ["none", "zero3"]
+shard_gpus = [0, 2, 8]
+)");
+    const DesignMap designs(scenario);
+    const Space& space = designs.space();
+    std::multiset<std::tuple<int, Sharding, int>> found;
+    space.enumerate(0, space.size(), [&](std::uint64_t, std::span<const int> point) {
+        const ParallelPlan plan = designs.plan(point);
+        found.emplace(plan.tp, plan.sharding, plan.shard_gpus);
+    });
+    const std::multiset<std::tuple<int, Sharding, int>> expected{{1, Sharding::none, 0},  {1, Sharding::zero3, 0},
+                                                                 {1, Sharding::zero3, 2}, {2, Sharding::none, 0},
+                                                                 {2, Sharding::zero3, 0}, {2, Sharding::zero3, 2}};
+    EXPECT_EQ(found, expected);
 }
 
 /// Degrees that no axis searches are named in a design, and come back from its text.

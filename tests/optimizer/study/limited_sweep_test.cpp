@@ -134,6 +134,16 @@ TEST(LimitedSweep, LosesNothingWhereMemoryCounts)
     expect_the_same_as_without_limits(scenario_of(1, {"training_time_p99", "memory"}));
 }
 
+/// Smaller groups hold more of the parameters, and send less far.
+TEST(LimitedSweep, LosesNothingOfHybridSharding)
+{
+    Scenario scenario = scenario_of(1, {"training_time_p99", "memory"});
+    scenario.space.shard_gpus = {4, 0, 2};
+    scenario.space.post_validation = {PostValidation::off};
+    scenario.space.tp_overlap = {TensorParallelOverlap::off};
+    expect_the_same_as_without_limits(scenario);
+}
+
 TEST(LimitedSweep, LosesNothingInTwoPhases) { expect_the_same_as_without_limits(scenario_of(2, {"training_time_mean", "gpus"})); }
 
 TEST(LimitedSweep, LosesNothingOnSeveralKindsOfHardware)
