@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace prismopt {
@@ -125,6 +126,67 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     machine.figures += power_line(accelerator);
     apply(choice, catalog, machine.cluster);
     return machine;
+}
+
+int odd_part(int number)
+{
+    while (number % 2 == 0) {
+        number /= 2;
+    }
+    return number;
+}
+
+namespace {
+
+/// "2 nodes of 8 GPUs, and 4 GPUs of another".
+std::string in_part_text(int whole, int node, int rest)
+{
+    return fmt::format("{} of {} GPUs, and {} of another", whole == 1 ? "a node" : fmt::format("{} nodes", whole), node, rest);
+}
+
+}  // namespace
+
+UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster)
+{
+    const int node = cluster.node_gpus;
+    const int even = static_cast<int>(std::bit_floor(static_cast<unsigned>(node)));
+    if (choice.gpus <= node || cluster.topology == Topology::torus || even == node) {
+        const int rest = choice.gpus % node;
+        const bool in_part = choice.gpus > node && rest != 0;
+        return {choice.gpus, node, in_part ? in_part_text(choice.gpus / node, node, rest) : ""};
+    }
+    const bool shared_evenly = choice.global_batch == 0 || choice.global_batch % odd_part(choice.gpus) == 0;
+    if (choice.gpus % node == 0 && !shared_evenly) {
+        const int domains = choice.gpus / node;
+        return {domains * even, even,
+                fmt::format("{} of the {} GPUs of each of {} domains: a batch of {} is not divisible among {} GPUs", even, node,
+                            domains, choice.global_batch, choice.gpus)};
+    }
+    if (choice.gpus % node != 0 && choice.gpus % even == 0) {
+        return {choice.gpus, even,
+                fmt::format("{} domains, of each of which jobs use {} of the {} GPUs", choice.gpus / even, even, node)};
+    }
+    const int rest = choice.gpus % node;
+    return {choice.gpus, node, rest == 0 ? "" : in_part_text(choice.gpus / node, node, rest)};
+}
+
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch)
+{
+    const int unit = std::min(units.unit, units.gpus);
+    std::vector<int> choices;
+    for (const int part : {4, 2, 1}) {
+        if (units.gpus % part == 0 && (units.gpus / part) % unit == 0) {
+            choices.push_back(units.gpus / part);
+        }
+    }
+    if (units.gpus % unit != 0) {
+        const int whole = units.gpus / unit * unit;
+        choices = {units.gpus};
+        if (global_batch % odd_part(whole) == 0) {
+            choices.insert(choices.begin(), whole);
+        }
+    }
+    return choices;
 }
 
 std::string bridge_lines(const UsualCluster& cluster)

@@ -21,6 +21,21 @@ struct StarterMachine {
 /// Throws InputError for names that the catalog does not have.
 StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catalog);
 
+/// GPUs of a starter's cluster, in the units (nodes, NVLink domains) in which jobs use them.
+struct UnitsInUse {
+    int gpus = 0;
+    int unit = 0;      // GPUs that jobs use of each; the last may hold fewer
+    std::string note;  // what is left idle, or filled in part; empty: nothing
+};
+/// Of domains of 72 GPUs, of which degrees that are powers of two divide 64, those where the GPUs or the batch ask for it.
+UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster);
+
+/// Numbers of GPUs that starters search: all, and whole units of a half and a quarter of them, or those without the unit in part.
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch);
+
+/// What is left of a number without its factors of two.
+int odd_part(int number);
+
 /// Comment lines that show how to join pairs of cards by a bridge; empty for nodes that have none.
 std::string bridge_lines(const UsualCluster& cluster);
 

@@ -29,7 +29,8 @@ struct StarterChoice {
     std::optional<ImportedNetwork> imported = {};
 };
 
-/// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for GPUs that do not fill whole nodes.
+/// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for chips that fill no
+/// whole slices of a torus.
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog = Catalog::built_in());
 
 }  // namespace prismopt

@@ -74,6 +74,7 @@ struct Scenario : Job {
     std::vector<ChosenValues> variants;  // one value of each choice; at least one variant, which is empty without choices
     SpaceSettings space;
     std::vector<std::string> axes_of_software;  // of the space, whose values the software brought
+    SpaceSettings levers{};                     // values that the software offers; empty lists: the catalog does not say
     bool gives_order = false;                   // whether the scenario states the order of the parallel dimensions
     std::vector<std::string> objectives;        // minimised, in this order
     SearchSettings search;

@@ -93,6 +93,7 @@ public:
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
     bool is_list() const { return node_->kind == TomlNode::Kind::list; }
+    bool is_empty_list() const { return is_list() && node_->children.empty(); }
     bool is_text() const { return node_->kind == TomlNode::Kind::text; }
     int line() const { return node_->line; }
     /// The catalog to which names of the file refer.

@@ -11,7 +11,7 @@
 
 namespace prismopt {
 
-/// text_report() with notes on where the process groups of the front's plans lie.
+/// text_report() with notes on where the process groups of the front's plans lie, and on axes that the space holds at one value.
 std::string text_with_placements(const Results& results);
 
 /// The HTML page of a study. `file`: path of the results; `sensitivity`: of an output of `sensitivity --json` for a plan of the

@@ -1,6 +1,8 @@
 #include "optimizer/preview/single_changes.hpp"
 
+#include "io/trainers/trainer.hpp"
 #include "model/objective.hpp"
+#include "model/plan/phase.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -114,6 +116,59 @@ std::vector<SingleChange> single_changes(const ParallelPlan& plan, const Scenari
 {
     std::vector<SingleChange> found = feasible_ones(with_values(plan, scenario.space, problem), scenario, problem, true);
     return found.empty() ? feasible_ones(with_values(plan, usual_values(), problem), scenario, problem, false) : found;
+}
+
+namespace {
+
+/// What the space leaves out of its axes with one value: what the software offers, or what people try.
+SpaceSettings values_left_out(const Scenario& scenario)
+{
+    SpaceSettings values = usual_values();
+    for_each_axis([&](const auto& axis) {
+        auto& list = values.*(axis.values);
+        const auto& offered = scenario.levers.*(axis.values);
+        if ((scenario.space.*(axis.values)).size() > 1) {
+            list.clear();
+        } else if (!offered.empty()) {
+            list = offered;
+        }
+    });
+    values.gpus.clear();
+    values.microbatch.clear();
+    values.offload = scenario.levers.offload;  // of other software it saves memory, no time
+    return values;
+}
+
+bool runs(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem)
+{
+    return std::all_of(problem.phases.begin(), problem.phases.end(), [&](const Phase& phase) {
+        return cannot_run(scenario.search.runnable_by, {plan_in_phase(plan, phase), phase, problem}).empty();
+    });
+}
+
+}  // namespace
+
+std::vector<HeldLever> held_levers(const ParallelPlan& plan, const Scenario& scenario, const Problem& problem)
+{
+    constexpr double least_saved = 0.01;
+    std::vector<Candidate> candidates = with_values(plan, values_left_out(scenario), problem);
+    std::erase_if(candidates, [&](const Candidate& candidate) { return !runs(candidate.plan, scenario, problem); });
+    const std::vector<SingleChange> own = feasible_ones({{plan, gpus_axis.name}}, scenario, problem, true);
+    std::vector<HeldLever> levers;
+    for (const SingleChange& change : own.empty() ? own : feasible_ones(candidates, scenario, problem, false)) {
+        const std::string axis = change.design.substr(0, change.design.find('='));
+        const double saved = 1.0 - change.step_s / own.front().step_s;
+        auto known = std::find_if(levers.begin(), levers.end(), [&axis](const HeldLever& lever) { return lever.axis == axis; });
+        if (known == levers.end()) {
+            known = levers.insert(levers.end(), {axis});
+        }
+        if (saved >= least_saved && saved > known->saved) {
+            known->best = change.design;
+            known->saved = saved;
+        }
+    }
+    std::stable_sort(levers.begin(), levers.end(), [](const HeldLever& a, const HeldLever& b) { return a.saved > b.saved; });
+    return levers;
 }
 
 }  // namespace prismopt

@@ -165,7 +165,7 @@ class Init(CliTest):
                 given = {"--workload": "llama3-8b", "--gpus": "64", option: value}
                 self.assertIn(f"{option} {value} is not positive", self.refusal("init", *(word for pair in given.items() for word in pair)))
         self.assertIn("these options do not give a valid scenario: ", self.refusal("init", "--workload", "llama3-8b", "--gpus", "64", "--tokens", "1e99"))
-        self.assertIn("does not fill whole nodes of 8", self.refusal("init", "--workload", "llama3-8b", "--gpus", "65"))
+        self.assertIn("gpus = 65   # 8 nodes of 8 GPUs, and 1 of another", self.output("init", "--workload", "llama3-8b", "--gpus", "65"))
 
     def test_networks_are_imported(self):
         config = {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,

@@ -123,10 +123,14 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
         self.assertIn("without --design", error)
         shown = re.search(r'--design "([^"]+)"', error)[1]
         self.assertIn("p99", self.output("sensitivity", "study.toml", "--design", shown))
+
+    def test_who_names_no_plan_gets_a_feasible_one(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        self.write(re.sub(r"(?m)^global_batch = .*$", "global_batch = 16", small))
         told = self.run_program("predict", "study.toml")
-        self.assertEqual(told.returncode, support.INFEASIBLE)
-        self.assertIn("infeasible", told.stdout)
-        self.assertIn(f'--design "{shown}"', told.stderr)
+        self.assertEqual(told.returncode, 0)
+        self.assertIn("without --design: the default plan is infeasible (global batch not divisible by dp*microbatch)", told.stderr)
+        self.assertIn("p99", told.stdout)
 
 
 if __name__ == "__main__":

@@ -161,6 +161,10 @@ std::vector<Choice<ModuleSet>> read_choices(const Value& value, const PlanAxis<M
     std::vector<Choice<ModuleSet>> choices;
     for (const Value& element : value.list(list_example(axis.example, false))) {
         ModuleSet set;
+        if (element.is_empty_list()) {
+            choices.push_back({set, element});  // the default
+            continue;
+        }
         for (const Value& module : element.list(axis.example)) {
             const Module named = *parse<Module>(module.choice(names, "modules"));
             if (set.has(named)) {
@@ -546,13 +550,30 @@ const SectionTable& space_table()
 
 namespace {
 
-/// Defaults of the software that all clusters have; empty where they have different software.
-std::optional<Table> common_defaults(const std::vector<const Cluster*>& clusters, const Catalog& catalog)
+/// The software that all clusters have; nothing where they have different software.
+const Software* common_software(const std::vector<const Cluster*>& clusters)
 {
     const Software& first = clusters.front()->software;
     const bool same = std::all_of(clusters.begin(), clusters.end(),
                                   [&](const Cluster* cluster) { return cluster->software.name == first.name; });
-    return same ? plan_defaults(first, catalog) : std::nullopt;
+    return same ? &first : nullptr;
+}
+
+/// Values of all networks and clusters: those that do not apply to the plans at hand are no error here.
+SpaceSettings read_levers(std::optional<Table> table)
+{
+    SpaceSettings levers;
+    for_each_axis([&](const auto& axis) {
+        const auto value = table ? table->find(axis.name) : std::nullopt;
+        levers.*(axis.values) = {};
+        if (value) {
+            levers.*(axis.values) = values_of(read_choices(*value, axis));
+        }
+    });
+    if (table) {
+        table->refuse_unknown_keys();
+    }
+    return levers;
 }
 
 }  // namespace
@@ -563,7 +584,9 @@ void read_space(Table table, Scenario& scenario)
     const Alternatives alternatives{networks(scenario), clusters(scenario)};
     SpaceSettings& space = scenario.space;
     read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario, space);
-    std::optional<Table> defaults = common_defaults(alternatives.clusters, table.catalog());
+    const Software* software = common_software(alternatives.clusters);
+    std::optional<Table> defaults = software != nullptr ? plan_defaults(*software, table.catalog()) : std::nullopt;
+    scenario.levers = read_levers(software != nullptr ? lever_values(software->name, table.catalog()) : std::nullopt);
     for_each_axis([&](const auto& axis) {
         const auto usual = defaults ? defaults->find(axis.name) : std::nullopt;
         if (const auto value = table.find(axis.name)) {

@@ -131,27 +131,34 @@ const Fields<SoftwareEntry>& software_fields()
 {
     const ValueShape releases{
         .kind = ValueShape::Kind::section, .section = []() -> const SectionTable& { return release_fields(); }, .list = true};
-    static const auto fields = Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
-                                   .text("about", &SoftwareEntry::about, "our trainer", "what it is")
-                                   .required()
-                                   .custom({"plan",
-                                            "defaults of the program for axes that [space] does not have",
-                                            "{ tp_overlap = [\"on\"] }",
-                                            {{.kind = ValueShape::Kind::section, .section = space_table}}},
-                                           [](const Value& value, SoftwareEntry&, Keys) {
-                                               value.table("{ tp_overlap = [\"on\"] }");
-                                           })  // plan_defaults()
-                                   .custom({"releases",
-                                            "releases, the newest first",
-                                            R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",
-                                            {releases}},
-                                           [](const Value& value, SoftwareEntry& entry, Keys keys) {
-                                               for (const Value& one : value.list("[{ name = \"1.0\", ... }]")) {
-                                                   Table table = one.table("{ name = \"1.0\", ... }");
-                                                   release_fields().read_whole(table, keys, entry.releases.emplace_back());
-                                               }
-                                           })
-                                   .required();
+    static const auto fields =
+        Fields<SoftwareEntry>("a training program", "its releases, each with the constants of a stack")
+            .text("about", &SoftwareEntry::about, "our trainer", "what it is")
+            .required()
+            .custom({"plan",
+                     "defaults of the program for axes that [space] does not have",
+                     "{ tp_overlap = [\"on\"] }",
+                     {{.kind = ValueShape::Kind::section, .section = space_table}}},
+                    [](const Value& value, SoftwareEntry&, Keys) {
+                        value.table("{ tp_overlap = [\"on\"] }");
+                    })  // plan_defaults()
+            .custom({"levers",
+                     "values of axes that `prismopt init` lists for the program, as in [space]; tp, cp, pp "
+                     "or ep = [1]: it has no such parallelism",
+                     "{ sharding = [\"zero2\", \"zero3\"], pp = [1] }",
+                     {{.kind = ValueShape::Kind::section, .section = space_table}}},
+                    [](const Value& value, SoftwareEntry&, Keys) { value.table("{ pp = [1] }"); })  // lever_values()
+            .custom({"releases",
+                     "releases, the newest first",
+                     R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",
+                     {releases}},
+                    [](const Value& value, SoftwareEntry& entry, Keys keys) {
+                        for (const Value& one : value.list("[{ name = \"1.0\", ... }]")) {
+                            Table table = one.table("{ name = \"1.0\", ... }");
+                            release_fields().read_whole(table, keys, entry.releases.emplace_back());
+                        }
+                    })
+            .required();
     return fields;
 }
 
@@ -202,13 +209,28 @@ PossibleSoftware software_of(const SoftwareChoice& choice, const Catalog& catalo
     return result;
 }
 
-std::optional<Table> plan_defaults(const Software& software, const Catalog& catalog)
+namespace {
+
+/// A table of values of axes that the entry of a program has.
+std::optional<Table> axes_of(const std::string& program, std::string_view key, const Catalog& catalog)
 {
-    if (!catalog.has(software_kind, software.name)) {
+    if (!catalog.has(software_kind, program)) {
         return std::nullopt;
     }
-    const auto plan = catalog.entry(software_kind, software.name).find("plan");
-    return plan ? std::optional(plan->table("{ tp_overlap = [\"on\"] }")) : std::nullopt;
+    const auto axes = catalog.entry(software_kind, program).find(key);
+    return axes ? std::optional(axes->table("{ tp_overlap = [\"on\"] }")) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Table> plan_defaults(const Software& software, const Catalog& catalog)
+{
+    return axes_of(software.name, "plan", catalog);
+}
+
+std::optional<Table> lever_values(const std::string& program, const Catalog& catalog)
+{
+    return axes_of(program, "levers", catalog);
 }
 
 std::optional<SoftwareChoice> software_with(const std::string& constants, const Catalog& catalog)

@@ -46,6 +46,8 @@ SoftwareChoice read_software_choice(Table table);
 PossibleSoftware software_of(const SoftwareChoice& choice, const Catalog& catalog = Catalog::built_in());
 /// Values of axes for spaces that do not have them, as in [space]. Nothing: the software has none of its own.
 std::optional<Table> plan_defaults(const Software& software, const Catalog& catalog = Catalog::built_in());
+/// Values of axes that starters list for a program, as in [space]. Nothing: the program has no list.
+std::optional<Table> lever_values(const std::string& program, const Catalog& catalog = Catalog::built_in());
 /// The software whose release has these constants, for the older key `stack`. Nothing: none has them.
 std::optional<SoftwareChoice> software_with(const std::string& constants, const Catalog& catalog = Catalog::built_in());
 

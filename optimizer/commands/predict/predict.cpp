@@ -134,6 +134,13 @@ std::string write_assignment(const po::variables_map& values, PlanPredictor& pre
     return path;
 }
 
+/// Neither a plan nor an order of its tasks.
+bool names_no_plan(const po::variables_map& values)
+{
+    return values.count("point") == 0 && values["design"].as<std::string>().empty() && values.count("orders") == 0 &&
+           values.count("search-order") == 0;
+}
+
 }  // namespace
 
 int predict_command(const std::vector<std::string>& words, const Call& call)
@@ -195,6 +202,16 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
     PlanPredictor predictor(chosen, task_order(*values));
+    if (predictor.infeasible() && names_no_plan(*values)) {
+        if (const std::string example = example_design(scenario); !example.empty()) {
+            log_warning(
+                fmt::format("without --design: the default plan is infeasible ({}), so this is the plan of [space] with the best "
+                            "noise-free {}; --design \"...\" names another",
+                            predictor.infeasible()->category(), scenario.objectives.front()));
+            chosen.plan = parse_design(example, scenario);
+            predictor = PlanPredictor(chosen, {});
+        }
+    }
     const std::optional<Infeasible>& infeasible = predictor.infeasible();
     std::string assignment;
     if (!infeasible && values->count("assign-nodes") > 0) {
@@ -214,12 +231,6 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         print_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off);
     }
     if (infeasible) {
-        const bool named = values->count("point") > 0 || !(*values)["design"].as<std::string>().empty();
-        const std::string example = named ? "" : example_design(scenario);
-        if (!example.empty()) {
-            log_warning(fmt::format("without --design, default values are used; a feasible plan is for example --design \"{}\"",
-                                    example));
-        }
         refuse_files(*values, *infeasible);
         return exit_infeasible;
     }

@@ -3,6 +3,7 @@
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "io/scenario/sections/software.hpp"
 
 #include "io/base/shell_word.hpp"
 #include "tests/io/refusal.hpp"
@@ -109,8 +110,7 @@ TEST(StarterScenario, IsWrittenForEveryAccelerator)
         const bool timed = catalog_accelerator(name).memory_bandwidth.si > 0.0;
         for (const int gpus : {1, 16, 64}) {
             if (timed) {
-                const int whole = usual_cluster(name)->node_gpus == 72 ? 72 : gpus;
-                const StarterChoice made = choice("llama3-8b", name, whole);
+                const StarterChoice made = choice("llama3-8b", name, gpus);
                 EXPECT_NO_THROW(parse_scenario(starter_scenario(made), "x.toml")) << name;
             }
         }
@@ -192,6 +192,71 @@ TEST(StarterScenario, IsWrittenForMachinesWithoutNvlink)
     StarterChoice torus = choice("llama3-8b", "tpu-v5e", 16);
     torus.node_gpus = 8;
     EXPECT_THROW(starter_scenario(torus), InputError);
+}
+
+/// Nodes that are filled in part, and 64 of the 72 GPUs of a domain where the number of GPUs or the batch asks for it.
+TEST(StarterScenario, TakesAnyNumberOfGpus)
+{
+    const auto scenario_of = [](const StarterChoice& made) { return parse_scenario(starter_scenario(made), "x.toml"); };
+    const Scenario twenty = scenario_of(choice("llama3-8b", "a100-sxm-80gb", 20));
+    EXPECT_EQ(twenty.cluster.gpus, 20);
+    EXPECT_EQ(twenty.cluster.gpus_per_node(), 8);
+    EXPECT_THAT(twenty.space.gpus, ElementsAre(20));  // 16 replicas do not share a batch of 5 times a power of two
+    EXPECT_EQ(twenty.phases.front().global_batch % 20, 0);
+    StarterChoice dozen = choice("llama3-8b", "a100-sxm-80gb", 12);
+    dozen.global_batch = 64;
+    EXPECT_THAT(scenario_of(dozen).space.gpus, ElementsAre(8, 12));
+    EXPECT_THAT(scenario_of(dozen).space.pp, ElementsAre(1, 2, 3, 4, 6, 8, 12));
+    EXPECT_THAT(starter_scenario(dozen), HasSubstr("gpus = 12   # a node of 8 GPUs, and 4 of another\n"));
+    EXPECT_EQ(scenario_of(choice("llama3-8b", "h100-sxm", 6)).cluster.nodes(), 1);
+    StarterChoice domains = choice("llama3-70b", "gb300", 256);
+    EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 64);
+    EXPECT_THAT(starter_scenario(domains), HasSubstr("gpus = 256   # 4 domains, of each of which jobs use 64 of the 72 GPUs\n"));
+    domains.gpus = 1152;
+    EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 72);
+    domains.global_batch = 2048;
+    EXPECT_EQ(scenario_of(domains).cluster.gpus, 1024);
+    EXPECT_EQ(scenario_of(domains).cluster.gpus_per_node(), 64);
+    domains.gpus = 100;
+    EXPECT_EQ(scenario_of(domains).cluster.nodes(), 2);
+}
+
+/// What applies to the network and the nodes.
+TEST(StarterScenario, ListsTheLeversOfTheSoftware)
+{
+    const auto space_of = [](const std::string& workload, const std::string& accelerator, const std::string& software) {
+        StarterChoice made = choice(workload, accelerator, 64);
+        made.software = software;
+        return parse_scenario(starter_scenario(made), "x.toml").space;
+    };
+    const SpaceSettings shared = space_of("deepseek-v3", "h100-sxm", "megatron-bridge");
+    EXPECT_THAT(shared.expert_overlap,
+                ElementsAre(ExpertOverlap::off, ExpertOverlap::shared_experts, ExpertOverlap::microbatches));
+    EXPECT_THAT(shared.dispatch, ElementsAre(Dispatch::all_to_all, Dispatch::deepep));
+    EXPECT_THAT(shared.cuda_graphs, ElementsAre(ModuleSet{}, ModuleSet{Module::attn, Module::moe_router}));
+    EXPECT_EQ(shared.ep.back(), 64);
+    const SpaceSettings domains = space_of("qwen3-30b-a3b", "gb300", "megatron-bridge");
+    EXPECT_THAT(domains.expert_overlap, ElementsAre(ExpertOverlap::off, ExpertOverlap::microbatches));
+    EXPECT_THAT(domains.dispatch, ElementsAre(Dispatch::all_to_all, Dispatch::hybridep));
+    const SpaceSettings dense = space_of("llama3-8b", "h100-sxm", "megatron-lm");
+    EXPECT_EQ(dense.expert_overlap.size() + dense.dispatch.size() + dense.cuda_graphs.size(), 3U);
+    EXPECT_EQ(dense.tp_overlap.size(), 2U);
+    const SpaceSettings sharded = space_of("qwen3-30b-a3b", "h100-sxm", "hf-fsdp");
+    EXPECT_THAT(sharded.tp, ElementsAre(1));
+    EXPECT_THAT(sharded.pp, ElementsAre(1));
+    EXPECT_THAT(sharded.ep, ElementsAre(1));
+    EXPECT_THAT(sharded.sharding, ElementsAre(Sharding::zero2, Sharding::zero3));
+    EXPECT_THAT(sharded.offload, ElementsAre(Offload::none, Offload::optimizer));
+}
+
+/// Each program's list can be written and read.
+TEST(StarterScenario, IsWrittenForAllSoftware)
+{
+    for (const std::string& name : Catalog::built_in().names(software_kind)) {
+        StarterChoice made = choice("qwen3-30b-a3b", "h100-sxm", 64);
+        made.software = name;
+        EXPECT_NO_THROW(parse_scenario(starter_scenario(made), "x.toml")) << name;
+    }
 }
 
 TEST(StarterScenario, TakesNamesWhateverTheirCaseAndSeparators)

@@ -1,0 +1,24 @@
+#pragma once
+
+/// Section [space] of a starter scenario: degrees that fit the network and the nodes, and the levers that the software has.
+
+#include "io/authoring/starter_machine.hpp"
+#include "io/authoring/starter_scenario.hpp"
+#include "io/toml/catalog.hpp"
+#include "model/network/workload.hpp"
+
+#include <string>
+
+namespace prismopt {
+
+struct StarterSpace {
+    const Workload& workload;
+    const StarterChoice& choice;  // complete
+    UnitsInUse units;
+    std::string sample;     // what a batch consists of
+    std::string software;   // of the catalog
+    bool offloads = false;  // whether the accelerator has a link to host memory
+};
+std::string starter_space(const StarterSpace& of, const Catalog& catalog);
+
+}  // namespace prismopt
