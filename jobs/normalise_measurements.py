@@ -313,7 +313,9 @@ def recompute(plan, row, layers, assumed):
 
 def sharding(plan, row, node):
     text = row["zero_fsdp"]
-    if contains(text, "grad_op"):
+    if text.startswith("none"):
+        return  # "none (FSDP no_shard)"
+    if contains(text, "grad_op") or contains(text, "zero-2"):
         plan["sharding"] = "zero2"
     elif any(contains(text, part) for part in ("zero-3", "fsdp", "hsdp")):
         plan |= {"sharding": "zero3", "dp_overlap": "on"}  # DeepSpeed and FSDP prefetch by default
@@ -374,7 +376,7 @@ def run_of(knowledge, name, row):
         "line": row["model"].lower() if table.get("sweep") else "",
         "assumed": table["assumed"] + ("; filled: " + ", ".join(assumed) if assumed else ""),
         "variability": table.get("variability", ""),
-        "fitted": yes(table.get("fitted", True)),
+        "fitted": row["fitted"] or yes(table.get("fitted", True)),
         "gpus": row.count("n_gpus"),
         "design": " ".join(f"{axis}={value}" for axis, value in plan.items()),
         "sequence_parallel": yes(table.get("sequence_parallel", True) or row.has("recompute", "sequence")),
@@ -409,7 +411,8 @@ def runs(knowledge, name, rows, seen):
             seen.add(this)
         except Skipped as reason:
             columns = {"run": label(name, row), "skipped": str(reason)}
-        yield columns | {"source": knowledge.tables[name]["source"]}
+        table = knowledge.tables[name]
+        yield columns | {"source": ", ".join([table["source"], *([row[table["group"]]] if "group" in table else [])])}
 
 
 def collectives(knowledge, rows):

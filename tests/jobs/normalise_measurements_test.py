@@ -77,7 +77,7 @@ class Runs(unittest.TestCase):
             self.assertIn(table.get("variability", "hpc-2024"), catalog["variability"], name)
 
     def test_keys_of_the_knowledge_are_known(self):
-        keys = {"source", "assumed", "sweep", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
+        keys = {"source", "assumed", "sweep", "group", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
                 "tied_embedding", "dropout", "sequence_parallel", "machines", "fills", "skips", *script.PLAN_OF_TABLE}
         for name, table in script.Knowledge().tables.items():
             self.assertLessEqual(set(table), keys, name)
@@ -100,6 +100,22 @@ class Runs(unittest.TestCase):
         self.assertEqual([row["stack"] for row in rows], ["megatron-lm", "megatron-lm-local", ""])
         self.assertEqual(rows[0]["vocabulary"], "28996")
         self.assertIn("encoder", rows[2]["skipped"])
+
+    def test_fine_tuning_is_trained_as_its_rows_say(self):
+        row = GPT | {"group": "fms-mistral-7b", "model": "Mistral 7B", "gpu": "A100 80GB", "n_gpus": "2", "tp": "1", "pp": "1", "micro_batch": "2",
+                     "global_batch": "4", "framework": "Transformers, Accelerate FSDP1", "zero_fsdp": "FSDP full shard", "method": "full",
+                     "base_storage": "bf16", "states_bits": "16", "master": "no"}
+        lora = row | {"method": "lora", "lora_rank": "16", "states_bits": "", "master": "", "step_time_s": "3.4"}
+        full, adapters, alone, stage2, quantised = normalised(
+            "fine_tuning", row, lora, lora | {"zero_fsdp": "none (FSDP no_shard)", "step_time_s": "3.6"},
+            row | {"zero_fsdp": "ZeRO-2", "framework": "DeepSpeed", "step_time_s": "3.7"}, lora | {"base_storage": "nf4"},
+        )
+        self.assertEqual((full["source"], full["stack"]), ("fine-tuning, fms-mistral-7b", "hf-fsdp"))
+        self.assertEqual((full["states"], full["master"], full["adapter_rank"], full["fitted"]), ("bf16", "bf16", "", "yes"))
+        self.assertEqual((adapters["states"], adapters["adapter_rank"]), ("", "16"))
+        self.assertEqual([axes(run)["sharding"] for run in (full, alone, stage2)], ["zero3", "none", "zero2"])
+        self.assertEqual(stage2["stack"], "deepspeed-zero")
+        self.assertIn("4 bits", quantised["skipped"])
 
     def test_networks_that_are_not_known_are_refused(self):
         known, unknown = normalised("nvidia_dgxc_benchmarking", LLAMA, LLAMA | {"model": "Falcon_70B"})
