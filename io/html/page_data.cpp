@@ -353,6 +353,7 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
             {"stages", timeline.stages}, {"step_s", number(timeline.step_s)}, {"events", std::move(packed)}};
     }
     json["placement"] = study.placement;
+    json["host"] = study.host;
     std::string note = study.timeline_note;
     if (left_out > 0) {
         note += fmt::format("{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",

@@ -7,6 +7,7 @@
 #include "model/plan/phase.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
 
@@ -87,6 +88,18 @@ std::string placements(StoredStudy& stored, const Results& results)
     return text;
 }
 
+/// "plan 229: ...", of the first plan of the front.
+std::string host_waits(StoredStudy& stored, const Results& results)
+{
+    if (results.front.empty()) {
+        return "";
+    }
+    const std::uint64_t index = results.front.front().index;
+    const Point point = stored.space().point(index);
+    const std::string note = host_wait_text(stored.problem(point), stored.plan(point));
+    return note.empty() ? "" : fmt::format("plan {}: {}", index, note);
+}
+
 /// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
 void add_sensitivity(ReportedStudy& study, const std::string& path)
 {
@@ -149,6 +162,7 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
     try {
         StoredStudy stored(results);
         study.placement = placements(stored, results);
+        study.host = host_waits(stored, results);
         add_timelines(stored, study);
         if (!results.provisional) {
             add_runs(stored, study);
@@ -165,13 +179,16 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
 std::string text_with_placements(const Results& results)
 {
     std::string notes;
+    std::string host;
     try {
         StoredStudy stored(results);
         notes = placements(stored, results);
+        host = host_waits(stored, results);
     } catch (const InputError&) {
         // of another version, which the text does not need
     }
-    return text_report(results) + (notes.empty() ? "" : fmt::format("\nPlacement: {}.\n", notes));
+    return text_report(results) + (notes.empty() ? "" : fmt::format("\nPlacement: {}.\n", notes)) +
+           (host.empty() ? "" : fmt::format("\nHost: {}.\n", host));
 }
 
 }  // namespace prismopt
