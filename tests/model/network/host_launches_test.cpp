@@ -13,9 +13,9 @@
 namespace prismopt {
 namespace {
 
-constexpr double experts = 16.0;
+constexpr double on_gpu = 16.0;  // experts
 
-Workload mixture(double capacity = 0.0)
+Workload layers_of_experts(double capacity = 0.0)
 {
     Workload w;
     w.hidden = 1024;
@@ -58,20 +58,20 @@ Launches launches_of_layer(const Workload& workload, Precision precision, const 
 TEST(HostLaunches, OfExpertsOneByOneFollowFromThePrecision)
 {
     const auto native = [](Precision precision, const SoftwareStack& stack) {
-        return launches_of_layer(mixture(), precision, stack).native;
+        return launches_of_layer(layers_of_experts(), precision, stack).native;
     };
-    EXPECT_EQ(native(Precision::bf16, {}), 6.0 * experts);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::blocks}), 10.0 * experts);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor}), 18.0 * experts);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor, .grouped_casts = true}), 6.0 * experts + 4.0);
-    EXPECT_EQ(native(Precision::nvfp4, {}), 6.0 * experts + 8.0);
+    EXPECT_EQ(native(Precision::bf16, {}), 6.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::blocks}), 10.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor}), 18.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor, .grouped_casts = true}), 6.0 * on_gpu + 4.0);
+    EXPECT_EQ(native(Precision::nvfp4, {}), 6.0 * on_gpu + 8.0);
 }
 
 /// One kernel for all experts: as many as of a single one.
 TEST(HostLaunches, OfGroupedExpertsDoNotGrowWithTheirNumber)
 {
     const auto native = [](Precision precision, const SoftwareStack& stack) {
-        return launches_of_layer(mixture(), precision, stack).native;
+        return launches_of_layer(layers_of_experts(), precision, stack).native;
     };
     EXPECT_EQ(native(Precision::bf16, {.grouped_experts = true}), 6.0);
     EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::blocks, .grouped_experts = true}), 10.0);
@@ -82,13 +82,13 @@ TEST(HostLaunches, OfGroupedExpertsDoNotGrowWithTheirNumber)
 /// Padded to a capacity, experts are one batch. In a graph of the whole iteration the host launches nothing by itself.
 TEST(HostLaunches, OfBatchesAndGraphsAreNone)
 {
-    EXPECT_EQ(launches_of_layer(mixture(1.5), Precision::bf16, {}).native, 0.0);
-    const Launches inside = launches_of_layer(mixture(), Precision::fp8, {}, {Module::full_iteration});
+    EXPECT_EQ(launches_of_layer(layers_of_experts(1.5), Precision::bf16, {}).native, 0.0);
+    const Launches inside = launches_of_layer(layers_of_experts(), Precision::fp8, {}, {Module::full_iteration});
     EXPECT_EQ(inside.native, 0.0);
     EXPECT_EQ(inside.python, 0.0);
-    const double alone = launches_of_layer(mixture(), Precision::fp8, {}).python;
+    const double alone = launches_of_layer(layers_of_experts(), Precision::fp8, {}).python;
     EXPECT_GT(alone, 0.0);
-    EXPECT_LT(launches_of_layer(mixture(), Precision::fp8, {}, {Module::attn}).python, alone);
+    EXPECT_LT(launches_of_layer(layers_of_experts(), Precision::fp8, {}, {Module::attn}).python, alone);
 }
 
 /// A kernel of one second from Python with six more from C++: 2 + 6 * 0.5 seconds of the host. The wait is a kernel of its own class.
