@@ -354,6 +354,7 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
     }
     json["placement"] = study.placement;
     json["levers"] = study.levers;
+    json["host"] = study.host;
     std::string note = study.timeline_note;
     if (left_out > 0) {
         note += fmt::format("{}{} {} too many operations for this page; prismopt predict --timeline writes their steps.",

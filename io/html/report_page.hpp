@@ -28,6 +28,7 @@ struct ReportedStudy {
     std::string timeline_note;            // why some are missing
     std::string placement{};              // notes on where the process groups of plans lie; empty: none
     std::string levers{};                 // axes that the space holds at one value, with what others would save; empty: none
+    std::string host{};                   // note on what waiting for the host costs the first plan; empty: none
     /// Output of `sensitivity --json` for a point of the front, and that point; empty: none.
     std::string sensitivity = {};
     std::uint64_t sensitivity_point = 0;

@@ -87,6 +87,8 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            [](auto& r) { return &r.prediction.shares.bubble; }),
     Number("exposed_communication_share", "1", "share of the noise-free step in exposed communication", {.style = percent(1)},
            [](auto& r) { return &r.prediction.shares.exposed_communication; }),
+    Number("host_wait_share", "1", "share of the noise-free step in which the busiest stage waits for launches by the host",
+           {.style = percent(1), .since = 13}, [](auto& r) { return &r.prediction.shares.host; }),
     // Failures and checkpoints.
     Number("checkpoint_time", "s", "part of the mean training time spent on checkpoints", {.since = 3},
            [](auto& r) { return &r.prediction.run.checkpoint_s; }),

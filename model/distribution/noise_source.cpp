@@ -39,11 +39,11 @@ QuantileTable always_one()
     return QuantileTable([](double, bool) { return 1.0; });
 }
 
-/// Of the class and all within it.
+/// Of the class, all within it, and the class that varies as it does.
 void remove_residual(NoiseTables& tables, KernelClass kind)
 {
     for (const KernelClassRow& row : kernel_class_rows) {
-        if (is_within(row.kernel, kind)) {
+        if (is_within(row.kernel, kind) || row.varies_as == kind) {
             tables.residual[static_cast<std::size_t>(row.kernel)] = KernelDistribution();
         }
     }

@@ -154,10 +154,10 @@ QuantileTable NoiseTables::group_factor(int tensor_parallel_degree, double segme
 NoiseTables build_noise_tables(const Variability& variability, std::span<const int> tensor_parallel_degrees)
 {
     NoiseTables tables;
-    for (const KernelClassRow& row : kernel_class_rows) {  // what a class is within comes before it
+    for (const KernelClassRow& row : kernel_class_rows) {  // what a class inherits from comes before it
         const auto k = static_cast<std::size_t>(row.kernel);
         tables.residual[k] = variability.residual[k] ? KernelDistribution(quantile_of(*variability.residual[k]))
-                                                     : tables.residual[static_cast<std::size_t>(row.within)];
+                                                     : tables.residual[static_cast<std::size_t>(inherits_from(row))];
     }
     tables.operation = KernelDistribution(quantile_of(variability.operation));
     tables.expert_imbalance = {KernelDistribution(quantile_of(variability.expert_imbalance)),

@@ -34,7 +34,7 @@ double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 
 const Distribution& residual_distribution(const Variability& variability, KernelClass kernel)
 {
     const std::optional<Distribution>& own = variability.residual[static_cast<std::size_t>(kernel)];
-    const KernelClass outer = row_of(kernel).within;
+    const KernelClass outer = inherits_from(row_of(kernel));
     static const Distribution constant;
     return own ? *own : outer == kernel ? constant : residual_distribution(variability, outer);
 }

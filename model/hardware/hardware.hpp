@@ -93,12 +93,16 @@ struct SoftwareStack {
     double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;         // factor of the links' efficiency
     bool sends_once = false;      // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
-    Scaling8 fp8 = Scaling8::tensor;   // of `precision = "fp8"`
-    std::string collectives{};         // library that its containers have; empty: the usual one
-    double dispatch_bytes = 2.0;       // per element of tokens sent to experts, where products have 8 or 4 bits
-    double loss_traffic = 24.0;        // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;             // collectives per layer that gather its parameters
-    Seconds host{0.0};                 // host time per kernel launch: no pass is shorter than its launches
+    Scaling8 fp8 = Scaling8::tensor;  // of `precision = "fp8"`
+    std::string collectives{};        // library that its containers have; empty: the usual one
+    double dispatch_bytes = 2.0;      // per element of tokens sent to experts, where products have 8 or 4 bits
+    double loss_traffic = 24.0;       // bytes moved per logit by the loss, forward and backward
+    double messages = 1.0;            // collectives per layer that gather its parameters
+    // Host time per launch: no pass is shorter than its launches. Nodes of a CUDA graph cost none.
+    Seconds host{0.0};                 // of an operator that Python calls
+    Seconds host_native{0.0};          // from C++, back to back inside one operator; zero: as `host`
+    bool grouped_experts = false;      // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
+    bool grouped_casts = false;        // one kernel casts the operands of all experts (delayed scaling), not one each
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on

@@ -41,6 +41,7 @@ enum class KernelClass : std::uint8_t {
     elementwise,
     lookup,
     scan,
+    host_wait,
     tp_collective,
     tensor_collective,
     tensor_all_gather,
@@ -73,6 +74,7 @@ struct KernelClassRow {
     std::string_view help;
     std::optional<ProcessGroup> group{};
     std::optional<Collective> kind{};
+    std::optional<KernelClass> varies_as{};  // of a root: class whose distribution it inherits, though it is not within it
 };
 
 /// Table of kernel classes, in the order of the enumerators; parents before children.
@@ -88,6 +90,13 @@ inline constexpr auto kernel_class_rows = [] {
         {elementwise, "elementwise", elementwise, "kernels that stream tensors through memory"},
         {lookup, "lookup", elementwise, "lookups and gradients of embedding rows"},
         {scan, "scan", elementwise, "scans"},
+        {host_wait,
+         "host_wait",
+         host_wait,
+         "waits for the host, where it launches kernels more slowly than they run",
+         {},
+         {},
+         elementwise},
         {tp_collective, "tp_collective", tp_collective, "all collectives inside layers"},
         {tensor_collective, "tensor_collective", tp_collective, "collectives of tensor-parallel groups", G::tensor},
         {tensor_all_gather, "tensor_all_gather", tensor_collective, "all-gathers of tensor-parallel groups", G::tensor,
@@ -134,6 +143,9 @@ static_assert(std::all_of(kernel_class_rows.begin(), kernel_class_rows.end(),
                           [](const KernelClassRow& row) { return &row == &row_of(row.kernel) && row.within <= row.kernel; }));
 
 constexpr std::string_view name(KernelClass kernel) { return row_of(kernel).name; }
+
+/// Returns the class from which a class without a distribution inherits one; the class itself: it must have its own.
+constexpr KernelClass inherits_from(const KernelClassRow& row) { return row.varies_as.value_or(row.within); }
 
 /// Calls visit(class) for the class, its parent, and so on up to the root.
 template <class Visit>

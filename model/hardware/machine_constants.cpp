@@ -56,6 +56,7 @@ constexpr std::array stack_rows{
     MachineConstant<S>{"communication_share", nominal, [](S& s) -> double& { return s.communication_share; }},
     MachineConstant<S>{"launch", nominal, [](S& s) -> double& { return s.launch.si; }},  // part of the accelerator's
     MachineConstant<S>{"host", time, [](S& s) -> double& { return s.host.si; }},
+    MachineConstant<S>{"host_native", time, [](S& s) -> double& { return s.host_native.si; }},
     MachineConstant<S>{"step", time, [](S& s) -> double& { return s.step.si; }},
 };
 

@@ -17,6 +17,31 @@ double cast_traffic(Precision precision)
     return 2.0 * reads + 2.0 * operand_bytes(precision);
 }
 
+/// Kernels that cast an operand of experts, each of them or all together.
+struct CastKernels {
+    double kernels = 0.0;
+    bool grouped = false;
+};
+
+/// NVIDIA/TransformerEngine, releases 2.7 to 2.16, pytorch/module/grouped_linear.py and csrc/extensions/cast.cpp: one for blocks
+/// (MXFP8, both orientations); maximum, scale and cast for tensors with a current scale, of which one does all with a delayed one; of
+/// four bits maximum and cast, of all experts together (from 2.11).
+CastKernels cast_kernels(Precision precision, const SoftwareStack& stack)
+{
+    switch (precision) {
+        case Precision::fp8:
+            if (stack.grouped_casts) {
+                return {.kernels = 1.0, .grouped = true};
+            }
+            return {.kernels = stack.fp8 == Scaling8::blocks ? 1.0 : 3.0, .grouped = stack.grouped_experts};
+        case Precision::nvfp4: return {.kernels = 2.0, .grouped = true};
+        case Precision::fp32:
+        case Precision::tf32:
+        case Precision::bf16: break;
+    }
+    return {};
+}
+
 }  // namespace
 
 AttentionWork attention_work(const KernelCall& call)
@@ -132,6 +157,18 @@ Bytes CallTimes::cast_bytes(const Calls& calls) const
     return Bytes{operand_bytes(precision_) < 2.0 ? cast_traffic(precision_) * calls.cast_numbers() : 0.0};
 }
 
+Launches CallTimes::launches_of(const KernelCall& call) const
+{
+    if (call.in_graph) {
+        return {};
+    }
+    const SoftwareStack& stack = cluster_.stack;
+    const double products = stack.grouped_experts ? std::min(call.experts, 1.0) : call.experts;
+    const CastKernels cast = cast_kernels(precision_, stack);
+    const double each = cast.grouped ? std::min(call.experts, 1.0) : call.experts;
+    return {.python = call.launches, .native = products + call.casts * cast.kernels * each};
+}
+
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
 {
     const std::vector<AnyCall>& list = calls.list();
@@ -145,7 +182,7 @@ void CallTimes::add(const Calls& calls, PassBuilder& pass) const
         if (const auto* kernel = std::get_if<KernelCall>(&list[i])) {
             const Seconds time = of(*kernel);
             before = free_part(*kernel, time);
-            pass.kernel(kernel->kind, time, kernel->in_graph ? 0.0 : kernel->launches, kernel->surplus);
+            pass.kernel(kernel->kind, time, launches_of(*kernel), kernel->surplus);
             continue;
         }
         const CollectiveCall& message = std::get<CollectiveCall>(list[i]);

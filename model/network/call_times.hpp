@@ -32,6 +32,8 @@ public:
     Seconds of(const CollectiveCall& message) const;
     /// Returns what casts of the operands of a pass move, zero in 16 bits and more.
     Bytes cast_bytes(const Calls& calls) const;
+    /// Returns how the host launches a kernel, and the casts for it: not at all in a CUDA graph.
+    Launches launches_of(const KernelCall& call) const;
     /// Adds the kernels and messages to a pass.
     void add(const Calls& calls, PassBuilder& pass) const;
 

@@ -41,7 +41,9 @@ struct KernelCall {
     double needed_flops = 0.0;  // needed by the network: a fused backward kernel executes more
     double bytes = 0.0;         // of memory traffic, for 16-bit numbers; logits for Roof::loss
     bool exact_bytes = false;   // ... for any precision of activations
-    double launches = 1.0;
+    double launches = 1.0;      // by operators that Python calls
+    double experts = 0.0;       // whose products one operator launches back to back, unless the stack has one kernel for all
+    double casts = 0.0;         // operands cast for it, of each expert alone
     bool fuses = false;         // fuses with such a kernel before it
     Surplus surplus{};          // of routed tokens
     bool hides_tokens = false;  // exchanges of tokens may overlap with it

@@ -117,20 +117,23 @@ private:
             part.workspace_bytes += 2.0 * part.saved_bytes;
             part.saved_bytes = 0.0;
         }
+        const double host = cluster_.speed.of(KernelClass::host_wait);
         part.backward =
-            backward.wait_for_host()
+            backward.wait_for_host(host)
                 .beside_all(sharded.backward(), {sharded.gather_again(), sharded.scatter(), sharded.sum()}, sharded.hidden)
                 .copied_beside(move)
                 .done();
-        part.input_gradient = input_gradient.wait_for_host()
+        part.input_gradient = input_gradient.wait_for_host(host)
                                   .beside_all(sharded.backward() - sharded.reduced(), {sharded.gather_again()}, sharded.hidden)
                                   .copied_beside(move)
                                   .done();
-        part.weight_gradient = weight_gradient.wait_for_host()
+        part.weight_gradient = weight_gradient.wait_for_host(host)
                                    .beside_all(sharded.reduced(), {sharded.scatter(), sharded.sum()}, sharded.hidden)
                                    .done();
-        part.forward =
-            forward.wait_for_host().beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden).copied_beside(move).done();
+        part.forward = forward.wait_for_host(host)
+                           .beside_all(sharded.gathered, {sharded.gather()}, sharded.hidden)
+                           .copied_beside(move)
+                           .done();
         pair(part);
         if (shape_.pairs_microbatches()) {
             const PassCost forward_alone = part.forward;
@@ -277,6 +280,13 @@ double ChunkPass::communication_s() const
 {
     double sum = 0.0;
     for_parts([&sum](int count, const PassCost& part) { sum += count * part.communication_s; });
+    return sum;
+}
+
+double ChunkPass::host_s() const
+{
+    double sum = 0.0;
+    for_parts([&sum](int count, const PassCost& part) { sum += count * part.host_s; });
     return sum;
 }
 

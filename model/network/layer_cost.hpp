@@ -48,6 +48,7 @@ struct PassCost {
     std::vector<Exposed> exposed;  // of each collective, if not zero
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
     double surplus_most = 0.0;     // its upper limit over its mean, set by a capacity; infinity: none
+    double host_s = 0.0;           // part of compute_s: the accelerator waits for launches by the host
     double compute_s = 0.0;        // sums of the above
     double communication_s = 0.0;
     double hiding_s = 0.0;  // part of compute_s: has a collective of this pass beside it, so no other can hide there
@@ -93,6 +94,8 @@ struct ChunkPass {
 
     double compute_s() const;
     double communication_s() const;
+    /// Returns how long the accelerator waits for launches, as part of compute_s().
+    double host_s() const;
     /// Returns how long its messages use links inside or between nodes, hidden ones too.
     double messages_s(bool between_nodes) const;
 

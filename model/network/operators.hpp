@@ -126,7 +126,8 @@ struct GroupedLinear {
     Kept kept(const Extent& e) const;
 
 private:
-    void product(const Extent& e, double m, double n, double k, Calls& calls) const;
+    /// `casts`: operands that are cast for it; others were before.
+    void product(const Extent& e, double m, double n, double k, double casts, Calls& calls) const;
     double in_columns(const Extent& e) const { return split == Linear::Split::rows ? in.local(e.shape.etp) : in.whole(); }
     double out_columns(const Extent& e) const { return split == Linear::Split::columns ? out.local(e.shape.etp) : out.whole(); }
 };

@@ -13,7 +13,7 @@ constexpr double run_ahead = 3.0;
 
 }  // namespace
 
-PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches, const Surplus& surplus)
+PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, const Launches& launches, const Surplus& surplus)
 {
     segment_.push_back({kind, time.si});
     cost_.compute_s += time.si;
@@ -21,7 +21,7 @@ PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, double launches
         cost_.surplus_s += surplus.share * time.si;
         cost_.surplus_most = std::max(cost_.surplus_most, surplus.most);
     }
-    launches_ += launches;
+    host_s_ += launch_s_.of(launches);
     return *this;
 }
 
@@ -33,7 +33,7 @@ PassBuilder& PassBuilder::hidden_collective(KernelClass kind, Seconds time, Seco
         if (!cost_.ends.empty()) {
             cost_.ends.back() = std::max(cost_.ends.back(), members);
         }
-        launches_ += in_graph_ ? 0.0 : 1.0;
+        host_s_ += in_graph_ ? 0.0 : launch_s_.of({.python = 1.0});
     }
     in_graph_ = false;
     expose(time.si, std::min(time.si, behind.si), {{kind, 1.0}}, surplus);
@@ -72,16 +72,17 @@ PassBuilder& PassBuilder::copied_beside(Seconds time)
     return *this;
 }
 
-PassBuilder& PassBuilder::wait_for_host()
+PassBuilder& PassBuilder::wait_for_host(double speed)
 {
     const double busy_s = cost_.compute_s + cost_.communication_s;
-    const double host_s = launches_ * host_s_;
+    const double host_s = host_s_ / speed;
     const double longer_s = std::max(busy_s, host_s);
     if (host_s <= 0.0 || longer_s <= 0.0) {
         return *this;
     }
     const double both_s = longer_s * std::pow(1.0 + std::pow(std::min(busy_s, host_s) / longer_s, run_ahead), 1.0 / run_ahead);
-    return kernel(KernelClass::elementwise, Seconds{both_s - busy_s}, 0.0);
+    cost_.host_s += both_s - busy_s;
+    return kernel(KernelClass::host_wait, Seconds{both_s - busy_s}, {});
 }
 
 PassCost PassBuilder::done()

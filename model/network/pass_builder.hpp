@@ -10,13 +10,31 @@
 
 namespace prismopt {
 
+/// Kernels by how the host launches them; nodes of a CUDA graph, which it launches together, are in neither number.
+struct Launches {
+    double python = 0.0;  // each by an operator that Python calls
+    double native = 0.0;  // from C++, back to back inside one operator
+};
+
+/// Host time per launch of each way.
+struct HostTimes {
+    double python_s = 0.0;
+    double native_s = 0.0;
+
+    double of(const Launches& launches) const { return launches.python * python_s + launches.native * native_s; }
+};
+inline HostTimes host_times(const SoftwareStack& stack)
+{
+    return {stack.host.si, stack.host_native.si > 0.0 ? stack.host_native.si : stack.host.si};
+}
+
 /// Collects the kernels of one pass between barriers.
 class PassBuilder {
 public:
-    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), host_s_(stack.host.si) {}
+    explicit PassBuilder(const SoftwareStack& stack) : share_(stack.communication_share), launch_s_(host_times(stack)) {}
 
-    /// Adds kernels of one class. `launches`: number of kernels that `time` is the sum of.
-    PassBuilder& kernel(KernelClass kind, Seconds time, double launches = 1.0, const Surplus& surplus = {});
+    /// Adds kernels of one class. `launches`: those that `time` is the sum of.
+    PassBuilder& kernel(KernelClass kind, Seconds time, const Launches& launches = {1.0}, const Surplus& surplus = {});
     /// Adds a blocking collective, which ends a segment: all members wait for the slowest. A collective of zero time is ignored.
     PassBuilder& collective(KernelClass kind, Seconds time, Meeting members = Meeting::tensor)
     {
@@ -46,8 +64,8 @@ public:
     /// Adds copies to or from the host beside the whole pass, on copy engines: what is longer than all that was added before.
     PassBuilder& copied_beside(Seconds time);
     /// Adds the time that the accelerator waits for a host that launches more slowly than kernels run. Collectives count as
-    /// launches.
-    PassBuilder& wait_for_host();
+    /// launches from Python. `speed`: of the host, relative to the stack's constants.
+    PassBuilder& wait_for_host(double speed = 1.0);
 
     PassCost done();
 
@@ -56,9 +74,9 @@ private:
     void expose(double seconds, double hidden, const Exposed::Parts& parts, const Surplus& surplus = {});
     void close_segment();
 
-    double share_;   // share of compute lost while a collective runs beside it
-    double host_s_;  // per kernel launch
-    double launches_ = 0.0;
+    double share_;  // share of compute lost while a collective runs beside it
+    HostTimes launch_s_;
+    double host_s_ = 0.0;  // of all launches
     bool in_graph_ = false;
     PassCost cost_;
     Segment segment_;

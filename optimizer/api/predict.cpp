@@ -19,6 +19,7 @@
 #include "model/schedule/schedule.hpp"
 #include "model/step/graph/searched_orders.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
@@ -241,6 +242,7 @@ struct PlanPredictor::State {
         const Phase& first_phase = chosen.scenario.phases.front();
         of.placement =
             placement_text({plan_in_phase(of.plan, first_phase), first_phase, chosen.scenario}, order_origin(chosen.scenario));
+        of.host = host_wait_text(model.problem, of.plan);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         draws = predictor.sample(*run, {0, rung.fleets, rung.steps}, sampler);

@@ -64,6 +64,7 @@ struct PlanPrediction {
     int idle_nodes = 0;            // nodes of the cluster that neither work nor are spares
     std::string energy_note = {};  // on power that energy excludes; empty: none
     std::string placement = {};    // note on where process groups lie; empty: none
+    std::string host = {};         // note on what waiting for the host costs; empty: none
     std::vector<StageUse> stages = {};
     NetworkSize network = {};
     WorkloadTask task = WorkloadTask::training;

@@ -9,6 +9,7 @@
 #include "optimizer/preview/single_changes.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
 
@@ -89,7 +90,7 @@ std::string placements(StoredStudy& stored, const Results& results)
     return text;
 }
 
-/// "dispatch (deepep: step 8 % shorter), cp", of the first plan of the front.
+/// "dispatch (deepep: step about 8 % shorter), cp", of the first plan of the front.
 std::string levers_text(StoredStudy& stored, const Results& results)
 {
     if (results.front.empty()) {
@@ -105,6 +106,18 @@ std::string levers_text(StoredStudy& stored, const Results& results)
         }
     }
     return text;
+}
+
+/// "plan 229: ...", of the first plan of the front.
+std::string host_waits(StoredStudy& stored, const Results& results)
+{
+    if (results.front.empty()) {
+        return "";
+    }
+    const std::uint64_t index = results.front.front().index;
+    const Point point = stored.space().point(index);
+    const std::string note = host_wait_text(stored.problem(point), stored.plan(point));
+    return note.empty() ? "" : fmt::format("plan {}: {}", index, note);
 }
 
 /// Adds an output of `sensitivity --json`. Throws InputError if the file is something else, or its plan is not on the front.
@@ -170,6 +183,7 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
         StoredStudy stored(results);
         study.placement = placements(stored, results);
         study.levers = levers_text(stored, results);
+        study.host = host_waits(stored, results);
         add_timelines(stored, study);
         if (!results.provisional) {
             add_runs(stored, study);
@@ -190,6 +204,9 @@ std::string text_with_placements(const Results& results)
         StoredStudy stored(results);
         if (const std::string notes = placements(stored, results); !notes.empty()) {
             text += fmt::format("\nPlacement: {}.\n", notes);
+        }
+        if (const std::string host = host_waits(stored, results); !host.empty()) {
+            text += fmt::format("\nHost: {}.\n", host);
         }
         if (const std::string levers = levers_text(stored, results); !levers.empty()) {
             text += fmt::format(

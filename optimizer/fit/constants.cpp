@@ -43,6 +43,8 @@ constexpr Kind kinds[] = {
     {stacks, "routing", 3.0, 0.7, 0.5, 0.5, 12.0},
     {stacks, "network", 1.0, 1.0, 0.0, 0.0, 1.0},
     {stacks, "host", 30e-6, 0.7, 0.7, 0.2, 1e-3},
+    {stacks, "host_native", 7e-6, 0.3, 0.0, 0.0,
+     1e-4},  // 3.7 for a bare kernel, 8.5 for a product, measured: docs/methods/kernel-times.md
     {stacks, "step", 10e-3, 0.7, 0.7, 0.0, 1.0},
     {stacks, "communication_share", 0.1, 0.5, 0.0, 0.0, 0.5},
     {links, "efficiency", 0.8, 0.1, 0.15, 0.1, 1.0},
@@ -108,7 +110,7 @@ bool matters(const std::string& key, const MeasuredRun& run)
     if (key == "gemm_nvfp4") {
         return run.workload.precision == Precision::nvfp4;
     }
-    if (key == "routing") {
+    if (key == "routing" || key == "host_native") {
         return run.workload.mixture();
     }
     if (key == "all_to_all_start" || key == "all_to_all_between_nodes") {
@@ -127,6 +129,9 @@ bool fixed(const Kind& kind, const std::string& entry)
 {
     if (is(kind.key, "sustained_clock")) {
         return !lies_in(entry, "ampere") && !lies_in(entry, "hopper") && !lies_in(entry, "blackwell");
+    }
+    if (is(kind.key, "host_native")) {
+        return catalog_stack(entry).host_native.si == 0.0;  // Python calls its experts
     }
     return kind.file == std::string(stacks) && kind.key == std::string("network") && !slow_network.contains(entry);
 }
@@ -217,13 +222,21 @@ private:
         return name == reference && (is(kind_.key, "gemm") || is(kind_.key, "attention") || is(kind_.key, "memory"));
     }
 
+    bool is_shared(const std::string& name) const
+    {
+        const std::vector<EntryFamily>& families = catalog_families();
+        return std::any_of(families.begin(), families.end(), [&](const EntryFamily& family) {
+            return family.name == name && family.file == std::string(kind_.file) && family.shared;
+        });
+    }
+
     void add_family(const std::string& name, const std::vector<std::string>& members)
     {
         if (of_reference(name)) {
             add_reference(members);
             return;
         }
-        if (kind_.of_entries == 0.0 || members.size() == 1) {
+        if (kind_.of_entries == 0.0 || members.size() == 1 || is_shared(name)) {
             add(name, members, kind_.of_families, everything());
             return;
         }

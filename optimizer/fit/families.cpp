@@ -41,6 +41,9 @@ EntryFamily read_family(Table row)
             family.keys.insert(key.choice(keys_of(family.file), "constants"));
         }
     }
+    if (const auto shared = row.find("shared")) {
+        family.shared = shared->boolean();
+    }
     row.refuse_unknown_keys();
     return family;
 }

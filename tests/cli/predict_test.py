@@ -38,9 +38,9 @@ class Predict(CliTest):
             quantiles = p["quantiles"][f"{name}_quantile"]
             self.assertEqual(quantiles, sorted(quantiles))
             self.assertEqual(dict(zip(p["probabilities"], quantiles))[0.99], times["p99"]["value"])
-        for share in ("bubble_share", "exposed_communication_share", "mfu", "memory_headroom", "ettr"):
+        for share in ("bubble_share", "exposed_communication_share", "host_wait_share", "mfu", "memory_headroom", "ettr"):
             self.assertTrue(0 <= result_of(p, share) <= 1, share)
-        self.assertLessEqual(result_of(p, "bubble_share") + result_of(p, "exposed_communication_share"), 1)
+        self.assertLessEqual(result_of(p, "bubble_share") + result_of(p, "exposed_communication_share") + result_of(p, "host_wait_share"), 1)
         self.assertLessEqual(result_of(p, "noise_free_step_time"), p["estimates"]["step_time_mean"]["high"])
         # What follows from other numbers: A100 at 312 TFLOP/s; 64 sequences of 1024 tokens; 32 GPUs at 1.50 USD/h.
         self.assertTrue(math.isclose(result_of(p, "mfu"), result_of(p, "tflops_per_gpu") / 312))

@@ -260,7 +260,7 @@ void double_times(Problem& problem)
     }
     gpu.launch = gpu.launch * 2.0;
     SoftwareStack& stack = problem.cluster.stack;
-    for (Seconds* time : {&stack.launch, &stack.step, &stack.host}) {
+    for (Seconds* time : {&stack.launch, &stack.step, &stack.host, &stack.host_native}) {
         *time = *time * 2.0;
     }
     CollectiveLibrary& library = problem.cluster.library;

@@ -1,15 +1,16 @@
 // Breakdown of the training time.
 
-const parts = [["compute", "#0072b2"], ["exposed communication", "#e69f00"], ["bubble", "#999999"], ["jitter", "#cc79a7"],
+const parts = [["compute", "#0072b2"], ["waits for the host", "#009e73"], ["exposed communication", "#e69f00"], ["bubble", "#999999"], ["jitter", "#cc79a7"],
     ["checkpoints", "#56b4e9"], ["lost work", "#d55e00"], ["restarts", "#8c6bb1"], ["waiting for nodes", "#999933"], ["failures and checkpoints", "#d55e00"]];
 
 /// Seconds of the mean training time, by part. The productive time is divided in the proportions of a step; jitter: mean step less noise-free step.
 function timeParts(point) {
     const { noise_free_step_time: quiet, bubble_share: bubble, exposed_communication_share: exposed, ettr } = point.numbers;
+    const host = point.numbers.host_wait_share ?? 0; // null: an older file, where it is part of the compute
     const training = point.estimates.training_time_mean[0];
     const steps = (ettr * training) / point.estimates.step_time_mean[0];
     const made = {
-        compute: steps * quiet * (1 - bubble - exposed), "exposed communication": steps * quiet * exposed, bubble: steps * quiet * bubble,
+        compute: steps * quiet * (1 - bubble - exposed - host), "waits for the host": steps * quiet * host, "exposed communication": steps * quiet * exposed, bubble: steps * quiet * bubble,
         jitter: Math.max(0, ettr * training - steps * quiet),
     };
     const { checkpoint_time: checkpoints, rework_time: rework, restart_time: restarts, waiting_time: waiting } = point.numbers;

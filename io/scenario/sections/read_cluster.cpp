@@ -458,8 +458,17 @@ const Fields<SoftwareStack>& stack_fields()
             .flag("waits_for_chunks", &SoftwareStack::waits_for_chunks,
                   "whether a stage of an interleaved schedule waits for the transfers of each chunk")
             .number("loss_traffic", &SoftwareStack::loss_traffic, loss_range)
-            .quantity("host", &SoftwareStack::host, "2 us", "CPU time per kernel launch", Sign::zero_or_more)
+            .quantity("host", &SoftwareStack::host, "50 us", "CPU time per kernel that an operator called from Python launches",
+                      Sign::zero_or_more)
             .complete()
+            .quantity("host_native", &SoftwareStack::host_native, "5 us",
+                      "CPU time per kernel of those that one operator launches back to back from C++, as for experts one by one; "
+                      "default: host",
+                      Sign::zero_or_more)
+            .flag("grouped_experts", &SoftwareStack::grouped_experts,
+                  "whether one kernel multiplies all experts of a GPU, and one casts their operands, rather than one for each")
+            .flag("grouped_casts", &SoftwareStack::grouped_casts,
+                  "whether one kernel casts the operands of all experts of a GPU, though their products are launched one by one")
             .quantity("step", &SoftwareStack::step, "10 ms", "time per step outside the pipeline schedule: data, loss, logging",
                       Sign::zero_or_more)
             .complete()

@@ -24,13 +24,13 @@ const Fields<Variability>& residual_fields(bool of_catalog)
         Fields<Variability> fields(
             "residual", "one distribution per kernel class; a class without a distribution inherits that of its parent");
         for (const KernelClassRow& row : kernel_class_rows) {
-            const bool outer = row.within == row.kernel;
+            const bool outer = inherits_from(row) == row.kernel;
             fields.custom({std::string(row.name),
                            std::string(row.help),
                            std::string(distribution_example),
                            {distribution_shape()},
                            outer ? Need::complete : Need::optional,
-                           outer ? "" : fmt::format("as {}", name(row.within))},
+                           outer ? "" : fmt::format("as {}", name(inherits_from(row)))},
                           [kernel = row.kernel, catalog](const Value& value, Variability& variability, Keys) {
                               const Distribution distribution = read_distribution(value, catalog ? "" : "scenario");
                               refuse_far_cap(value, distribution);

@@ -25,11 +25,11 @@ void add_outside(const GroupedLinear& of, double numbers, double of_results, dou
 
 }  // namespace
 
-void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls& calls) const
+void GroupedLinear::product(const Extent& e, double m, double n, double k, double casts, Calls& calls) const
 {
     const double experts = e.local_experts(routing);
     const double flops = 2.0 * experts * m * n * k;
-    // Padded to their capacity, the experts of a GPU are one batch; else each is a launch of its own.
+    // Padded to their capacity, the experts of a GPU are one batch; else their sizes differ, and stacks launch each by itself.
     calls.kernel({.kind = KernelClass::grouped_gemm,
                   .roof = wide ? Roof::wide_product : Roof::product,
                   .groups = experts,
@@ -38,13 +38,14 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, Calls
                   .k = k,
                   .flops = flops,
                   .needed_flops = flops / e.load(routing),  // of the mean, not the fullest
-                  .launches = routing.capacity > 0.0 ? 1.0 : 1.0 + experts,
+                  .experts = routing.capacity > 0.0 ? 0.0 : experts,
+                  .casts = wide ? 0.0 : casts,
                   .surplus = e.surplus(routing)});
 }
 
 void GroupedLinear::forward(const Extent& e, Calls& calls) const
 {
-    product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), calls);
+    product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), 1.0, calls);
     calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e));
     add_outside(*this, e.fullest(routing) * out_columns(e), results_forward, inputs_forward, e, calls);
 }
@@ -52,7 +53,7 @@ void GroupedLinear::forward(const Extent& e, Calls& calls) const
 void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls) const
 {
     add_outside(*this, e.fullest(routing) * out_columns(e), results_backward, inputs_backward, e, calls);
-    product(e, e.fullest(routing) / e.local_experts(routing), in_columns(e), out_columns(e), calls);
+    product(e, e.fullest(routing) / e.local_experts(routing), in_columns(e), out_columns(e), 1.0, calls);
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);
     }
@@ -61,7 +62,7 @@ void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls)
 
 void GroupedLinear::weight_gradient(const Extent& e, Calls& calls) const
 {
-    product(e, in_columns(e), out_columns(e), e.fullest(routing) / e.local_experts(routing), calls);
+    product(e, in_columns(e), out_columns(e), e.fullest(routing) / e.local_experts(routing), 0.0, calls);
 }
 
 Parameters GroupedLinear::parameters(const Extent& e) const

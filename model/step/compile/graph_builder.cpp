@@ -21,6 +21,7 @@ void set_means(const ChunkPass& pass, OpDistribution& distribution)
 {
     distribution.compute_s = static_cast<float>(pass.compute_s());
     distribution.communication_s = static_cast<float>(pass.communication_s());
+    distribution.host_s = static_cast<float>(pass.host_s());
     distribution.compute.mean_s = distribution.compute_s;
     distribution.communication.mean_s = distribution.communication_s;
 }

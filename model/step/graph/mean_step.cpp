@@ -194,9 +194,13 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     }
     const std::vector<double> busy = run.busy();
     std::vector<double> communication(graph.stages(), 0.0);
+    std::vector<double> host(graph.stages(), 0.0);
+    const std::vector<double> factors = mean_factors(graph);
     for (std::size_t i = 0; i < graph.distribution.size(); ++i) {
-        communication[i / graph.passes() / graph.chunks()] +=
-            graph.program->op_count[i] * static_cast<double>(graph.distribution[i].communication_s);
+        const std::size_t stage = i / graph.passes() / graph.chunks();
+        const OpDistribution& op = graph.distribution[i];
+        communication[stage] += graph.program->op_count[i] * static_cast<double>(op.communication_s);
+        host[stage] += graph.program->op_count[i] * static_cast<double>(op.host_s) * factors[stage];
     }
     const double optimizer = optimizer_time(graph);
     double last = 0.0;
@@ -213,6 +217,7 @@ NoiseFreeStep noise_free_step(const ExecutionGraph& graph)
     const double reduction = std::max(0.0, run.gradients_end(busiest) - run.stage_end(busiest));
     const auto gathering = static_cast<double>(graph.gathering[static_cast<std::size_t>(busiest) * graph.chunks()].exposed());
     result.shares.exposed_communication = (communication[busiest] + reduction + gathering + outer) / result.step_s;
+    result.shares.host = host[busiest] / result.step_s;
     result.shares.bubble = std::max(0.0, 1.0 - (busy[busiest] + reduction + gathering + optimizer + outer) / result.step_s);
     return result;
 }

@@ -17,6 +17,7 @@ struct DurationDistribution {
 struct OpDistribution {
     float compute_s = 0.0F;  // noise-free means: of one member, without waiting
     float communication_s = 0.0F;
+    float host_s = 0.0F;           // part of compute_s: waiting for launches by the host
     float transfer_s = 0.0F;       // zero if no op on another stage feeds this one
     DurationDistribution compute;  // of the group, with waiting for its slowest member at each barrier: a longer mean
     DurationDistribution communication;

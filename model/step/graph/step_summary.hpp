@@ -42,6 +42,7 @@ inline MemoryPart largest_part(const MemoryUse& use)
 struct StepShares {
     double bubble = 0.0;                 // idle time of the busiest stage
     double exposed_communication = 0.0;  // communication on the critical path that no compute hides
+    double host = 0.0;                   // waits of the busiest stage for launches by the host
 };
 
 }  // namespace prismopt

@@ -333,6 +333,7 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
                      {"model_error_note", json_text<Json>(of.mixtures)},
                      {"energy_note", json_text<Json>(of.energy_note)},
                      {"placement_note", json_text<Json>(of.placement)},
+                     {"host_note", json_text<Json>(of.host)},
                      {"columns", columns_json(&Outputs::predict)},
                      {"probabilities", reported_probabilities}});
     json.update(results_json(results_of(p, of.model), p.run.deadline, &Outputs::predict));
@@ -397,10 +398,13 @@ void print_times(const PlanPrediction& of)
 void print_speed(const PlanPrediction& of, const PlanResults& results)
 {
     const auto text = [&results](std::string_view name) { return number_text(results, name); };
-    fmt::print("noise-free step {}; bubble {}, exposed communication {} of it\n", text("noise_free_step_time"),
-               text("bubble_share"), text("exposed_communication_share"));
+    fmt::print("noise-free step {}; bubble {}, exposed communication {}, waits for the host {} of it\n",
+               text("noise_free_step_time"), text("bubble_share"), text("exposed_communication_share"), text("host_wait_share"));
     if (!of.placement.empty()) {
         fmt::print("placement: {}\n", of.placement);
+    }
+    if (!of.host.empty()) {
+        fmt::print("host: {}\n", of.host);
     }
     fmt::print("{} per GPU (MFU {} of {}, the peak of the products in their precision), {} tokens/s, {} {}\n",
                text("tflops_per_gpu"), text("mfu"), text("peak_tflops_per_gpu"), number_figure(results, "tokens_per_second"),
