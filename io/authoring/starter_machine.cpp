@@ -61,6 +61,14 @@ void apply(const StarterChoice& choice, const Catalog& catalog, UsualCluster& cl
     }
 }
 
+/// What offload may take.
+std::string host_line(Bytes memory)
+{
+    return memory.si > 0.0
+               ? fmt::format("host_memory = \"{:.6g} GiB\"            # of a host, for offload\n", memory.si / (1_GiB).si)
+               : "# host_memory = \"512 GiB\"          # of a host: a limit on offload; default: none\n";
+}
+
 std::string remark_on(const std::string& name, const Instance& instance)
 {
     const std::string memory =
@@ -111,7 +119,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     if (choice.instance.empty()) {
         machine.accelerator = chosen_name("accelerator", choice.accelerator, catalog.names(accelerators_kind));
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
-        machine.figures = price_line(machine.accelerator, catalog);
+        machine.figures = price_line(machine.accelerator, catalog) + host_line({});
     } else {
         const std::string name = chosen_name("instance", choice.instance, catalog.names(instances_kind));
         const Instance instance = catalog_instance(name, catalog);
@@ -119,7 +127,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
         apply(instance, machine.cluster);
         machine.remark = remark_on(name, instance);
-        machine.figures = price_line(name, instance, catalog);
+        machine.figures = price_line(name, instance, catalog) + host_line(instance.host_memory);
     }
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     refuse_untimed(machine.accelerator, accelerator);

@@ -78,7 +78,7 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            [](auto& r) { return &r.prediction.memory.workspace.si; }),
     Number("memory_reserved", "B", "memory reserved by the accelerator", {.style = decimals(1), .outputs = {.phase = true}},
            [](auto& r) { return &r.prediction.memory.reserved.si; }),
-    Number("memory_host", "B", "offloaded states of each GPU in the memory of its host, which is not checked",
+    Number("memory_host", "B", "offloaded states of each GPU in the memory of its host, which host_memory in [cluster] limits",
            {.style = decimals(1), .outputs = {.study = false}}, [](auto& r) { return &r.prediction.memory.host.si; }),
     Number("memory_headroom", "1", "free share of the fullest GPU's memory", {.style = percent(1)},
            [](auto& r) { return &r.prediction.memory_headroom; }),

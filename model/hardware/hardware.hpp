@@ -63,6 +63,7 @@ struct Accelerator {
     // This accelerator's share of the host: of the link to it, per direction, and of its memory bandwidth; zero: no offloading.
     BytesPerSecond host_link{0.0};
     BytesPerSecond host_memory_bandwidth{0.0};
+    Bytes host_memory{0.0};  // its share, too; zero: no limit is known
 
     std::string catalog_entry{};  // entry that the numbers are from, even if some were changed; empty: none
 

@@ -42,7 +42,8 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
         return times.of(CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .group = group});
     };
     const double gradient = optimizer.message_bytes(stack.gradient_bytes) * own.trained().all;
-    const Seconds gathered = time(Collective::all_gather, optimizer.parameter_bytes() * (own.all - own.rows), GroupKind::sharded);
+    const double stored = optimizer.parameter_bytes() * (own.all - own.rows) - own.saved_bytes;
+    const Seconds gathered = time(Collective::all_gather, stored, GroupKind::sharded);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
     if (!backward) {
         return {.gathered = gathered, .hidden = hidden};

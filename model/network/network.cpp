@@ -36,13 +36,16 @@ std::vector<Operator> side_by_side(const std::vector<Block>& blocks)
     return operators;
 }
 
-void freeze(std::vector<Operator>& operators)
+void freeze(std::vector<Operator>& operators, FrozenStorage storage)
 {
     for (Operator& part : operators) {
         std::visit(
-            [](auto& own) {
+            [storage](auto& own) {
                 if constexpr (requires { own.frozen; }) {
                     own.frozen = true;
+                }
+                if constexpr (requires { own.stored_bytes; }) {
+                    own.stored_bytes = storage == FrozenStorage::bf16 ? 0.0 : bytes_of(storage);
                 }
             },
             part);
@@ -72,13 +75,13 @@ bool is_wide(const BlockDescription& block, const WideLayers& wide)
 }
 
 /// Beside each product of a frozen layer two narrow ones, x A B (Hu et al., arXiv 2106.09685, section 4.1).
-std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank)
+std::vector<Operator> with_adapters(const std::vector<Operator>& operators, double rank, AdapterTargets targets)
 {
     std::vector<Operator> result;
     for (const Operator& part : operators) {
         result.push_back(part);
         const auto* linear = std::get_if<Linear>(&part);
-        if (linear == nullptr) {
+        if (linear == nullptr || (targets == AdapterTargets::attention && !linear->modules.has(Module::attn))) {
             continue;
         }
         Linear down = *linear;
@@ -86,6 +89,7 @@ std::vector<Operator> with_adapters(const std::vector<Operator>& operators, doub
         down.bias = false;
         down.alone = false;  // the base's input is there, and its sum takes the adapter's result in
         down.frozen = false;
+        down.stored_bytes = 0.0;
         Linear up = down;
         up.in = rank;
         up.out = linear->out;
@@ -135,9 +139,9 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
         }
     }
     if (layer.frozen) {
-        freeze(kind.operators);
+        freeze(kind.operators, w.frozen_storage);
         if (w.adapter_rank > 0) {
-            kind.operators = with_adapters(kind.operators, w.adapter_rank);
+            kind.operators = with_adapters(kind.operators, w.adapter_rank, w.adapter_targets);
         }
     }
     return kind;
@@ -222,8 +226,8 @@ Network described_network(const Workload& w)
         network.head.operators.insert(network.head.operators.end(), module.begin(), module.end());
     }
     if (w.frozen_ends) {
-        freeze(network.embedding.operators);
-        freeze(network.head.operators);
+        freeze(network.embedding.operators, FrozenStorage::bf16);
+        freeze(network.head.operators, FrozenStorage::bf16);
     }
     leave_out_backward(w, network);
     widen_ends(w.wide, network);

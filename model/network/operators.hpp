@@ -33,6 +33,7 @@ struct Parameters {
     double ends = 0.0;           // part of `all`: in embedding and head
     double products = 0.0;       // part of `all`: of products in the precision of the workload
     double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
+    double saved_bytes = 0.0;    // by frozen ones that are stored in fewer than 16 bits
 
     double dense() const { return all - expert - rows; }
     /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
@@ -44,8 +45,8 @@ struct Parameters {
     }
     Parameters times(int count) const
     {
-        return {count * all,           count * expert, count * tied,     count * rows,     count * frozen,
-                count * frozen_expert, count * ends,   count * products, count * row_bytes};
+        return {count * all,           count * expert, count * tied,     count * rows,      count * frozen,
+                count * frozen_expert, count * ends,   count * products, count * row_bytes, count * saved_bytes};
     }
     Parameters& operator+=(const Parameters& other)
     {
@@ -58,6 +59,7 @@ struct Parameters {
         ends += other.ends;
         products += other.products;
         row_bytes += other.row_bytes;
+        saved_bytes += other.saved_bytes;
         return *this;
     }
 };
@@ -96,6 +98,7 @@ struct Linear {
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
+    double stored_bytes = 0.0;  // per weight, where frozen ones are stored in fewer than 16 bits; 0: as others
 
     void forward(const Extent& e, Calls& calls) const;
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;
@@ -118,6 +121,7 @@ struct GroupedLinear {
     bool wide = false;
     ModuleSet modules{};
     bool frozen = false;
+    double stored_bytes = 0.0;  // as in Linear
 
     void forward(const Extent& e, Calls& calls) const;
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;

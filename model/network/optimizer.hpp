@@ -34,12 +34,55 @@ constexpr double bytes_of(NumberType type)
     return 1.0 + scale_of_block;
 }
 
+/// Type of the copy of 16-bit parameters that is updated; none: these are updated themselves, as where all training is in 16 bits.
+enum class MasterCopy { fp32, bf16, int8, none };
+template <>
+inline constexpr auto names_of<MasterCopy> = std::to_array<Named<MasterCopy>>(
+    {{MasterCopy::fp32, "fp32"}, {MasterCopy::bf16, "bf16"}, {MasterCopy::int8, "int8"}, {MasterCopy::none, "none"}});
+
+constexpr double bytes_of(MasterCopy copy)
+{
+    switch (copy) {
+        case MasterCopy::fp32: return bytes_of(NumberType::fp32);
+        case MasterCopy::bf16: return bytes_of(NumberType::bf16);
+        case MasterCopy::int8: return bytes_of(NumberType::int8);
+        case MasterCopy::none: break;
+    }
+    return 0.0;
+}
+
+/// How weights are stored that are not trained. Each block of few bits has a scale.
+enum class FrozenStorage { bf16, int8, nf4, nf4_double, int4, mxfp4 };
+template <>
+inline constexpr auto names_of<FrozenStorage> = std::to_array<Named<FrozenStorage>>({{FrozenStorage::bf16, "bf16"},
+                                                                                     {FrozenStorage::int8, "int8"},
+                                                                                     {FrozenStorage::nf4, "nf4"},
+                                                                                     {FrozenStorage::nf4_double, "nf4-double"},
+                                                                                     {FrozenStorage::int4, "int4"},
+                                                                                     {FrozenStorage::mxfp4, "mxfp4"}});
+
+/// Returns the bytes per weight, with its share of scales.
+constexpr double bytes_of(FrozenStorage storage)
+{
+    constexpr double bits = 1.0 / 8.0;
+    switch (storage) {
+        case FrozenStorage::bf16: return 2.0;
+        case FrozenStorage::int8: return 8.0 * bits;                 // LLM.int8, without its outlier columns
+        case FrozenStorage::nf4: return (4.0 + 32.0 / 64.0) * bits;  // arXiv 2305.14314: 32 bits per 64
+        case FrozenStorage::nf4_double:
+            return (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) * bits;          // same, section 3: scales in 8 bits
+        case FrozenStorage::int4: return (4.0 + (16.0 + 4.0) / 128.0) * bits;  // GPTQ, groups of 128: scale and zero
+        case FrozenStorage::mxfp4: break;
+    }
+    return (4.0 + 8.0 / 32.0) * bits;  // OCP Microscaling Formats 1.0: 8 bits per 32
+}
+
 /// Optimizer with its number types, and that of the parameters. Default: mixed precision as in Megatron-LM, with 16-bit
 /// parameters, and 32-bit gradients, master copy and moments.
 struct OptimizerSettings {
     Optimizer kind = Optimizer::adamw;
     NumberType states = NumberType::fp32;                // moments and momentum
-    NumberType master = NumberType::fp32;                // copy of the parameters that is updated
+    MasterCopy master = MasterCopy::fp32;                // copy of the parameters that is updated
     NumberType gradients = NumberType::fp32;             // sums over microbatches
     std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
     NumberType parameters = NumberType::bf16;            // follows from the precision: network_of()

@@ -230,6 +230,9 @@ Parameters parameters_of(const Operator& part, const Extent& extent)
                     own.frozen = own.all - own.expert - own.rows;
                     own.frozen_expert = own.expert;
                 }
+                if constexpr (requires { p.stored_bytes; }) {
+                    own.saved_bytes = p.stored_bytes > 0.0 ? (element_bytes - p.stored_bytes) * own.all : 0.0;
+                }
                 return own;
             } else {
                 return {};

@@ -65,6 +65,17 @@ struct LayerRun {
     bool operator==(const LayerRun&) const = default;
 };
 
+/// What is trained: all that is not frozen by its own key, or adapters beside frozen layers and ends (LoRA, arXiv 2106.09685).
+enum class Method { full, lora };
+template <>
+inline constexpr auto names_of<Method> = std::to_array<Named<Method>>({{Method::full, "full"}, {Method::lora, "lora"}});
+
+/// Products that adapters stand beside.
+enum class AdapterTargets { all, attention };
+template <>
+inline constexpr auto names_of<AdapterTargets> = std::to_array<Named<AdapterTargets>>({{AdapterTargets::all, "all"},
+                                                                                       {AdapterTargets::attention, "attention"}});
+
 /// A network, its task and its optimizer.
 struct Workload {
     std::string name;
@@ -81,6 +92,9 @@ struct Workload {
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
     int adapter_rank = 0;      // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none
+    Method method = Method::full;
+    AdapterTargets adapter_targets = AdapterTargets::all;
+    FrozenStorage frozen_storage = FrozenStorage::bf16;  // of weights of frozen layers' products
     OptimizerSettings optimizer;
     std::vector<LayerDescription> kinds;
     std::vector<LayerRun> sequence;

@@ -121,6 +121,7 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.energy_note = energy_note(scenario);
     of.memory_assumes = memory_assumptions(of.plan, scenario.workload);
     of.gpus_per_node = scenario.cluster.gpus_per_node();
+    of.host_memory_known = scenario.cluster.accelerator.host_memory.si > 0.0;
     of.idle_nodes = std::max(0, of.cluster_nodes - nodes_used(of.plan, scenario.cluster) - std::max(0, of.plan.spares));
     return of;
 }

@@ -124,6 +124,7 @@ namespace {
 SpaceSettings values_left_out(const Scenario& scenario)
 {
     SpaceSettings values = usual_values();
+    values.recompute.insert(values.recompute.begin(), Recompute::none);
     for_each_axis([&](const auto& axis) {
         auto& list = values.*(axis.values);
         const auto& offered = scenario.levers.*(axis.values);

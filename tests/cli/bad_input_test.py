@@ -70,7 +70,7 @@ class BadScenario(CliTest):
             self.write(self.changed("[cluster]", phase))
             errors = self.refusal(*command)
             self.assertRegex(errors, r"\n  global batch not divisible by dp\*microbatch in phase 2: 648 \(100\.0 %\); for example "
-                                     r"dp\*microbatch = 48 must divide global_batch = 64 of the phase on 48 GPUs \(gpus=16 ")
+                                     r"dp\*microbatch = 48 must divide global_batch = 64 of the phase on 48 GPUs; try 48 or 96 \(gpus=16 ")
             self.assertRegex(errors, r"\[\[phase\]\], phase 2")
         self.write(self.changed("[cluster]", phase).replace("pp = [1, 2, 4]", "pp = [1, 2, 3]").replace("gpus = [16, 32, 64]", "gpus = [48]")
                    .replace("global_batch = 64  ", "global_batch = 96  "))
@@ -211,7 +211,7 @@ class BadCommandLine(CliTest):
 
     def test_designs(self):
         for design, message in (
-            ("tq=2", r"--design: unknown name 'tq'; names are gpus tp cp pp ep etp order crossing local_steps microbatch schedule v group .* shard_gpus"),
+            ("tq=2", r"--design: unknown name 'tq'; names are gpus tp cp pp ep etp order crossing local_steps microbatch schedule v group .* shard_gpus .* dp"),
             ("tp=two", r"--design: tp=two is not a whole number of at least 1; write for example tp=8"),
             ("schedule=zigzag", r"--design: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v"),
             ("gpus=64 tp=3 pp=7", r"--design: tp\*pp = 21 does not divide gpus=64; change one of them"),

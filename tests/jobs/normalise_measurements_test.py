@@ -111,7 +111,7 @@ class Runs(unittest.TestCase):
             row | {"zero_fsdp": "ZeRO-2", "framework": "DeepSpeed", "step_time_s": "3.7"}, lora | {"base_storage": "nf4"},
         )
         self.assertEqual((full["source"], full["stack"]), ("fine-tuning, fms-mistral-7b", "hf-fsdp"))
-        self.assertEqual((full["states"], full["master"], full["adapter_rank"], full["fitted"]), ("bf16", "bf16", "", "yes"))
+        self.assertEqual((full["states"], full["master"], full["adapter_rank"], full["fitted"]), ("bf16", "none", "", "yes"))
         self.assertEqual((adapters["states"], adapters["adapter_rank"]), ("", "16"))
         self.assertEqual([axes(run)["sharding"] for run in (full, alone, stage2)], ["zero3", "none", "zero2"])
         self.assertEqual(stage2["stack"], "deepspeed-zero")

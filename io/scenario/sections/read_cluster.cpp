@@ -530,6 +530,13 @@ const Fields<Cluster>& cluster_fields()
                     later)
             .integer("gpus", &Cluster::gpus, gpus_range)
             .required()
+            .custom({"host_memory",
+                     "memory of a host, which its GPUs share, for offload; default: no limit",
+                     in_quotes("2048 GiB"),
+                     {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::data}}},
+                    [](const Value& value, Cluster& cluster, Keys) {
+                        cluster.accelerator.host_memory = value.quantity<Bytes>("2048 GiB");  // of all its GPUs, so far
+                    })
             .quantity("gpu_price", &Cluster::gpu_price, "2.50 USD/h", "price per GPU-hour; default: the accelerator's list price")
             .custom({"tier", tier_fields().help(), "[[cluster.tier]] with name, link and group", {tiers, tori}}, later)
             .required()
@@ -645,6 +652,15 @@ void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scen
     }
 }
 
+/// The GPUs of a host share its memory. A domain of NVLink may have several hosts.
+void share_host(Cluster& cluster, int gpus, const Catalog& catalog)
+{
+    const int of_host = gpus_of_host(cluster.accelerator, catalog);
+    const int of_node = std::min(gpus, cluster.gpus_per_node());
+    cluster.accelerator.host_memory =
+        cluster.accelerator.host_memory / static_cast<double>(of_host > 0 ? std::min(of_host, of_node) : of_node);
+}
+
 }  // namespace
 
 Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload)
@@ -664,6 +680,7 @@ Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload
     const int given = cluster.gpus;
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);
     refuse_nodes_outside_networks(*table.find("tier"), cluster.tiers);
+    share_host(cluster, given, table.catalog());
     take_software(cluster, table, software, workload);
     if (const auto list = table.find("slow_nodes")) {
         cluster.node_factors = read_slow_nodes(*list, cluster);

@@ -26,8 +26,10 @@ const Fields<OptimizerSettings>& optimizer_fields()
             .choice("kind", &OptimizerSettings::kind, "muon",
                     "adamw; sgd with momentum; or muon, with adamw for embedding and head")
             .choice("states", &OptimizerSettings::states, "bf16", "number type of the optimizer states (moments, momentum)")
-            .choice("master", &OptimizerSettings::master, "fp32",
-                    "number type of the master weights (none with 32-bit parameters)")
+            .choice(
+                "master", &OptimizerSettings::master, "fp32",
+                "number type of the master weights; none: 16-bit parameters are updated themselves (there is none with 32-bit "
+                "parameters)")
             .choice("gradients", &OptimizerSettings::gradients, "bf16", "number type in which gradients are accumulated")
             .custom(
                 {"reduction",
@@ -77,6 +79,13 @@ const Fields<NetworkReading>& reading_fields()
             .flag("frozen_ends", of(&Workload::frozen_ends), "whether embedding and output head are frozen")
             .integer("adapter_rank", of(&Workload::adapter_rank),
                      {"rank of LoRA adapters on the linear layers of frozen layers; default: no adapters", 1, 100'000, "16"})
+            .choice("method", of(&Workload::method), "lora",
+                    "full; or lora: all layers, embedding and head are frozen, and adapters of adapter_rank trained")
+            .choice("adapter_targets", of(&Workload::adapter_targets), "attention",
+                    "linear layers beside which adapters stand: all but routed experts, or those of attention")
+            .choice("frozen_storage", of(&Workload::frozen_storage), "nf4",
+                    "how the weights of frozen layers' products are stored (QLoRA: nf4, or nf4-double with scales in 8 bits; "
+                    "GPTQ: int4)")
             .include(older_fields());
     return fields;
 }
@@ -126,7 +135,8 @@ void refuse_idle_master(Table& table, const Workload& w)
 void refuse_without_training(Table& table, const Workload& w)
 {
     if (!w.trains()) {
-        for (const char* key : {"optimizer", "predictions", "dropout", "frozen_ends", "adapter_rank"}) {
+        for (const char* key :
+             {"optimizer", "predictions", "dropout", "frozen_ends", "adapter_rank", "method", "adapter_targets"}) {
             if (const auto value = table.find(key)) {
                 value->fail({"has no effect", "task = \"inference\" runs forward passes of the network only",
                              fmt::format("remove {}, or write task = \"training\"", key)});
@@ -145,14 +155,46 @@ void refuse_without_training(Table& table, const Workload& w)
     }
 }
 
+/// Adapters in one word: what they stand beside is frozen.
+void take_method(Table& table, Workload& w)
+{
+    if (w.method != Method::lora) {
+        return;
+    }
+    if (w.adapter_rank == 0) {
+        table.find("method")->fail({"needs adapter_rank", "adapters have a rank", "write adapter_rank = 16"});
+    }
+    w.frozen_ends = true;
+    for (LayerDescription& kind : w.kinds) {
+        kind.frozen = true;
+    }
+}
+
+/// Keys of frozen layers where there are none, or whose parameters have no 16 bits.
+void refuse_idle_storage(Table& table, const Workload& w, bool frozen)
+{
+    if (const auto storage = table.find("frozen_storage"); storage && !frozen) {
+        storage->fail({"has no effect", "no layer is frozen", "write method = \"lora\", or frozen = true in layer.NAME"});
+    } else if (storage && (w.precision == Precision::fp32 || w.precision == Precision::tf32)) {
+        storage->fail({"has no effect", fmt::format("with precision = \"{}\" all parameters have 32 bits", name(w.precision)),
+                       "remove it, or write precision = \"bf16\""});
+    }
+    if (const auto targets = table.find("adapter_targets"); targets && w.adapter_rank == 0) {
+        targets->fail({"has no effect", "there are no adapters", "write adapter_rank = 16"});
+    }
+}
+
 Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
+    take_method(table, w);
     const bool frozen = std::any_of(w.kinds.begin(), w.kinds.end(), [](const LayerDescription& layer) { return layer.frozen; });
     if (w.adapter_rank > 0 && !frozen) {
         table.find("adapter_rank")
-            ->fail({"has no effect", "adapters are added to frozen layers only", "write frozen = true in layer.NAME"});
+            ->fail({"has no effect", "adapters are added to frozen layers only",
+                    "write method = \"lora\", or frozen = true in layer.NAME"});
     }
+    refuse_idle_storage(table, w, frozen);
     read_prediction(table, w);
     refuse_unused_layers(table, w);
     refuse_without_training(table, w);

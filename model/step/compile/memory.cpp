@@ -97,7 +97,7 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
 /// Per parameter, in the mean.
 double stored_bytes(const OptimizerSettings& optimizer, const Parameters& own)
 {
-    const double bytes = optimizer.parameter_bytes();
+    const double bytes = optimizer.parameter_bytes() - (own.all > 0.0 ? own.saved_bytes / own.all : 0.0);
     const bool of_their_own = optimizer.product_bytes > 0.0 && own.all > 0.0;
     return of_their_own ? bytes + (optimizer.product_bytes - bytes) * own.products / own.all : bytes;
 }

@@ -56,6 +56,20 @@ std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit spli
     return Infeasible{Reason::out_of_memory, text, need - capacity};
 }
 
+std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const Accelerator& accelerator)
+{
+    const auto keeps_most =
+        std::max_element(stages.begin(), stages.end(), [](const MemoryUse& a, const MemoryUse& b) { return a.host < b.host; });
+    const double over = keeps_most->host.si - accelerator.host_memory.si;
+    if (accelerator.host_memory.si <= 0.0 || over <= 0.0) {
+        return std::nullopt;
+    }
+    char text[160];
+    std::snprintf(text, sizeof text, "a GPU of stage %d keeps %.1f GB on its host, but %.1f GB are its share of host_memory",
+                  keeps_most->stage, keeps_most->host.si / 1e9, accelerator.host_memory.si / 1e9);
+    return Infeasible{Reason::out_of_host_memory, text, over};
+}
+
 /// Share of a layer's activations held after the gradient of its input for that of its weights.
 double held_for_weights(const PartCost& layer)
 {
@@ -201,6 +215,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(parts.costs.front()->typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
+        return *refusal;
+    }
+    if (auto refusal = over_host(result.stages, accelerator)) {
         return *refusal;
     }
     result.graph = graph_of(parts, result.chunks, purpose);

@@ -427,8 +427,9 @@ void print_memory(const PlanPrediction& of, const PlanResults& results)
         fmt::print("  assumes {}\n", fmt::join(of.memory_assumes, "; "));
     }
     if (memory.host.si > 0.0) {
-        fmt::print("  in host memory {} for each GPU, {:.1f} GB on a node of {}: whether hosts have it is not checked\n",
-                   number_text(results, "memory_host"), of.gpus_per_node * memory.host.si / gigabyte, of.gpus_per_node);
+        fmt::print("  in host memory {} for each GPU, {:.1f} GB on a node of {}{}\n", number_text(results, "memory_host"),
+                   of.gpus_per_node * memory.host.si / gigabyte, of.gpus_per_node,
+                   of.host_memory_known ? "" : ": whether hosts have it is not checked without host_memory in [cluster]");
     }
 }
 

@@ -201,7 +201,8 @@ TEST(StarterScenario, TakesAnyNumberOfGpus)
     const Scenario twenty = scenario_of(choice("llama3-8b", "a100-sxm-80gb", 20));
     EXPECT_EQ(twenty.cluster.gpus, 20);
     EXPECT_EQ(twenty.cluster.gpus_per_node(), 8);
-    EXPECT_THAT(twenty.space.gpus, ElementsAre(20));  // 16 replicas do not share a batch of 5 times a power of two
+    EXPECT_THAT(twenty.space.gpus, ElementsAre(16, 20));
+    EXPECT_THAT(scenario_of(choice("llama3-8b", "a100-sxm-80gb", 100)).space.gpus, ElementsAre(100));  // 96 share no batch of 25s
     EXPECT_EQ(twenty.phases.front().global_batch % 20, 0);
     StarterChoice dozen = choice("llama3-8b", "a100-sxm-80gb", 12);
     dozen.global_batch = 64;

@@ -215,6 +215,13 @@ TEST(NetworkKeys, WithoutEffectAreRefused)
     EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nprecision = \"tf32\"\noptimizer = { master = \"fp32\" }"),
                 HasSubstr("master = \"fp32\" has no effect"));
     EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\noptimizer = { master = \"fp32\" }"), "accepted");
+    const std::string lora = "model = \"llama3-8b\"\nmethod = \"lora\"\n";
+    EXPECT_THAT(keys_refusal(lora), HasSubstr("method = \"lora\" needs adapter_rank"));
+    EXPECT_EQ(keys_refusal(lora + "adapter_rank = 8\nadapter_targets = \"attention\"\nfrozen_storage = \"nf4\""), "accepted");
+    EXPECT_THAT(keys_refusal(lora + "adapter_rank = 8\nprecision = \"fp32\"\nfrozen_storage = \"nf4\""),
+                HasSubstr("frozen_storage = \"nf4\" has no effect"));
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nfrozen_storage = \"nf4\""), HasSubstr("no layer is frozen"));
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nadapter_targets = \"all\""), HasSubstr("there are no adapters"));
     const std::string all_frozen = ends + "layer.a = { blocks = [" + attention + "], frozen = true }\npattern = \"aa\"\n";
     EXPECT_THAT(keys_refusal(all_frozen + "frozen_ends = true"), HasSubstr("frozen_ends = true leaves nothing to train"));
     EXPECT_EQ(keys_refusal(all_frozen), "accepted");  // embedding and head are trained

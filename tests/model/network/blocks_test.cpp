@@ -447,6 +447,28 @@ TEST(Blocks, FrozenLayersKeepLess)
                      frozen_products - attention + 2.0 * attention + 2.0 * 2.0 * sequence * adapters);
 }
 
+/// QLoRA (arXiv 2305.14314): 4.5 bits a weight, 4.127 with scales in 8 bits, read and written in 16 bits before a product. Norms keep
+/// theirs.
+TEST(Blocks, FrozenWeightsMayHaveFewBits)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.kinds = {{.name = "a", .blocks = {AttentionBlock{.heads = 16}, MlpBlock{4096}}, .frozen = true}};
+    w.sequence = {{0, 2}};
+    w.adapter_rank = 16;
+    const LayerKind whole = network_of(w).kinds[0];
+    w.frozen_storage = FrozenStorage::nf4;
+    const LayerKind packed = network_of(w).kinds[0];
+    const double weights = hidden * (3.0 * hidden + hidden + 2.0 * 4096.0);
+    EXPECT_DOUBLE_EQ(parameters_of(packed, shape_of()).saved_bytes, (2.0 - 4.5 / 8.0) * weights);
+    EXPECT_EQ(parameters_of(whole, shape_of()).saved_bytes, 0.0);
+    EXPECT_NEAR(8.0 * bytes_of(FrozenStorage::nf4_double), 4.127, 0.0005);
+    EXPECT_EQ(forward_flops(packed, shape_of()), forward_flops(whole, shape_of()));
+    w.adapter_targets = AdapterTargets::attention;
+    const double of_attention = 16.0 * ((1024.0 + 3072.0) + (1024.0 + 1024.0));
+    EXPECT_EQ(parameters_of(network_of(w).kinds[0], shape_of()).trained().all, of_attention);
+}
+
 /// A frozen tower reads data, and so needs no gradient although the embedding beside it is trained.
 TEST(Blocks, FrozenTowersHaveNoBackward)
 {

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <variant>
+
 namespace prismopt {
 namespace {
 
@@ -43,6 +46,30 @@ TEST(SingleChanges, StandInTheOrderOfTheObjective)
     EXPECT_THAT(gpus("training_time_mean"), testing::ElementsAre("gpus=16", "gpus=8", "gpus=4"));
     EXPECT_THAT(gpus("expected_cost"), testing::ElementsAre("gpus=4", "gpus=8", "gpus=16"));
     EXPECT_THAT(gpus("gpus"), testing::ElementsAre("gpus=16", "gpus=8", "gpus=4"));  // by the training time
+}
+
+/// Only axes with one value count; what is saved is that of the plan with the other value.
+TEST(HeldLevers, NameWhatTheSpaceLeavesOut)
+{
+    Scenario scenario = tiny_scenario("gpus = [16]\ntp = [1, 2]\nrecompute = [\"full\"]\n");
+    scenario.levers.tp_overlap = {TensorParallelOverlap::off, TensorParallelOverlap::on};
+    const ParallelPlan plan = parse_design("gpus=16 tp=2", scenario);
+    ParallelPlan kept = plan;
+    kept.recompute = Recompute::none;
+    const StudyModel model(scenario, tables_of(scenario, {plan, kept}));
+    std::map<std::string, HeldLever> levers;
+    for (const HeldLever& lever : held_levers(plan, scenario, model.problem)) {
+        levers[lever.axis] = lever;
+    }
+    EXPECT_TRUE(levers.contains("tp_overlap"));
+    EXPECT_TRUE(levers.contains("pp"));
+    EXPECT_FALSE(levers.contains("tp"));
+    EXPECT_FALSE(levers.contains("dispatch"));  // no exchange of tokens
+    ASSERT_TRUE(levers.contains("recompute"));
+    EXPECT_EQ(levers["recompute"].best, "recompute=none");
+    Predictor predictor(model.problem);
+    const auto step_s = [&](const ParallelPlan& of) { return std::get<NoiseFree>(predictor.bound(of)).step_s; };
+    EXPECT_DOUBLE_EQ(levers["recompute"].saved, 1.0 - step_s(kept) / step_s(plan));
 }
 
 TEST(AxisText, StatesEveryAxis)

@@ -181,6 +181,34 @@ TEST(PlanCompiler, SaysWhatCannotWork)
     EXPECT_GT(memory.miss, 0.0);
 }
 
+/// States on the host have the share of its memory that is known.
+TEST(PlanCompiler, LimitsWhatHostsHold)
+{
+    ParallelPlan plan = plan_of(8, 4, 1);
+    plan.offload = Offload::optimizer;
+    Cluster cluster = problem().cluster;
+    cluster.accelerator.host_link = BytesPerSecond{25e9};
+    cluster.accelerator.host_memory_bandwidth = BytesPerSecond{50e9};
+    const auto compiled = [&] {
+        PlanCompiler compiler({problem().workload, problem().phases.front(), cluster, problem().noise, 0.0});
+        return compiler.compile(plan);
+    };
+    const auto unlimited = compiled();
+    ASSERT_TRUE(std::holds_alternative<CompiledPlan>(unlimited));
+    double most = 0.0;
+    for (const MemoryUse& stage : std::get<CompiledPlan>(unlimited).stages) {
+        most = std::max(most, stage.host.si);
+    }
+    ASSERT_GT(most, 0.0);
+    cluster.accelerator.host_memory = Bytes{most};
+    EXPECT_TRUE(std::holds_alternative<CompiledPlan>(compiled()));
+    cluster.accelerator.host_memory = Bytes{most - 1e6};
+    const auto refused = compiled();
+    ASSERT_TRUE(std::holds_alternative<Infeasible>(refused));
+    EXPECT_EQ(std::get<Infeasible>(refused).reason, Reason::out_of_host_memory);
+    EXPECT_DOUBLE_EQ(std::get<Infeasible>(refused).miss, 1e6);
+}
+
 /// Members wait for each other, so a group's mean is longer than one member's; alone it is the same. Stages with equal chunks
 /// share their distributions: the first, the last and those between have two each for both passes.
 TEST(PlanCompiler, ComposesTheDistributionsOfOps)
