@@ -74,7 +74,9 @@ std::vector<Candidate> with_values(const ParallelPlan& plan, const SpaceSettings
         for (const auto& value : values.*(axis.values)) {
             ParallelPlan changed = plan;
             changed.*(axis.choice) = value;
-            add(axis.name, on(plan.gpus(), changed));
+            if (axis.changes.anything == nullptr || axis.changes.anything(changed)) {
+                add(axis.name, on(plan.gpus(), changed));
+            }
         }
     });
     for (const int gpus : values.gpus) {
