@@ -52,8 +52,9 @@ bool nested(const Cluster& cluster)
 {
     for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
         const int inner = cluster.tiers[i - 1].group_gpus;
-        const bool last = i + 1 == cluster.tiers.size();
-        if (cluster.tiers[i].group_gpus <= inner || (!last && cluster.tiers[i].group_gpus % inner != 0)) {
+        const int outer = cluster.tiers[i].group_gpus;
+        const bool last = i + 1 == cluster.tiers.size();  // which joins all, be it one unit or the last one in part
+        if (last ? outer < inner : outer <= inner || outer % inner != 0) {
             return false;
         }
     }

@@ -74,7 +74,7 @@ EntryLine software_line(const std::string& name, const Catalog& catalog)
     const SoftwareEntry of = catalog_software(name, catalog);
     std::string releases;
     for (const SoftwareRelease& release : of.releases) {
-        const int rows = release.measured ? rows_behind(release.constants) : 0;
+        const int rows = rows_behind(release);
         releases += fmt::format("{}{} ({}, {})", releases.empty() ? "releases " : "; ", release.name, release.year,
                                 rows > 0 ? fmt::format("{} measured runs", rows) : "no measured run");
     }

@@ -134,7 +134,14 @@ StarterSoftware starter_software(const StarterChoice& choice, const std::string&
     if (!choice.software.empty()) {
         const std::size_t colon = choice.software.find(':');
         const std::string name = chosen_name("software", choice.software.substr(0, colon), catalog.names(software_kind));
-        return {{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1), false}, "as given"};
+        const SoftwareChoice named{name, colon == std::string::npos ? "" : choice.software.substr(colon + 1), false};
+        const std::string trainer = software_of(named, catalog).software.trainer;
+        if (!choice.trainer.empty() && trainer != choice.trainer) {
+            throw InputError(fmt::format(
+                "--software {} is {}, but --for {} limits plans to what {} runs; leave one of the two out", choice.software,
+                trainer.empty() ? "exported to no trainer" : "run by " + trainer, choice.trainer, choice.trainer));
+        }
+        return {named, "as given"};
     }
     if (!choice.trainer.empty()) {
         return {software_of_trainer(choice.trainer, catalog), fmt::format("of --for {}", choice.trainer)};
@@ -147,7 +154,8 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
 {
     const SoftwareEntry entry = catalog_software(software.choice.name, catalog);
     const PossibleSoftware chosen = software_of(software.choice, catalog);
-    const int rows = chosen.stack.own || chosen.stack.borrowed ? 0 : rows_behind(chosen.stack.name);
+    const int rows = chosen.stack.own ? 0 : rows_behind(release_of(entry, software.choice.release));
+    const std::string few = chosen.stack.borrowed ? "; intervals are as wide as without" : "";
     std::vector<std::string> others;
     for (const SoftwareRelease& release : entry.releases) {
         if (release.name != chosen.software.release) {
@@ -162,7 +170,7 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
         text += "assumed = true   # remove this line if it is your software, or name yours (prismopt init --list software)\n";
     }
     return text + fmt::format("# {}\n\n", rows > 0
-                                              ? fmt::format("its constants are fitted to {} measured runs", rows)
+                                              ? fmt::format("its constants are fitted to {} measured runs{}", rows, few)
                                               : "no measured run had it: its constants are assumptions, and intervals are wider");
 }
 

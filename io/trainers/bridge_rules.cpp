@@ -60,13 +60,13 @@ std::vector<TrainerRule> bridge_rules()
 {
     std::vector<TrainerRule> rules = megatron_rules();
     const std::vector<TrainerRule> own{
-        {"attention kernel", "tp", attention_kernel},
-        {"layers in bf16", "tp", layers_in_bf16},
-        {"sharding", "sharding", sharding},
-        {"hybrid sharding", "shard_gpus", hybrid_sharding},
-        {"tensor-parallel overlap", "tp_overlap", tp_overlap},
-        {"expert overlap", "expert_overlap", expert_overlap},
-        {"offload", "offload", offload},
+        {"attention kernel", "tp", attention_kernel, RuleOf::exports},
+        {"layers in bf16", "tp", layers_in_bf16, RuleOf::exports},
+        {"sharding", "sharding", sharding, RuleOf::exports},
+        {"hybrid sharding", "shard_gpus", hybrid_sharding, RuleOf::exports},
+        {"tensor-parallel overlap", "tp_overlap", tp_overlap, RuleOf::exports},
+        {"expert overlap", "expert_overlap", expert_overlap, RuleOf::exports},
+        {"offload", "offload", offload, RuleOf::exports},
     };
     rules.insert(rules.end(), own.begin(), own.end());
     return rules;

@@ -15,7 +15,7 @@ std::vector<TrainerRule> and_for_all(std::vector<TrainerRule> rules)
                      "--target json or slurm"
                    : "";
     };
-    rules.insert(rules.begin(), {"captured network", "tp", captured});
+    rules.insert(rules.begin(), {"captured network", "tp", captured, RuleOf::exports});
     return rules;
 }
 
@@ -46,6 +46,13 @@ const std::vector<TrainerRule>& trainer_rules(std::string_view trainer)
     const auto found =
         std::find_if(trainers().begin(), trainers().end(), [trainer](const Trainer& t) { return t.name == trainer; });
     return found == trainers().end() ? none : found->rules;
+}
+
+bool runs(std::string_view trainer, const PlannedPhase& plan)
+{
+    const std::vector<TrainerRule>& rules = trainer_rules(trainer);
+    return std::all_of(rules.begin(), rules.end(),
+                       [&plan](const TrainerRule& rule) { return rule.of == RuleOf::exports || rule.why(plan).empty(); });
 }
 
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan)

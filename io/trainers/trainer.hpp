@@ -10,10 +10,14 @@
 
 namespace prismopt {
 
+/// Who cannot do it: the training program, or only the export to it, which has no setting for it.
+enum class RuleOf { trainer, exports };
+
 struct TrainerRule {
     std::string_view reason;                  // name under which a search counts the rejected plans
     std::string_view axis;                    // the last axis of a space on which the rule depends
     std::string (*why)(const PlannedPhase&);  // with values and a remedy; empty: the trainer runs the plan
+    RuleOf of = RuleOf::trainer;
 };
 
 struct Trainer {
@@ -27,7 +31,10 @@ std::vector<std::string> trainer_names();
 /// The rules of a trainer of trainers(); none for an empty name.
 const std::vector<TrainerRule>& trainer_rules(std::string_view trainer);
 
-/// All reasons why the trainer cannot run the plan; empty: it can.
+/// Whether the training program runs the plan, also where the export to it does not write that.
+bool runs(std::string_view trainer, const PlannedPhase& plan);
+
+/// All reasons why the trainer cannot run the plan as exported; empty: it can.
 std::vector<std::string> cannot_run(std::string_view trainer, const PlannedPhase& plan);
 
 std::vector<TrainerRule> megatron_rules();

@@ -29,8 +29,9 @@ std::vector<std::optional<double>> StepsBySoftware::log_ratios(const ParallelPla
     std::vector<std::optional<double>> ratios;
     for (std::size_t k = 0; k < jobs_.size(); ++k) {
         const Job& job = jobs_[k];
-        const bool runs = cannot_run(job.cluster.software.trainer, {plan, job.phases.front(), job}).empty();
-        ratios.push_back(runs && steps[k] && steps.front() ? std::optional(*steps[k] - *steps.front()) : std::nullopt);
+        const bool assumed = k == 0;  // the prediction is of it
+        const bool possible = assumed || runs(job.cluster.software.trainer, {plan, job.phases.front(), job});
+        ratios.push_back(possible && steps[k] && steps.front() ? std::optional(*steps[k] - *steps.front()) : std::nullopt);
     }
     return ratios;
 }

@@ -621,6 +621,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
     }
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, Keys::all, scenario);
+    yield_to_exports(scenario);
     apply_learned(scenario);
     scenario.variability.tier = tier_variability_of(*top.find("cluster"));
     refuse_missing_precision(scenario, top);

@@ -627,6 +627,9 @@ void take_software(Cluster& cluster, Table& table, const SoftwareChoice& of_scen
         choice = read_software_choice(own->table("{ name = \"maxtext\" }"));
     }
     if (const auto older = table.find(older_software)) {
+        if (!choice.name.empty()) {
+            older->fail({"stands beside [software]", fmt::format("that names {}", choice.name), "remove stack"});
+        }
         software.stack = catalog_stack(older->choice(catalog.names(stacks_kind), "software stacks in the catalog"), catalog);
         software.library = library_of(software.stack, catalog);
         const auto named = software_with(software.stack.name, catalog);

@@ -5,6 +5,7 @@
 #include "io/scenario/sections/software.hpp"
 
 #include "io/scenario/layout_text.hpp"
+#include "io/trainers/trainer.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "model/plan_rules.hpp"
 #include "model/schedule/schedule.hpp"
@@ -611,6 +612,22 @@ void read_space(Table table, Scenario& scenario)
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();
+}
+
+void yield_to_exports(Scenario& scenario)
+{
+    const std::vector<TrainerRule>& rules = trainer_rules(scenario.search.runnable_by);
+    std::erase_if(scenario.axes_of_software, [&](const std::string& name) {
+        const bool refused = std::any_of(rules.begin(), rules.end(), [&name](const TrainerRule& rule) {
+            return rule.of == RuleOf::exports && rule.axis == name;
+        });
+        for_each_axis([&](const auto& axis) {
+            if (refused && axis.name == name) {
+                scenario.space.*(axis.values) = SpaceSettings{}.*(axis.values);
+            }
+        });
+        return refused;
+    });
 }
 
 }  // namespace prismopt

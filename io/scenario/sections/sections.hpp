@@ -69,6 +69,8 @@ inline constexpr const char* usual_power = "us-hyperscale";
 Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask task);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
 void read_space(Table table, Scenario& scenario);
+/// Defaults that the software brought yield where [search] names a trainer whose export does not write them. After [search].
+void yield_to_exports(Scenario& scenario);
 /// The key and the values of the precisions of [space].
 KeyInfo precision_key();
 std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vector<const Workload*>& networks);

@@ -33,6 +33,8 @@ const Fields<SoftwareRelease>& release_fields()
             .required()
             .text("trainer", &SoftwareRelease::trainer, "megatron",
                   "the training program of exports whose rules say which plans it runs; default: any")
+            .integer("rows", &SoftwareRelease::rows,
+                     {"measured runs that its constants were fitted to apart from the fit of all others", 1, 1e6, "18"})
             .flag("measured", &SoftwareRelease::measured,
                   "whether measured runs had it; false: its constants are those of software that is near it");
     return fields;
@@ -42,23 +44,6 @@ const Fields<SoftwareRelease>& release_fields()
 SoftwareStack constants_named(const std::string& name, const Catalog& catalog)
 {
     return name == SoftwareStack{}.name ? SoftwareStack{} : catalog_stack(name, catalog);
-}
-
-const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string& release)
-{
-    const auto found = std::find_if(entry.releases.begin(), entry.releases.end(),
-                                    [&](const SoftwareRelease& row) { return release.empty() || row.name == release; });
-    if (found == entry.releases.end()) {
-        std::vector<std::string> names;
-        for (const SoftwareRelease& row : entry.releases) {
-            names.push_back(row.name);
-        }
-        throw InputError(
-            fmt::format("{} has no release \"{}\" in the catalog (releases: {}); choose the one that is nearest to "
-                        "yours, or leave it out for the newest",
-                        entry.name, release, listed(names)));
-    }
-    return *found;
 }
 
 std::string_view network_kind(const Workload& workload)
@@ -126,6 +111,26 @@ std::vector<Plausible> read_plausible()
 }
 
 }  // namespace
+
+const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string& release)
+{
+    const auto found = std::find_if(entry.releases.begin(), entry.releases.end(),
+                                    [&](const SoftwareRelease& row) { return release.empty() || row.name == release; });
+    if (found == entry.releases.end()) {
+        std::vector<std::string> names;
+        for (const SoftwareRelease& row : entry.releases) {
+            names.push_back(row.name);
+        }
+        if (names == std::vector<std::string>{""}) {
+            throw InputError(fmt::format("{} has no releases in the catalog; leave release out", entry.name));
+        }
+        throw InputError(
+            fmt::format("{} has no release \"{}\" in the catalog (releases: {}); choose the one that is nearest to "
+                        "yours, or leave it out for the newest",
+                        entry.name, release, listed(names)));
+    }
+    return *found;
+}
 
 const Fields<SoftwareEntry>& software_fields()
 {
@@ -275,6 +280,11 @@ SoftwareChoice software_of_trainer(const std::string& trainer, const Catalog& ca
         }
     }
     throw InputError(fmt::format("no software in the catalog is exported to {}; rebuild the program", trainer));
+}
+
+int rows_behind(const SoftwareRelease& release)
+{
+    return release.rows > 0 || !release.measured ? release.rows : rows_behind(release.constants);
 }
 
 int rows_behind(const std::string& constants) { return rows_of(fitted_model(), "host", constants); }

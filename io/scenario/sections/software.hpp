@@ -25,7 +25,8 @@ struct SoftwareRelease {
     std::string constants;  // entry of the stacks
     std::string about;
     int year = 0;           // in which it came out, or in which its measured runs were made
-    bool measured = true;   // false: the constants are of other software that is near it
+    bool measured = true;   // false: the constants are of other software that is near it, or the fit lacks their covariance
+    int rows = 0;           // measured runs that its constants were fitted to apart from the fit of all others
     std::string trainer{};  // of io/trainers/, whose rules say which plans it runs; empty: any
 };
 
@@ -60,5 +61,9 @@ SoftwareChoice software_of_trainer(const std::string& trainer, const Catalog& ca
 
 /// Number of measured runs in the fit that the constants of a stack were fitted to.
 int rows_behind(const std::string& constants);
+/// The same of a release: of its own few runs, where the fit lacks them.
+int rows_behind(const SoftwareRelease& release);
+/// The release that a choice names, or the newest. Throws InputError with the releases that there are.
+const SoftwareRelease& release_of(const SoftwareEntry& entry, const std::string& release);
 
 }  // namespace prismopt

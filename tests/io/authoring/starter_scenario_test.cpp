@@ -234,7 +234,8 @@ TEST(StarterScenario, ListsTheLeversOfTheSoftware)
     EXPECT_THAT(shared.expert_overlap,
                 ElementsAre(ExpertOverlap::off, ExpertOverlap::shared_experts, ExpertOverlap::microbatches));
     EXPECT_THAT(shared.dispatch, ElementsAre(Dispatch::all_to_all, Dispatch::deepep));
-    EXPECT_THAT(shared.cuda_graphs, ElementsAre(ModuleSet{}, ModuleSet{Module::attn, Module::moe_router}));
+    EXPECT_THAT(shared.cuda_graphs,
+                ElementsAre(ModuleSet{}, ModuleSet{Module::attn, Module::moe_router, Module::moe_preprocess}));
     EXPECT_EQ(shared.ep.back(), 64);
     const SpaceSettings domains = space_of("qwen3-30b-a3b", "gb300", "megatron-bridge");
     EXPECT_THAT(domains.expert_overlap, ElementsAre(ExpertOverlap::off, ExpertOverlap::microbatches));

@@ -104,7 +104,7 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
                 ThrowsMessage<InputError>(HasSubstr("has no shared circuit")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nrange = [2, 6]"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be a range")));
-    EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [24]"),
+    EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [48]"),
                 ThrowsMessage<InputError>(HasSubstr("no combination of the choices (clusters and [[knob]] values) is possible")));
     EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT([] { tunes_hardware(with_hardware_parameters("strategy = \"nlopt\"", groups)); },
