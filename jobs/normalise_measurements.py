@@ -23,7 +23,7 @@ RUN_COLUMNS = (
     "run", "source", "skipped", "line", "assumed", "variability", "fitted",
     "network", "layers", "hidden", "heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation", "attention",
     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size", "dense_layers", "capacity", "routing_weights",
-    "predictions", "adapter_rank", "precision", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
+    "predictions", "adapter_rank", "frozen_storage", "precision", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
     "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
 )
@@ -208,6 +208,7 @@ def workload(knowledge, name, row, assumed):
         "precision": precision(row["precision"]),
         **{key: row[key] for key in ("capacity", "routing_weights") if mixture},
         "adapter_rank": row.count("adapter_rank") or "",
+        "frozen_storage": row["frozen_storage"],
         "sequence": row.count("seq") or usual,
         "global_batch": row.count("global_batch"),
         **{key: row[key] for key in ("activation_storage", "states", "master", "gradients")},

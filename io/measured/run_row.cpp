@@ -34,32 +34,12 @@ constexpr auto row_columns = std::to_array<const char*>(
     {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
      "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
-constexpr auto job_columns = std::to_array<const char*>({"network",
-                                                         "layers",
-                                                         "hidden",
-                                                         "predictions",
-                                                         "dense_layers",
-                                                         "capacity",
-                                                         "routing_weights",
-                                                         "attention",
-                                                         "precision",
-                                                         "activation_storage",
-                                                         "states",
-                                                         "master",
-                                                         "gradients",
-                                                         "adapter_rank",
-                                                         "sequence",
-                                                         "global_batch",
-                                                         "gpus",
-                                                         "accelerator",
-                                                         "cores",
-                                                         "stack",
-                                                         "node_link",
-                                                         "node",
-                                                         "closed",
-                                                         "network_link",
-                                                         "pod",
-                                                         "oversubscription"});
+constexpr auto job_columns = std::to_array<const char*>(
+    {"network",         "layers",       "hidden",          "predictions",        "dense_layers", "capacity",
+     "routing_weights", "attention",    "precision",       "activation_storage", "states",       "master",
+     "gradients",       "adapter_rank", "frozen_storage",  "sequence",           "global_batch", "gpus",
+     "accelerator",     "cores",        "stack",           "node_link",          "node",         "closed",
+     "network_link",    "pod",          "oversubscription"});
 /// Of networks whose shape the row gives; networks of the catalog have their own.
 constexpr auto shape_columns =
     std::to_array<const char*>({"heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation",
@@ -215,6 +195,7 @@ Workload network_of_row(const CsvRow& row)
     choose_in(row, "gradients", w.optimizer.gradients);
     w.adapter_rank = count_in(row, "adapter_rank");
     if (w.adapter_rank > 0) {
+        choose_in(row, "frozen_storage", w.frozen_storage);
         w.frozen_ends = true;
         for (LayerDescription& kind : w.kinds) {
             kind.frozen = true;

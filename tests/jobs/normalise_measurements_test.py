@@ -108,14 +108,14 @@ class Runs(unittest.TestCase):
         lora = row | {"method": "lora", "lora_rank": "16", "states_bits": "", "master": "", "step_time_s": "3.4"}
         full, adapters, alone, stage2, quantised = normalised(
             "fine_tuning", row, lora, lora | {"zero_fsdp": "none (FSDP no_shard)", "step_time_s": "3.6"},
-            row | {"zero_fsdp": "ZeRO-2", "framework": "DeepSpeed", "step_time_s": "3.7"}, lora | {"base_storage": "nf4"},
+            row | {"zero_fsdp": "ZeRO-2", "framework": "DeepSpeed", "step_time_s": "3.7"}, lora | {"base_storage": "nf4", "step_time_s": "3.8"},
         )
         self.assertEqual((full["source"], full["stack"]), ("fine-tuning, fms-mistral-7b", "hf-fsdp"))
         self.assertEqual((full["states"], full["master"], full["adapter_rank"], full["fitted"]), ("bf16", "none", "", "yes"))
         self.assertEqual((adapters["states"], adapters["adapter_rank"]), ("", "16"))
         self.assertEqual([axes(run)["sharding"] for run in (full, alone, stage2)], ["zero3", "none", "zero2"])
         self.assertEqual(stage2["stack"], "deepspeed-zero")
-        self.assertIn("4 bits", quantised["skipped"])
+        self.assertEqual((quantised["skipped"], quantised["frozen_storage"], quantised["fitted"]), ("", "nf4", "no"))
 
     def test_networks_that_are_not_known_are_refused(self):
         known, unknown = normalised("nvidia_dgxc_benchmarking", LLAMA, LLAMA | {"model": "Falcon_70B"})

@@ -248,7 +248,11 @@ TEST(Scenario, MainScenario)
 
 TEST(Scenario, StackPrecisionAndExperts)
 {
-    const Scenario stack = parse_scenario(with("gpus = 64", "gpus = 64\nstack = \"megatron-deepspeed\""), "x");
+    std::string older = with("gpus = 64", "gpus = 64\nstack = \"megatron-deepspeed\"");
+    EXPECT_THROW(parse_scenario(older, "x"), InputError);  // beside [software]
+    const std::string section = "[software]\nname = \"reference\"\n";
+    older.erase(older.find(section), section.size());
+    const Scenario stack = parse_scenario(older, "x");
     const SoftwareStack chosen = catalog_stack("megatron-deepspeed");
     EXPECT_EQ(stack.cluster.stack.name, "megatron-deepspeed");
     EXPECT_DOUBLE_EQ(stack.cluster.accelerator.efficiency.gemm,
