@@ -3,11 +3,13 @@
 #include "io/scenario/batch_stability.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "model/plan/plan_axes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace prismopt {
@@ -132,14 +134,44 @@ std::string placeholders_text(const Scenario& scenario)
 std::vector<std::string> scenario_notes(const Scenario& scenario)
 {
     std::vector<std::string> notes;
-    for (std::string note : {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario),
-                             idle_nodes_text(scenario), batch_stability_text(scenario), learned_times_text(scenario),
-                             other_samples_text(scenario), own_entries_text(scenario), failures_text(scenario)}) {
+    for (std::string note :
+         {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario), lacking_text(scenario),
+          idle_nodes_text(scenario), batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
+          own_entries_text(scenario), failures_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }
     }
     return notes;
+}
+
+std::vector<std::string> lacking(const ParallelPlan& plan, const SpaceSettings& levers)
+{
+    std::vector<std::string> degrees;
+    for_each_axis([&](const auto& axis) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(plan.*(axis.choice))>, int>) {
+            const int degree = plan.*(axis.choice);
+            if (levers.*(axis.values) == std::vector{1} && degree > 1) {
+                degrees.push_back(fmt::format("{}={}", axis.name, degree));
+            }
+        }
+    });
+    return degrees;
+}
+
+std::string lacking_text(const Scenario& scenario)
+{
+    ParallelPlan largest;
+    for_each_axis([&](const auto& axis) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(largest.*(axis.choice))>, int>) {
+            const std::vector<int>& values = scenario.space.*(axis.values);
+            largest.*(axis.choice) = *std::max_element(values.begin(), values.end());
+        }
+    });
+    const std::vector<std::string> degrees = lacking(largest, scenario.levers);
+    return degrees.empty() ? ""
+                           : fmt::format("[space] has {}, which {} does not have; name other software, or remove them",
+                                         fmt::join(degrees, ", "), scenario.cluster.software.text());
 }
 
 }  // namespace prismopt

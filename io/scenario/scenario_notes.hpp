@@ -21,6 +21,13 @@ std::string software_words(const Cluster& cluster);
 /// Note on a scenario that does not name the training software; empty if it does.
 std::string software_text(const Scenario& scenario);
 
+/// Degrees of parallelism that the software does not have, as the plan has them: "tp=8". Empty: it has all of them, or the catalog does
+/// not say.
+std::vector<std::string> lacking(const ParallelPlan& plan, const SpaceSettings& levers);
+
+/// Note on degrees of the space that its software does not have; empty if there are none.
+std::string lacking_text(const Scenario& scenario);
+
 /// Note on entries of the user in the catalog; empty if there are none.
 std::string own_entries_text(const Scenario& scenario);
 

@@ -112,6 +112,7 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.variant = chosen.variant;
     of.software = software_words(scenario.cluster);
     of.of_software = brought_by_software(scenario, of.plan);
+    of.lacking = lacking(of.plan, scenario.levers);
     of.price = chosen.price;
     of.price_origin = price_origin(scenario);
     of.power_origin = power_origin(scenario);

@@ -68,11 +68,11 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
     throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
 }
 
-/// Sets `target` if the axis has only one choice; otherwise keeps the default of the plan.
+/// Keeps the default of the plan if the axis has it; else takes the first choice.
 template <class T>
-void take_single(T& target, const std::vector<T>& values)
+void take_usual(T& target, const std::vector<T>& values)
 {
-    if (values.size() == 1) {
+    if (std::find(values.begin(), values.end(), target) == values.end()) {
         target = values.front();
     }
 }
@@ -245,7 +245,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = most_gpus(s.gpus, scenario.cluster.gpus);
     int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
-    for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
+    for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_usual(choice, values); });
     std::set<std::string> named;
     for (const auto& [key, value] : named_values(text, s)) {
         named.insert(key);
@@ -302,7 +302,7 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
         all.push_back({std::string(axis), value_text(choice), ""});
     });
     ParallelPlan unnamed;
-    for_axes(unnamed, space, [](std::string_view, auto& choice, const auto& values) { take_single(choice, values); });
+    for_axes(unnamed, space, [](std::string_view, auto& choice, const auto& values) { take_usual(choice, values); });
     unnamed.pp = of.pp;
     unnamed.schedule = of.schedule;
     drop_idle_choices(unnamed, {});

@@ -309,6 +309,7 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
               {"network", network_json(of.network)},
               {"software", of.software},
               {"of_software", of.of_software},
+              {"not_of_software", of.lacking},
               {"draws", p.draws}};
     if (!of.variant.empty()) {
         json["variant"] = of.variant;
@@ -367,6 +368,9 @@ void print_plan(const PlanPrediction& of)
     }
     fmt::print("{}software {}{}\n", network_text(of.network), of.software,
                of.of_software.empty() ? "" : fmt::format(", which brings {}", fmt::join(of.of_software, " ")));
+    if (!of.lacking.empty()) {
+        fmt::print("  it has no {}: this prediction is of a plan that it does not run\n", fmt::join(of.lacking, ", "));
+    }
     const Prediction& p = of.prediction;
     if (p.infeasible) {
         fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes));

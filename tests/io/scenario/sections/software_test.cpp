@@ -122,6 +122,24 @@ TEST(Software, BringsItsDefaults)
     EXPECT_EQ(parse_scenario(own, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
     EXPECT_TRUE(parse_scenario(own, "x").axes_of_software.empty());
     EXPECT_EQ(parse_scenario(good, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
+    std::string exported = bridge;
+    exported.insert(exported.find("[search]\n") + 9, "runnable_by = \"bridge\"\n");  // the export does not write them
+    EXPECT_EQ(parse_scenario(exported, "x").space.tp_overlap, std::vector{TensorParallelOverlap::off});
+}
+
+/// PyTorch FSDP has data parallelism alone.
+TEST(Software, SaysWhatItLacks)
+{
+    EXPECT_THAT(lacking_text(parse_scenario(with_software_named("name = \"hf-fsdp\""), "x")),
+                HasSubstr(", which hf-fsdp does not have"));
+    EXPECT_EQ(lacking_text(parse_scenario(with_software_named("name = \"megatron-bridge\""), "x")), "");
+    ParallelPlan plan;
+    plan.tp = 8;
+    plan.dp = 4;
+    SpaceSettings levers;
+    levers.tp = {1};
+    levers.pp = {1};
+    EXPECT_EQ(lacking(plan, levers), std::vector<std::string>{"tp=8"});
 }
 
 TEST(Software, ThatIsUnknownIsRefusedWithWhatThereIs)
