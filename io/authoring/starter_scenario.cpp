@@ -24,6 +24,8 @@
 
 namespace prismopt {
 
+using namespace literals;
+
 namespace {
 
 std::string list(const std::vector<int>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
@@ -76,6 +78,8 @@ UsualSample sample_of(const ImportedNetwork& network)
     sample.tokens = network.tokens > 0 ? network.tokens : sample.tokens;
     return sample;
 }
+
+constexpr Bytes most_of_cards = 50_GB;  // RTX 6000 Ada, A40, L40S
 
 /// Of networks that are not trained on tokens of a text.
 constexpr double usual_steps = 1e5;
@@ -174,6 +178,16 @@ std::string software_section(const StarterSoftware& software, const Catalog& cat
                                               : "no measured run had it: its constants are assumptions, and intervals are wider");
 }
 
+/// Cards with little memory fine-tune.
+std::string method_lines(const Workload& workload, Bytes memory)
+{
+    return memory.si > most_of_cards.si || workload.vocabulary == 0
+               ? ""
+               : "# method = \"lora\"                    # adapters instead of all parameters: docs/networks.md\n"
+                 "# adapter_rank = 16\n"
+                 "# frozen_storage = \"nf4\"             # frozen weights in 4 bits (QLoRA)\n";
+}
+
 void refuse_unknown_slices(int gpus, const StarterMachine& machine)
 {
     if (machine.cluster.topology != Topology::torus) {
@@ -208,6 +222,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const StarterMachine machine = starter_machine(named, catalog);
     const UsualCluster& usual = machine.cluster;
     refuse_unknown_slices(named.gpus, machine);
+    const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     const UnitsInUse units = units_in_use(named, usual);
     const StarterChoice choice = completed(with_gpus(named, units.gpus), workload, sample);
     const bool one_node = choice.gpus <= units.unit;
@@ -221,8 +236,8 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text += given.imported ? workload_text(*given.imported) + "\n"
                            : fmt::format(
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
-                                 "...) override it\n\n",
-                                 choice.workload);
+                                 "...) override it\n{}\n",
+                                 choice.workload, method_lines(workload, accelerator.memory));
     const bool in_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
     const std::string amount = in_steps ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
                                         : fmt::format("tokens = {:.4g}{}", choice.tokens,
@@ -255,7 +270,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text +=
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # \"0 s\": by Young's "
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
-    const bool offloads = catalog_accelerator(machine.accelerator, catalog).host_link.si > 0.0;
+    const bool offloads = accelerator.host_link.si > 0.0;
     text += starter_space({workload, choice, units, sample.name, software.choice.name, offloads}, catalog);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "

@@ -68,13 +68,19 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
     throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
 }
 
-/// Keeps the default of the plan if the axis has it; else takes the first choice.
-template <class T>
-void take_usual(T& target, const std::vector<T>& values)
+/// Each axis keeps the default of the plan if the space has it, and else takes the space's first value. Where the default is what
+/// [reliability] has, it stays unless there is one value.
+void take_usual_values(ParallelPlan& plan, const SpaceSettings& space)
 {
-    if (std::find(values.begin(), values.end(), target) == values.end()) {
-        target = values.front();
-    }
+    for_each_axis([&](const auto& axis) {
+        const auto& values = space.*(axis.values);
+        auto& choice = plan.*(axis.choice);
+        const bool of_reliability = axis.changes.run;
+        const bool listed = std::find(values.begin(), values.end(), choice) != values.end();
+        if (values.size() == 1 || (!listed && !of_reliability)) {
+            choice = values.front();
+        }
+    });
 }
 
 /// Sets the axis of that name. False if there is none.
@@ -245,7 +251,7 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario)
     int gpu_count = most_gpus(s.gpus, scenario.cluster.gpus);
     int replicas = 0;  // 0: as many as the GPUs hold
     ParallelPlan plan;
-    for_axes(plan, s, [](std::string_view, auto& choice, const auto& values) { take_usual(choice, values); });
+    take_usual_values(plan, s);
     std::set<std::string> named;
     for (const auto& [key, value] : named_values(text, s)) {
         named.insert(key);
@@ -302,7 +308,7 @@ std::vector<AxisText> axis_texts(const ParallelPlan& of, const SpaceSettings& sp
         all.push_back({std::string(axis), value_text(choice), ""});
     });
     ParallelPlan unnamed;
-    for_axes(unnamed, space, [](std::string_view, auto& choice, const auto& values) { take_usual(choice, values); });
+    take_usual_values(unnamed, space);
     unnamed.pp = of.pp;
     unnamed.schedule = of.schedule;
     drop_idle_choices(unnamed, {});

@@ -55,6 +55,14 @@ class OwnCatalog(CliTest):
         with support.h5py.File(self.folder / "study.h5") as one, support.h5py.File(self.folder / "slower.h5") as other:
             self.assertNotEqual(one.attrs["scenario_toml"], other.attrs["scenario_toml"])
 
+    def test_levers_are_checked_where_they_are_read(self):
+        self.scenario()
+        for levers, complaint in (("{ foo = [1] }", "foo"), ('{ dispatch = ["magic"] }', "magic"), ('{ recompute = "full" }', "recompute")):
+            with self.subTest(levers):
+                self.write(f'[software.ours]\nabout = "ours"\nlevers = {levers}\n'
+                           'releases = [{ name = "1", constants = "megatron-core", year = 2026 }]\n', "wrong.toml")
+                self.assertRegex(self.refusal("validate", "study.toml", "--catalog", "wrong.toml"), f"wrong.toml:3: .*{complaint}")
+
     def test_files_that_are_not_there(self):
         self.scenario()
         self.assertRegex(self.refusal("validate", "study.toml", "--catalog", "none.toml"), "--catalog none.toml: there is no file")

@@ -560,24 +560,26 @@ const Software* common_software(const std::vector<const Cluster*>& clusters)
     return same ? &first : nullptr;
 }
 
-/// Values of all networks and clusters: those that do not apply to the plans at hand are no error here.
-SpaceSettings read_levers(std::optional<Table> table)
+SpaceSettings no_values()
 {
-    SpaceSettings levers;
-    for_each_axis([&](const auto& axis) {
-        const auto value = table ? table->find(axis.name) : std::nullopt;
-        levers.*(axis.values) = {};
-        if (value) {
-            levers.*(axis.values) = values_of(read_choices(*value, axis));
-        }
-    });
-    if (table) {
-        table->refuse_unknown_keys();
-    }
-    return levers;
+    SpaceSettings values;
+    for_each_axis([&](const auto& axis) { values.*(axis.values) = {}; });
+    return values;
 }
 
 }  // namespace
+
+SpaceSettings read_axes(Table table)
+{
+    SpaceSettings values = no_values();
+    for_each_axis([&](const auto& axis) {
+        if (const auto value = table.find(axis.name)) {
+            values.*(axis.values) = values_of(read_choices(*value, axis));
+        }
+    });
+    table.refuse_unknown_keys();
+    return values;
+}
 
 void read_space(Table table, Scenario& scenario)
 {
@@ -587,7 +589,8 @@ void read_space(Table table, Scenario& scenario)
     read_gpus(table.at(gpus_axis.name, "gpus = [2048, 4096]"), scenario, space);
     const Software* software = common_software(alternatives.clusters);
     std::optional<Table> defaults = software != nullptr ? plan_defaults(*software, table.catalog()) : std::nullopt;
-    scenario.levers = read_levers(software != nullptr ? lever_values(software->name, table.catalog()) : std::nullopt);
+    const auto levers = software != nullptr ? lever_values(software->name, table.catalog()) : std::nullopt;
+    scenario.levers = levers ? read_axes(*levers) : no_values();
     for_each_axis([&](const auto& axis) {
         const auto usual = defaults ? defaults->find(axis.name) : std::nullopt;
         if (const auto value = table.find(axis.name)) {

@@ -68,6 +68,8 @@ std::vector<Distribution> read_tier_variability(Table cluster);
 inline constexpr const char* usual_power = "us-hyperscale";
 Reliability read_reliability(Table table, const Cluster& cluster, WorkloadTask task);
 /// Reads the space, including the networks to choose from and the layouts of split = given.
+/// Values of axes as in [space], for any network and cluster; empty lists for axes that the table does not have.
+SpaceSettings read_axes(Table table);
 void read_space(Table table, Scenario& scenario);
 /// Defaults that the software brought yield where [search] names a trainer whose export does not write them. After [search].
 void yield_to_exports(Scenario& scenario);

@@ -145,14 +145,14 @@ const Fields<SoftwareEntry>& software_fields()
                      "{ tp_overlap = [\"on\"] }",
                      {{.kind = ValueShape::Kind::section, .section = space_table}}},
                     [](const Value& value, SoftwareEntry&, Keys) {
-                        value.table("{ tp_overlap = [\"on\"] }");
+                        read_axes(value.table("{ tp_overlap = [\"on\"] }"));
                     })  // plan_defaults()
             .custom({"levers",
                      "values of axes that `prismopt init` lists for the program, as in [space]; tp, cp, pp "
                      "or ep = [1]: it has no such parallelism",
                      "{ sharding = [\"zero2\", \"zero3\"], pp = [1] }",
                      {{.kind = ValueShape::Kind::section, .section = space_table}}},
-                    [](const Value& value, SoftwareEntry&, Keys) { value.table("{ pp = [1] }"); })  // lever_values()
+                    [](const Value& value, SoftwareEntry&, Keys) { read_axes(value.table("{ pp = [1] }")); })  // lever_values()
             .custom({"releases",
                      "releases, the newest first",
                      R"([{ name = "1.0", constants = "megatron-core", year = 2026 }])",

@@ -251,6 +251,21 @@ TEST(StarterScenario, ListsTheLeversOfTheSoftware)
     EXPECT_THAT(sharded.offload, ElementsAre(Offload::none, Offload::optimizer));
 }
 
+/// Where a card has little memory, adapters are a comment away.
+TEST(StarterScenario, ShowsAdaptersOnCards)
+{
+    EXPECT_THAT(starter_scenario(choice("llama3-8b", "h100-sxm", 8)), Not(HasSubstr("method")));
+    std::string text = starter_scenario(choice("llama3-8b", "rtx-4090", 8));
+    for (const char* key : {"method", "adapter_rank", "frozen_storage"}) {
+        const std::string comment = std::string("\n# ") + key + " = ";
+        ASSERT_NE(text.find(comment), std::string::npos) << key;
+        text.erase(text.find(comment) + 1, 2);
+    }
+    const Workload adapted = parse_scenario(text, "x.toml").workload;
+    EXPECT_EQ(adapted.method, Method::lora);
+    EXPECT_EQ(adapted.frozen_storage, FrozenStorage::nf4);
+}
+
 /// Each program's list can be written and read.
 TEST(StarterScenario, IsWrittenForAllSoftware)
 {
