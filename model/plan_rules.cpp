@@ -13,6 +13,16 @@
 
 namespace prismopt {
 
+bool has_shared_experts(const Workload& workload)
+{
+    bool found = false;
+    workload.for_blocks([&found](const BlockDescription& block) {
+        const auto* experts = std::get_if<ExpertsBlock>(&block);
+        found = found || (experts != nullptr && experts->shared > 0);
+    });
+    return found;
+}
+
 namespace {
 
 using Case = PlanRule::Case;
@@ -45,16 +55,6 @@ std::string batches_near(int batch, std::int64_t at_once)
 {
     const std::int64_t below = batch / at_once * at_once;
     return below > 0 ? std::to_string(below) + " or " + std::to_string(below + at_once) : std::to_string(at_once);
-}
-
-bool has_shared_experts(const Workload& workload)
-{
-    bool found = false;
-    workload.for_blocks([&found](const BlockDescription& block) {
-        const auto* experts = std::get_if<ExpertsBlock>(&block);
-        found = found || (experts != nullptr && experts->shared > 0);
-    });
-    return found;
 }
 
 int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
@@ -108,9 +108,6 @@ bool shares_tokens_of_experts(const Case& c)
 {
     return c.plan.tp == 1 || c.plan.shares_tokens() || c.job.workload.find<ExpertsBlock>() == nullptr;
 }
-
-/// DeepEP joins up to 8 GPUs over NVLink, and nodes over RDMA (deepseek-ai/DeepEP, csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS).
-constexpr int most_deepep_gpus = 8;
 
 bool dispatches(const Case& c)
 {

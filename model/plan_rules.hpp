@@ -14,6 +14,11 @@
 
 namespace prismopt {
 
+/// DeepEP joins up to 8 GPUs over NVLink, and nodes over RDMA (deepseek-ai/DeepEP, csrc/kernels/configs.cuh, NUM_MAX_NVL_PEERS).
+inline constexpr int most_deepep_gpus = 8;
+
+bool has_shared_experts(const Workload& workload);
+
 /// One rule. `holds` reads the network, the cluster, the phase, the plan's number of GPUs and its axes up to `last_axis`
 /// (place_of() in model/plan/plan_axes.hpp). `problem` returns the reason for a plan for which the rule does not hold.
 struct PlanRule {

@@ -3,6 +3,7 @@
 #include "io/scenario/sections/software.hpp"
 #include "io/toml/quantity.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -112,16 +113,6 @@ std::string text_of(const Value& value)
     return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
-bool has_shared_experts(const Workload& workload)
-{
-    bool found = false;
-    workload.for_blocks([&found](const BlockDescription& block) {
-        const auto* experts = std::get_if<ExpertsBlock>(&block);
-        found = found || (experts != nullptr && experts->shared > 0);
-    });
-    return found;
-}
-
 /// What the catalog's software offers on its axes, as far as it applies to the network and its machine.
 class Levers {
 public:
@@ -153,7 +144,6 @@ public:
 private:
     bool applies(const std::string& value) const
     {
-        constexpr int most_deepep_gpus = 8;  // as in the rule of plan_rules.cpp
         if (value == in_quotes(name(ExpertOverlap::shared_experts))) {
             return has_shared_experts(of_.workload);
         }
