@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
+
+#include "tests/io/temporary_folder.hpp"
 
 namespace prismopt {
 namespace {
@@ -15,12 +16,9 @@ constexpr const char* columns =
 
 MeasuredKernels read(const std::string& rows)
 {
-    const auto folder = std::filesystem::temp_directory_path() / "prismopt_measured_kernels_test";
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / kernels_table) << columns << rows;
-    MeasuredKernels kernels = read_measured_kernels(folder.string());
-    std::filesystem::remove_all(folder);
-    return kernels;
+    const TemporaryFolder folder;
+    std::ofstream(folder.file(kernels_table)) << columns << rows;
+    return read_measured_kernels(folder.file(""));
 }
 
 TEST(MeasuredKernels, AreReadWithTheShareThatSetsTheirLevel)
@@ -63,7 +61,7 @@ TEST(MeasuredKernels, SayWhyRowsAreLeftOut)
 
 TEST(MeasuredKernels, OfAFolderWithoutTheTableAreNone)
 {
-    EXPECT_TRUE(read_measured_kernels(std::filesystem::temp_directory_path().string() + "/no-such-folder").rows.empty());
+    EXPECT_TRUE(read_measured_kernels(TemporaryFolder().file("no-such-folder")).rows.empty());
 }
 
 }  // namespace
