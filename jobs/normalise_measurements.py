@@ -18,12 +18,15 @@ import tomllib
 JOBS = pathlib.Path(__file__).resolve().parent
 COLLECTIVES = "collectives_bandwidth"
 COPIED = ("training_kernels",)  # read as they are
+RECIPE_COLUMNS = ("precision_kind", "bf16_layers")  # of a table that names the recipes of another's rows
+GRAPH_MODULES = {"attn", "mlp", "mamba", "moe", "moe_router", "moe_preprocess"}
+RECOMPUTED_MODULES = {"layernorm", "mla_up_proj", "mlp", "moe", "moe_act"}  # attention is fused: its scores are not kept anyway
 # A row that cannot be compared names its run and the reason in `skipped`. docs/accuracy.md has the meaning of each column.
 RUN_COLUMNS = (
     "run", "source", "skipped", "line", "assumed", "variability", "fitted",
     "network", "layers", "hidden", "heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation", "attention",
     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size", "dense_layers", "capacity", "routing_weights",
-    "predictions", "adapter_rank", "frozen_storage", "precision", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
+    "predictions", "adapter_rank", "frozen_storage", "precision", "bf16_blocks", "bf16_last", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
     "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
 )
@@ -181,10 +184,13 @@ def catalog_network(knowledge, network, row):
     }
 
 
+PRECISIONS = (("fp4", "nvfp4"), ("mxfp8", "mxfp8"), ("delayed", "fp8-delayed"), ("current", "fp8-current"), ("tensorwise", "fp8-current"),
+              ("fp8", "fp8"), ("float8", "fp8"))
+
+
 def precision(text):
-    if contains(text, "fp4"):
-        return "nvfp4"
-    return "fp8" if contains(text, "fp8") or contains(text, "float8") else "bf16"
+    """The kind of number; 8 bits of no known kind are those of the software."""
+    return next((kind for part, kind in PRECISIONS if contains(text, part)), "bf16")
 
 
 def workload(knowledge, name, row, assumed):
@@ -205,7 +211,9 @@ def workload(knowledge, name, row, assumed):
                       "with its scenario (docs/accuracy.md)")
     mixture = columns.get("experts") or (model is not None and knowledge.has_experts(models[model]))
     columns |= {
-        "precision": precision(row["precision"]),
+        "precision": precision(row["precision_kind"] or row["precision"]),
+        "bf16_blocks": row["bf16_blocks"],
+        "bf16_last": row["bf16_last"],
         **{key: row[key] for key in ("capacity", "routing_weights") if mixture},
         "adapter_rank": row.count("adapter_rank") or "",
         "frozen_storage": row["frozen_storage"],
@@ -332,7 +340,7 @@ def sharding(plan, row, node):
 
 PLAN_DEFAULTS = {"recompute": "none", "sharding": "none", "split": "layers", "dp_overlap": "on"}
 PLAN_OF_TABLE = (*PLAN_DEFAULTS, "tp_overlap", "context_exchange")
-PLAN_OF_ROW = ("recompute_modules", "cuda_graphs", "expert_overlap", "dispatch")
+PLAN_OF_ROW = ("split", "recompute_modules", "cuda_graphs", "expert_overlap", "dispatch")
 
 
 def plan_of(table, row, layers, node, assumed):
@@ -402,9 +410,50 @@ def identity(knowledge, run):
     return (*shape, *axes, *job, f"{float(run['step_time_s']):.4g}")
 
 
-def runs(knowledge, name, rows, seen):
-    """Rows of a table; `seen`: identities of those before."""
+def named(text, known):
+    """Those of names joined by "+" that are known, joined likewise."""
+    return "+".join(name for name in text.split("+") if name in known)
+
+
+def graphs_of(recipe):
+    """Graphs of layers hold all of them where tokens are padded to a capacity, else what is no mixture."""
+    impl, scope = recipe["cuda_graph_impl"], recipe["cuda_graph_scope"]
+    padded = recipe.has("expert_capacity", "padded")
+    if impl.startswith("none") or not scope:
+        return ""
+    if scope == "full_iteration" or (scope == "layer" and padded):
+        return "full_iteration"
+    return "attn+mlp" if scope == "layer" else named(scope, GRAPH_MODULES)
+
+
+def settings_of(recipe):
+    """What a recipe sets, by column of its run."""
+    recomputed = named(recipe["recompute_modules"], RECOMPUTED_MODULES) if recipe["recompute_granularity"] == "selective" else ""
+    backend = recipe["moe_backend"] if recipe["moe_backend"] in ("deepep", "hybridep") else ""
+    return {column: recipe[column] for column in RECIPE_COLUMNS} | {
+        "cuda_graphs": graphs_of(recipe),
+        "dispatch": backend or ("all-to-all" if recipe["moe_dispatcher"].startswith("alltoall") else ""),
+        "expert_overlap": "microbatches" if recipe["a2a_overlap"].startswith("yes") else "",
+        "recompute": "selective" if recomputed else "",
+        "recompute_modules": recomputed,
+        "capacity": "1" if recipe.has("load_balance", "capacity factor 1") else "",
+        "predictions": recipe["mtp_layers"] if recipe["mtp_layers"] in ("1", "2") else "2" if recipe["mtp_layers"].startswith("2 passes") else "",
+        "gradients": "bf16" if recipe["grad_reduce_dtype"] == "bf16" else "",
+        "zero_fsdp": "zero-3" if recipe["fsdp"].startswith("Megatron-FSDP") else "",
+    }
+
+
+def recipes(tables, name):
+    """Settings by recipes of a table's rows."""
+    if not name or not (path := tables / f"{name}.csv").exists():
+        return {}
+    return {(row["table"], row["row_id"]): settings_of(row) for row in read(path)[1]}
+
+
+def runs(knowledge, name, rows, said, seen):
+    """Rows of a table; `said`: by their recipes, `seen`: identities of those before."""
     for row in rows:
+        row.update({column: value for column, value in said.get((name, row["row_id"]), {}).items() if value and not row[column]})
         try:
             columns = run_of(knowledge, name, row)
             if (this := identity(knowledge, columns)) in seen:
@@ -474,7 +523,8 @@ def normalise(tables, out):
         if "design" in columns or (name == COLLECTIVES and "node_link" in columns):
             write(out / path.name, columns, in_the_format(path, rows))
         elif name in knowledge.tables:
-            write(out / path.name, RUN_COLUMNS, runs(knowledge, name, rows, seen))
+            said = recipes(tables, knowledge.tables[name].get("recipes"))
+            write(out / path.name, RUN_COLUMNS, runs(knowledge, name, rows, said, seen))
         elif name == COLLECTIVES:
             write(out / path.name, COLLECTIVE_COLUMNS, collectives(knowledge, rows))
         elif name in COPIED:

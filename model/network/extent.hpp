@@ -136,6 +136,12 @@ struct Extent {
         return {1.0 - 1.0 / load(r), drops ? (r.capacity - 1.0) / (r.imbalance - 1.0) : Surplus::no_limit};
     }
 
+    /// Returns whether the host must know how many tokens go where: not with a capacity, to which experts are padded, nor with kernels
+    /// that send tokens by themselves (Megatron-Core, transformer/moe/token_dispatcher.py).
+    bool host_reads_counts(const Routing& r) const
+    {
+        return r.capacity == 0.0 && (shape.dispatch == Dispatch::of_stack || shape.dispatch == Dispatch::all_to_all);
+    }
     /// Tokens that one GPU routes.
     double own() const { return tokens / tp; }
     /// Token copies that one GPU sends.

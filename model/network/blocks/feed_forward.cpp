@@ -8,10 +8,11 @@ using Split = Linear::Split;
 
 constexpr double permute_traffic = 2.0;  // one read or one write of a token on its way to an expert
 /// Kernels of a pass beside the products: those that count and sort tokens, and those of dispatch, permutation and combination, which no
-/// graph of modules holds. Their number and shares: chosen by the fit; a backward pass of a layer of experts, one on each GPU, was
-/// counted to have 79 kernels in all (docs/methods/experts.md).
+/// graph of modules holds, and those for the numbers of tokens that the host reads before an all-to-all. Chosen by the fit; a backward
+/// pass of a layer of experts, one on each GPU, was counted to have 79 kernels in all (docs/methods/experts.md).
 constexpr double sorting_kernels = 5.0;
-constexpr double exchange_kernels = 40.0;
+constexpr double exchange_kernels = 20.0;
+constexpr double count_kernels = 20.0;
 
 }  // namespace
 
@@ -49,12 +50,14 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
                            .keeps_copies = b.weights == RoutingWeights::results,
                            .roof = Roof::routing,
                            .launches = exchange_kernels,
+                           .launches_of_counts = count_kernels,
                            .routing = routing};
     Block inside{Linear{.in = h,
                         .out = routing.experts,
                         .split = Split::none,
                         .tokens = Place::own,
                         .bias = b.bias,
+                        .wide = true,
                         .modules = {Module::moe_router}}};
     if (b.latent > 0) {
         inside.push_back(Linear{.in = h, .out = width, .split = Split::none, .tokens = Place::own, .keeps_input = false});
@@ -88,7 +91,7 @@ Block operators_of(const ExpertsBlock& b, const ResidualStream& stream)
         }
         inside.insert(inside.end(), shared.begin(), shared.end());
         if (b.shared_gate) {
-            inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false});
+            inside.push_back(Linear{.in = h, .out = 1.0, .split = Split::none, .keeps_input = false, .wide = true});
         }
     }
     return branch(stream, in_modules(inside, {Module::moe}));
