@@ -9,13 +9,21 @@ namespace prismopt {
 
 namespace {
 
+/// Registered names of bridge.training.mixed_precision.
 const char* precision_name(Precision precision)
 {
     switch (precision) {
-        case Precision::fp8: return "fp8";
-        case Precision::nvfp4: return "nvfp4";
-        default: return "bf16";  // others are refused
+        case Precision::fp8:
+        case Precision::fp8_current: return "bf16_with_fp8_current_scaling_mixed";
+        case Precision::fp8_delayed: return "bf16_with_fp8_delayed_scaling_mixed";
+        case Precision::fp8_blockwise: return "bf16_with_fp8_subchannel_scaling_mixed";
+        case Precision::mxfp8: return "bf16_with_mxfp8_mixed";
+        case Precision::nvfp4: return "bf16_with_nvfp4_mixed";
+        case Precision::fp32:
+        case Precision::tf32:  // refused
+        case Precision::bf16: break;
     }
+    return "bf16_mixed";
 }
 
 const char* truth(bool value) { return value ? "true" : "false"; }
@@ -89,7 +97,8 @@ Exported bridge_overrides(const Launch& launch)
     text += fmt::format(
         "# Overrides to append to a recipe of {}, on {} GPUs; the recipe must set train_iters to null. It provides learning "
         "rate, data, tokenizer, position embedding and precision, which must be {}.\n",
-        one_line(launch.job.workload.name), plan.gpus(), precision_name(launch.job.workload.precision));
+        one_line(launch.job.workload.name), plan.gpus(),
+        precision_name(kind_of(launch.job.workload.precision, launch.job.cluster.stack)));
     text += phase_lines(launch);
     for (const auto& [name, value] : s.all()) {
         text += fmt::format("{}={}\n", name, value);

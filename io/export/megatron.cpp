@@ -104,6 +104,16 @@ void set_recompute(const Launch& launch, Settings& s)
     }
 }
 
+const char* fp8_recipe(Precision precision)
+{
+    switch (precision) {
+        case Precision::fp8_delayed: return "delayed";
+        case Precision::fp8_blockwise: return "blockwise";
+        case Precision::mxfp8: return "mxfp8";
+        default: return "tensorwise";
+    }
+}
+
 void set_run(const Launch& launch, Settings& s)
 {
     s.set("micro-batch-size", launch.plan.microbatch);
@@ -116,11 +126,11 @@ void set_run(const Launch& launch, Settings& s)
         s.set("save-interval", steps);
     }
     s.flag("bf16");
-    if (launch.job.workload.precision == Precision::fp8) {
-        // As the deviations of fp8 are measured: E4M3 for all operands. "delayed", the default recipe, cannot keep layers in bf16.
-        s.set("fp8-format", "e4m3");
-        s.set("fp8-recipe", "tensorwise");
-    } else if (launch.job.workload.precision == Precision::nvfp4) {
+    const Precision precision = kind_of(launch.job.workload.precision, launch.job.cluster.stack);
+    if (has_8_bits(precision)) {
+        s.set("fp8-format", "e4m3");  // for all operands, as the deviations of 8 bits are measured
+        s.set("fp8-recipe", fp8_recipe(precision));
+    } else if (precision == Precision::nvfp4) {
         s.set("fp4-format", "e2m1");
     }
     if (const WideLayers& wide = launch.job.workload.wide; wide.first + wide.last > 0) {

@@ -35,13 +35,12 @@ constexpr auto measured = std::to_array<Measured>({{"A100", "a100-sxm-80gb", "sg
 struct Kind {
     const char* name;
     Precision precision;
-    Scaling8 scaling;
     const char* key;  // of products
 };
-constexpr auto kinds = std::to_array<Kind>({{"bf16", Precision::bf16, Scaling8::tensor, "gemm"},
-                                            {"fp8_tensor", Precision::fp8, Scaling8::tensor, "gemm_fp8"},
-                                            {"fp8_block", Precision::fp8, Scaling8::blocks, "gemm_fp8_block"},
-                                            {"nvfp4", Precision::nvfp4, Scaling8::tensor, "gemm_nvfp4"}});
+constexpr auto kinds = std::to_array<Kind>({{"bf16", Precision::bf16, "gemm"},
+                                            {"fp8_tensor", Precision::fp8_current, "gemm_fp8"},
+                                            {"fp8_block", Precision::fp8_blockwise, "gemm_fp8_block"},
+                                            {"nvfp4", Precision::nvfp4, "gemm_nvfp4"}});
 
 constexpr double shortest = 1024.0;  // tokens: of attention in training
 constexpr int largest_ep = 8;        // groups beyond it also pass over tokens of others
@@ -141,7 +140,6 @@ MeasuredKernel kernel_of(const CsvRow& row, KernelTable table, const Kind& kind,
     read.accelerator = on.accelerator;
     read.key = key_of(table, kind);
     read.precision = kind.precision;
-    read.scaling = kind.scaling;
     read.m = row.number("m");
     read.n = row.number("n");
     read.k = row.number("k");

@@ -29,7 +29,6 @@ struct MeasuredKernel {
     std::string key;          // of the share that sets its level (machine_constants.hpp); empty: none is fitted to it
     std::string shapes;       // its family of shapes: products of one n and k, attention of one length, experts of one network
     Precision precision = Precision::bf16;
-    Scaling8 scaling = Scaling8::tensor;
     // Products [m, k] times [k, n], `groups` times. Experts: two products, of hidden size k and width n, of m rows each.
     double groups = 1.0;
     double m = 0.0;

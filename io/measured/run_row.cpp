@@ -7,9 +7,11 @@
 #include "io/scenario/sections/catalog.hpp"
 #include "io/toml/toml.hpp"
 #include "model/base/words.hpp"
+#include "model/network/network.hpp"
 #include "model/network/transformer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,7 @@
 #include <functional>
 #include <numeric>
 #include <regex>
+#include <sstream>
 #include <string_view>
 
 namespace prismopt {
@@ -34,12 +37,36 @@ constexpr auto row_columns = std::to_array<const char*>(
     {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
      "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
-constexpr auto job_columns = std::to_array<const char*>(
-    {"network",         "layers",       "hidden",          "predictions",        "dense_layers", "capacity",
-     "routing_weights", "attention",    "precision",       "activation_storage", "states",       "master",
-     "gradients",       "adapter_rank", "frozen_storage",  "sequence",           "global_batch", "gpus",
-     "accelerator",     "cores",        "stack",           "node_link",          "node",         "closed",
-     "network_link",    "pod",          "oversubscription"});
+constexpr auto job_columns = std::to_array<const char*>({"network",
+                                                         "layers",
+                                                         "hidden",
+                                                         "predictions",
+                                                         "dense_layers",
+                                                         "capacity",
+                                                         "routing_weights",
+                                                         "attention",
+                                                         "precision",
+                                                         "bf16_blocks",
+                                                         "bf16_first",
+                                                         "bf16_last",
+                                                         "activation_storage",
+                                                         "states",
+                                                         "master",
+                                                         "gradients",
+                                                         "adapter_rank",
+                                                         "frozen_storage",
+                                                         "sequence",
+                                                         "global_batch",
+                                                         "gpus",
+                                                         "accelerator",
+                                                         "cores",
+                                                         "stack",
+                                                         "node_link",
+                                                         "node",
+                                                         "closed",
+                                                         "network_link",
+                                                         "pod",
+                                                         "oversubscription"});
 /// Of networks whose shape the row gives; networks of the catalog have their own.
 constexpr auto shape_columns =
     std::to_array<const char*>({"heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation",
@@ -172,6 +199,21 @@ Workload own_network_of(const CsvRow& row)
     return workload_of(t);
 }
 
+/// Blocks are joined by plus signs.
+WideLayers wide_layers_of(const CsvRow& row)
+{
+    WideLayers wide{.first = count_in(row, "bf16_first"), .last = count_in(row, "bf16_last")};
+    const std::vector<std::string> known = wide_block_names();
+    std::stringstream blocks(row.text("bf16_blocks"));
+    for (std::string block; std::getline(blocks, block, '+');) {
+        if (std::find(known.begin(), known.end(), block) == known.end()) {
+            refuse(row, "bf16_blocks", fmt::format("give kinds of blocks, joined by +: {}", fmt::join(known, ", ")));
+        }
+        wide.blocks.push_back(block);
+    }
+    return wide;
+}
+
 Workload network_of_row(const CsvRow& row)
 {
     Workload w = row.text("hidden").empty() ? catalog_network_of(row) : own_network_of(row);
@@ -189,6 +231,7 @@ Workload network_of_row(const CsvRow& row)
         w.set_attention_kernel(kernel);
     }
     choose_in(row, "precision", w.precision);
+    w.wide = wide_layers_of(row);
     choose_in(row, "activation_storage", w.activation_storage);
     choose_in(row, "states", w.optimizer.states);
     choose_in(row, "master", w.optimizer.master);

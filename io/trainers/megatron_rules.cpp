@@ -162,7 +162,7 @@ std::string precision(const PlannedPhase& of)
         return "its arguments keep whole layers in bf16, not blocks; search bf16_first and bf16_last instead of bf16_blocks";
     }
     return of.job.workload.precision == Precision::fp32 || of.job.workload.precision == Precision::tf32
-               ? "only bf16, fp8 and nvfp4 are exported"
+               ? "only bf16 and precisions of 8 and 4 bits are exported"
                : "";
 }
 
@@ -171,7 +171,11 @@ std::string layers_in_bf16(const PlannedPhase& of)
 {
     const WideLayers& wide = of.job.workload.wide;
     const int most = of.job.workload.layers() / of.plan.pp;
-    return of.job.workload.precision == Precision::fp8 && std::max(wide.first, wide.last) > most
+    const Precision precision = kind_of(of.job.workload.precision, of.job.cluster.stack);
+    if (precision == Precision::fp8_delayed && wide.first + wide.last > 0) {
+        return "its delayed scaling cannot keep layers in bf16; search precision = \"fp8-current\"";
+    }
+    return has_8_bits(precision) && std::max(wide.first, wide.last) > most
                ? fmt::format(
                      "with fp8 it keeps at most {} layers at each end in bf16, those of a pipeline stage; search fewer stages",
                      most)

@@ -9,7 +9,11 @@ FlopsPerSecond Accelerator::peak(Precision precision) const
     switch (precision) {
         case Precision::fp32: return peak_fp32;
         case Precision::tf32: return peak_tf32;
-        case Precision::fp8: return peak_fp8;
+        case Precision::fp8:
+        case Precision::fp8_delayed:
+        case Precision::fp8_current:
+        case Precision::fp8_blockwise: return peak_fp8;
+        case Precision::mxfp8: return takes_block_scales() ? peak_fp8 : FlopsPerSecond{0.0};
         case Precision::nvfp4: return peak_fp4;
         case Precision::bf16: break;
     }
@@ -36,9 +40,6 @@ Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack)
     Accelerator result = accelerator;
     multiply_by_factors(result, stack);
     result.launch += stack.launch;
-    if (stack.fp8 == Scaling8::blocks && result.efficiency.gemm_fp8_block > 0.0) {
-        result.efficiency.gemm_fp8 = result.efficiency.gemm_fp8_block;
-    }
     return result;
 }
 
@@ -69,9 +70,6 @@ Cluster with_software(Cluster cluster, const PossibleSoftware& other)
     Accelerator& accelerator = cluster.accelerator;
     exchange_factors(accelerator, cluster.stack, other.stack);
     accelerator.launch += other.stack.launch - cluster.stack.launch;
-    if (other.stack.fp8 == Scaling8::blocks && accelerator.efficiency.gemm_fp8_block > 0.0) {
-        accelerator.efficiency.gemm_fp8 = accelerator.efficiency.gemm_fp8_block;
-    }
     for (NetworkTier& tier : cluster.tiers) {
         exchange_factors(tier, cluster.stack, other.stack);
     }

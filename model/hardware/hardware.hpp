@@ -14,14 +14,22 @@
 namespace prismopt {
 
 /// Precision of the products of linear layers. Attention, normalisation and the loss stay in 16 bits (32 with fp32 and tf32), as
-/// in NVIDIA's Transformer Engine.
-enum class Precision { fp32, tf32, bf16, fp8, nvfp4 };
+/// in NVIDIA's Transformer Engine. Kinds of 8 bits differ by what has a scale of its own: a tensor, from the largest values of
+/// earlier steps (delayed) or of this one (current); tiles of 1 x 128 and blocks of 128 x 128 numbers; or 32 numbers in a row
+/// (MXFP8). `fp8`: the kind that the software stack uses.
+enum class Precision { fp32, tf32, bf16, fp8, fp8_delayed, fp8_current, fp8_blockwise, mxfp8, nvfp4 };
 template <>
 inline constexpr auto names_of<Precision> = std::to_array<Named<Precision>>({{Precision::fp32, "fp32"},
                                                                              {Precision::tf32, "tf32"},
                                                                              {Precision::bf16, "bf16"},
                                                                              {Precision::fp8, "fp8"},
+                                                                             {Precision::fp8_delayed, "fp8-delayed"},
+                                                                             {Precision::fp8_current, "fp8-current"},
+                                                                             {Precision::fp8_blockwise, "fp8-blockwise"},
+                                                                             {Precision::mxfp8, "mxfp8"},
                                                                              {Precision::nvfp4, "nvfp4"}});
+constexpr bool has_8_bits(Precision precision) { return precision >= Precision::fp8 && precision <= Precision::mxfp8; }
+constexpr bool has_fewer_than_16_bits(Precision precision) { return precision >= Precision::fp8; }
 
 /// Fractions of the peaks that kernels reach, fitted to measured runs (named in the catalog); dimensionless.
 struct Efficiency {
@@ -31,11 +39,13 @@ struct Efficiency {
     double memory = 0.0;  // elementwise kernels, of memory bandwidth
     // Of their own peaks. Zero: not known.
     double gemm_fp8 = 0.0;          // products in 8 bits with a scale for each tensor; unknown: as `gemm`
-    double gemm_fp8_block = 0.0;    // with scales for blocks; unknown: as `gemm_fp8`
+    double gemm_fp8_block = 0.0;    // with scales for tiles and blocks; unknown: as `gemm_fp8`
+    double gemm_mxfp8 = 0.0;        // with scales for 32 numbers; unknown: near `gemm_fp8` (kernel_time.cpp)
     double gemm_nvfp4 = 0.0;        // in 4 bits; unknown: as `gemm_fp8`
     double attention_latent = 0.0;  // forward, keys and values of different sizes; unknown: as `attention`
-    double cast = 0.0;              // casts of operands, of memory bandwidth; unknown: as `memory`
-    double stream = 0.0;            // operands of products and attention, of memory bandwidth; unknown: as `memory`
+    double scan = 0.0;    // products of scans, of the 16-bit peak; unknown: a rate that accelerators share (kernel_time.cpp)
+    double cast = 0.0;    // casts of operands, of memory bandwidth; unknown: as `memory`
+    double stream = 0.0;  // operands of products and attention, of memory bandwidth; unknown: as `memory`
 
     bool operator==(const Efficiency&) const = default;
 };
@@ -71,15 +81,13 @@ struct Accelerator {
 
     /// Returns the peak of dense products; zero if the accelerator does not support this precision.
     FlopsPerSecond peak(Precision precision) const;
+    /// Whether its products take scales of blocks (and with them all orders of their operands), as those with units for 4 bits
+    /// do; others of 8 bits need a transposed copy for the backward pass (NVIDIA/TransformerEngine,
+    /// docs/features/low_precision_training).
+    bool takes_block_scales() const { return peak_fp4.si > 0.0; }
     /// Returns the rate of dense products at the clock that the accelerator holds under load.
     FlopsPerSecond sustained(FlopsPerSecond of_peak) const { return of_peak * sustained_clock; }
 };
-
-/// What has a scale of its own in products of 8 bits: each tensor, or each block of it (1 x 128 and 128 x 128, or MXFP8).
-enum class Scaling8 { tensor, blocks };
-template <>
-inline constexpr auto names_of<Scaling8> = std::to_array<Named<Scaling8>>({{Scaling8::tensor, "tensor"},
-                                                                           {Scaling8::blocks, "blocks"}});
 
 /// Software stack: a framework release's effect on kernel and network times. Its factors multiply the accelerator's fractions of
 /// the peak, so that both can be fitted on runs that have only one of them in common.
@@ -94,16 +102,15 @@ struct SoftwareStack {
     double routing = 1.0;         // factor of the memory traffic of routing, permuting and combining tokens
     double network = 1.0;         // factor of the links' efficiency
     bool sends_once = false;      // a token goes once to each node and GPU that has experts for it (DeepEP), not once per expert
-    Scaling8 fp8 = Scaling8::tensor;  // of `precision = "fp8"`
-    std::string collectives{};        // library that its containers have; empty: the usual one
-    double dispatch_bytes = 2.0;      // per element of tokens sent to experts, where products have 8 or 4 bits
-    double loss_traffic = 24.0;       // bytes moved per logit by the loss, forward and backward
-    double messages = 1.0;            // collectives per layer that gather its parameters
+    Precision fp8 = Precision::fp8_current;  // kind of 8 bits that `precision = "fp8"` means
+    std::string collectives{};               // library that its containers have; empty: the usual one
+    double dispatch_bytes = 2.0;             // per element of tokens sent to experts, where products have 8 or 4 bits
+    double loss_traffic = 24.0;              // bytes moved per logit by the loss, forward and backward
+    double messages = 1.0;                   // collectives per layer that gather its parameters
     // Host time per launch: no pass is shorter than its launches. Nodes of a CUDA graph cost none.
     Seconds host{0.0};                 // of an operator that Python calls
     Seconds host_native{0.0};          // from C++, back to back inside one operator; zero: as `host`
     bool grouped_experts = false;      // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
-    bool grouped_casts = false;        // one kernel casts the operands of all experts (delayed scaling), not one each
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on
@@ -111,15 +118,20 @@ struct SoftwareStack {
     bool borrowed = false;  // of other software that is near that of the job, of which no run was measured
 };
 
-/// Returns the accelerator as seen through the software stack. Its `gemm_fp8` is that of the stack's kind of 8 bits.
+/// Returns the precision with the stack's kind of 8 bits in place of `fp8`.
+inline Precision kind_of(Precision precision, const SoftwareStack& stack)
+{
+    return precision == Precision::fp8 ? stack.fp8 : precision;
+}
+
+/// Returns the accelerator as seen through the software stack.
 Accelerator under(const Accelerator& accelerator, const SoftwareStack& stack);
 struct NetworkTier;
 /// Returns the tier as seen through the software stack.
 NetworkTier under(const NetworkTier& tier, const SoftwareStack& stack);
 struct Cluster;
 struct PossibleSoftware;
-/// Returns the cluster as it is with other software. Its own must not have scales of blocks in 8-bit products, whose share of the peak
-/// replaced the other.
+/// Returns the cluster as it is with other software.
 Cluster with_software(Cluster cluster, const PossibleSoftware& other);
 
 /// How a tier joins its GPUs: by switches, by a link between each two, or by links to the neighbours in a grid whose axes may be

@@ -9,12 +9,16 @@ namespace prismopt {
 
 namespace {
 
-/// Bytes to cast a number of an operand: reads 16 bits, with 4 bits also for the largest value, and writes it twice, as it is and
-/// transposed (NVIDIA/TransformerEngine, docs/features/low_precision_training).
-double cast_traffic(Precision precision)
+/// Bytes to cast a number of an operand (NVIDIA/TransformerEngine, docs/features/low_precision_training). It is read once, and
+/// before that for the largest value, unless its scale is of earlier steps or of blocks that a kernel holds. It is written as it
+/// is, and once more for products that need another order: in other numbers where scales are of rows, transposed on accelerators
+/// that multiply in one order only.
+double cast_traffic(Precision precision, const Accelerator& accelerator)
 {
-    const double reads = precision == Precision::nvfp4 ? 2.0 : 1.0;
-    return 2.0 * reads + 2.0 * operand_bytes(precision);
+    const bool finds_largest = precision == Precision::fp8_current || precision == Precision::nvfp4;
+    const bool of_tensors = precision == Precision::fp8_delayed || precision == Precision::fp8_current;
+    const double copies = of_tensors && accelerator.takes_block_scales() ? 1.0 : 2.0;
+    return (finds_largest ? 4.0 : 2.0) + copies * operand_bytes(precision);
 }
 
 /// Kernels that cast an operand of experts, each of them or all together.
@@ -23,17 +27,17 @@ struct CastKernels {
     bool grouped = false;
 };
 
-/// NVIDIA/TransformerEngine, releases 2.7 to 2.16, pytorch/module/grouped_linear.py and csrc/extensions/cast.cpp: one for blocks
-/// (MXFP8, both orientations); maximum, scale and cast for tensors with a current scale, of which one does all with a delayed one; of
-/// four bits maximum and cast, of all experts together (from 2.11).
+/// NVIDIA/TransformerEngine, releases 2.7 to 2.16, pytorch/module/grouped_linear.py and csrc/extensions/cast.cpp: one for scales of
+/// blocks (both orders); maximum, scale and cast for a current scale of each tensor, of which one does all with a delayed one, for
+/// all experts together; of four bits maximum and cast, together (from 2.11).
 CastKernels cast_kernels(Precision precision, const SoftwareStack& stack)
 {
     switch (precision) {
+        case Precision::fp8_delayed: return {.kernels = 1.0, .grouped = true};
         case Precision::fp8:
-            if (stack.grouped_casts) {
-                return {.kernels = 1.0, .grouped = true};
-            }
-            return {.kernels = stack.fp8 == Scaling8::blocks ? 1.0 : 3.0, .grouped = stack.grouped_experts};
+        case Precision::fp8_current: return {.kernels = 3.0, .grouped = stack.grouped_experts};
+        case Precision::fp8_blockwise:
+        case Precision::mxfp8: return {.kernels = 1.0, .grouped = stack.grouped_experts};
         case Precision::nvfp4: return {.kernels = 2.0, .grouped = true};
         case Precision::fp32:
         case Precision::tf32:
@@ -88,7 +92,8 @@ FlopsPerSecond peak_of_products(const Network& network, int sequence, Precision 
 }
 
 CallTimes::CallTimes(Precision precision, const Cluster& cluster, const LayerGroups& groups)
-    : cluster_(cluster), groups_(groups), precision_(precision), width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
+    : cluster_(cluster), groups_(groups), precision_(kind_of(precision, cluster.stack)),
+      width_(operand_bytes(precision) > 2.0 ? 2.0 : 1.0)
 {
 }
 
@@ -109,7 +114,7 @@ Seconds CallTimes::of(const KernelCall& call) const
             case Roof::scores: return batched_gemm_time(Flops{call.flops}, call.k, gpu);
             case Roof::attention: return fused_attention_time(attention_work(call), false, gpu);
             case Roof::attention_backward: return fused_attention_time(attention_work(call), true, gpu);
-            case Roof::scan: return std::max(scan_time(Flops{call.flops}, gpu), memory(1.0));
+            case Roof::scan: return scan_time(Flops{call.flops}, gpu) + memory(1.0);
             case Roof::routing: return memory(cluster_.stack.routing);
             case Roof::loss: return memory(cluster_.stack.loss_traffic);
             case Roof::memory: break;
@@ -122,7 +127,7 @@ Seconds CallTimes::of(const KernelCall& call) const
 Seconds CallTimes::of(const CollectiveCall& message) const
 {
     const SoftwareStack& stack = cluster_.stack;
-    const double low = message.low && operand_bytes(precision_) < 2.0 ? stack.dispatch_bytes / 2.0 : 1.0;
+    const double low = message.low && has_fewer_than_16_bits(precision_) ? stack.dispatch_bytes / 2.0 : 1.0;
     const Bytes bytes{(message.exact_bytes ? 1.0 : width_) * low * message.bytes};
     const bool once = message.dispatch == Dispatch::of_stack ? stack.sends_once : message.dispatch != Dispatch::all_to_all;
     Seconds time{0.0};
@@ -154,7 +159,8 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
 
 Bytes CallTimes::cast_bytes(const Calls& calls) const
 {
-    return Bytes{operand_bytes(precision_) < 2.0 ? cast_traffic(precision_) * calls.cast_numbers() : 0.0};
+    const double each = has_fewer_than_16_bits(precision_) ? cast_traffic(precision_, cluster_.accelerator) : 0.0;
+    return Bytes{each * calls.cast_numbers()};
 }
 
 Launches CallTimes::launches_of(const KernelCall& call) const

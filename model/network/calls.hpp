@@ -21,7 +21,7 @@ enum class Roof {
     scores,        // batched products of plain attention
     attention,     // fused, forward
     attention_backward,
-    scan,     // the longer of attention's products and traffic
+    scan,     // products and traffic, one after the other
     memory,   // traffic
     routing,  // traffic of token routing, times the software stack's factor
     loss      // traffic of the loss, by the software stack's bytes per logit

@@ -69,9 +69,17 @@ void widen(std::vector<Operator>& operators)
     }
 }
 
-bool is_wide(const BlockDescription& block, const WideLayers& wide)
+constexpr std::string_view prediction_modules = "predictions";
+
+bool is_wide(std::string_view block, const WideLayers& wide)
 {
-    return std::find(wide.blocks.begin(), wide.blocks.end(), kind_name(block)) != wide.blocks.end();
+    return std::find(wide.blocks.begin(), wide.blocks.end(), block) != wide.blocks.end();
+}
+
+template <std::size_t... Is>
+std::vector<std::string> kind_names(std::index_sequence<Is...>)
+{
+    return {std::string(std::variant_alternative_t<Is, BlockDescription>::name)...};
 }
 
 /// Beside each product of a frozen layer two narrow ones, x A B (Hu et al., arXiv 2106.09685, section 4.1).
@@ -125,7 +133,7 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
     std::vector<Block> blocks;
     for (const BlockDescription& block : layer.blocks) {
         blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
-        if (is_wide(block, w.wide)) {
+        if (is_wide(kind_name(block), w.wide)) {
             widen(blocks.back());
         }
     }
@@ -220,6 +228,9 @@ Network described_network(const Workload& w)
                 module.insert(module.end(), layer.begin(), layer.end());
             }
         }
+        if (is_wide(prediction_modules, w.wide)) {
+            widen(module);
+        }
         Block head = head_block(stream, w.vocabulary, true);
         std::get<Linear>(head[1]).counted = false;
         module.insert(module.end(), head.begin(), head.end());
@@ -246,6 +257,13 @@ Network network_of(const Workload& w)
         network.optimizer.product_bytes = operand_bytes(w.precision);
     }
     return network;
+}
+
+std::vector<std::string> wide_block_names()
+{
+    std::vector<std::string> names = kind_names(std::make_index_sequence<std::variant_size_v<BlockDescription>>());
+    names.emplace_back(prediction_modules);
+    return names;
 }
 
 bool has_narrow_products(const Network& network)

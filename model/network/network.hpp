@@ -42,6 +42,8 @@ struct Network {
 
 /// Returns the network of a workload.
 Network network_of(const Workload& workload);
+/// Returns what WideLayers::blocks may name: kinds of blocks, and `predictions`, the prediction modules with all their blocks.
+std::vector<std::string> wide_block_names();
 /// Returns whether some product of the layers has the precision of the workload, which Workload::wide does not keep in 16 bits.
 bool has_narrow_products(const Network& network);
 /// Returns one kind of layer of a workload.

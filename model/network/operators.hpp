@@ -204,7 +204,7 @@ private:
     double chunk_of(const Extent& e) const;
     Work once(const Extent& e) const;
     Work adjoint(const Extent& e) const;
-    void kernel(const Extent& e, const Work& work, double needed, Calls& calls) const;
+    void kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls) const;
     void exchange_heads(const Extent& e, Calls& calls) const;
 };
 
@@ -246,7 +246,8 @@ struct Elementwise {
     bool fuses = false;         // with such an operator before or after it
     Roof roof = Roof::memory;
     double launches = 1.0;
-    Routing routing{};  // with Place::routed or keeps_copies
+    double launches_of_counts = 0.0;  // further ones where the host reads how many tokens each expert gets
+    Routing routing{};                // with Place::routed or keeps_copies
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
@@ -255,6 +256,9 @@ struct Elementwise {
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;
     Parameters parameters(const Extent& e) const;
     Kept kept(const Extent& e) const;
+
+private:
+    void stream(const Extent& e, double bytes, Calls& calls) const;
 };
 
 /// Embedding lookup: rows of a table by index. Tensor-parallel ranks have a share of the rows, and sum.

@@ -182,6 +182,8 @@ struct Workload {
     }
     /// Returns whether the network has experts or sharded tables, which expert parallelism divides.
     bool mixture() const { return find<ExpertsBlock>() != nullptr || find<TablesBlock>() != nullptr; }
+    /// Returns whether some block has a scan over its tokens.
+    bool scans() const { return find<Mamba2Block>() != nullptr || find<GatedDeltaBlock>() != nullptr; }
     /// Returns whether `ep` divides the number of experts of every block.
     bool experts_divide(int ep) const
     {

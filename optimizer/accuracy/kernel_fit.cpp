@@ -32,7 +32,7 @@ double cast_s(double numbers, const MeasuredKernel& row, const Accelerator& gpu)
         return 0.0;
     }
     double seconds = cast_time(Bytes{(2.0 + operand_bytes(row.precision)) * numbers}, gpu).si;
-    if (row.precision == Precision::fp8 && row.scaling == Scaling8::tensor) {
+    if (row.precision == Precision::fp8_current) {
         const Seconds pass = Bytes{2.0 * numbers} / (gpu.memory_bandwidth * largest_value_share);
         seconds += (pass + 2.0 * start).si;  // over blocks, and over their results
     }
@@ -52,9 +52,6 @@ double experts_s(const MeasuredKernel& row, const Accelerator& gpu)
 
 double kernel_s(const MeasuredKernel& row, Accelerator gpu)
 {
-    SoftwareStack stack;
-    stack.fp8 = row.scaling;
-    gpu = under(gpu, stack);
     gpu.launch = start;
     gpu.sustained_clock = 1.0;  // of a burst
     switch (row.table) {
@@ -164,8 +161,7 @@ std::vector<KernelErrors> kernel_errors(const std::vector<MeasuredKernel>& rows,
     std::map<std::tuple<KernelTable, std::string, std::string>, std::vector<double>> errors;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const MeasuredKernel& row = rows[i];
-        const std::string precision = std::string(name(row.precision)) + (row.scaling == Scaling8::blocks ? ", blocks" : "");
-        errors[{row.table, precision, row.accelerator}].push_back(predicted_s[i] / row.measured_s - 1.0);
+        errors[{row.table, std::string(name(row.precision)), row.accelerator}].push_back(predicted_s[i] / row.measured_s - 1.0);
     }
     std::vector<KernelErrors> result;
     for (auto& [of, list] : errors) {

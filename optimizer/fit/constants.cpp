@@ -31,10 +31,12 @@ struct Kind {
 constexpr Kind kinds[] = {
     {accelerators, "gemm", 0.65, 0.3, 0.2, 0.1, 1.0},
     {accelerators, "gemm_fp8", 0.6, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "gemm_mxfp8", 0.57, 0.3, 0.2, 0.1, 1.0},
     {accelerators, "gemm_nvfp4", 0.45, 0.3, 0.2, 0.1, 1.0},
     {accelerators, "sustained_clock", 0.9, 0.05, 0.1, 0.05, 1.0},
     {accelerators, "attention", 0.5, 0.3, 0.2, 0.1, 1.0},
     {accelerators, "attention_backward", 0.4, 0.3, 0.2, 0.1, 1.0},
+    {accelerators, "scan", 0.25, 0.5, 0.4, 0.2, 1.0},
     {accelerators, "memory", 0.8, 0.1, 0.1, 0.1, 1.0},
     {accelerators, "launch", 4e-6, 0.4, 0.0, 0.0, 1e-4},
     {stacks, "gemm", 1.0, 0.02, 0.1, 0.05, 2.0},
@@ -104,11 +106,18 @@ std::vector<std::string> used(const MeasuredRun& run, const std::string& file)
 /// Whether a key can matter to a run that uses the entry.
 bool matters(const std::string& key, const MeasuredRun& run)
 {
+    const Precision precision = kind_of(run.workload.precision, run.cluster.stack);
     if (key == "gemm_fp8") {
-        return run.workload.precision == Precision::fp8 && run.cluster.stack.fp8 == Scaling8::tensor;
+        return precision == Precision::fp8_delayed || precision == Precision::fp8_current;
+    }
+    if (key == "gemm_mxfp8") {
+        return precision == Precision::mxfp8;
     }
     if (key == "gemm_nvfp4") {
-        return run.workload.precision == Precision::nvfp4;
+        return precision == Precision::nvfp4;
+    }
+    if (key == "scan") {
+        return run.workload.scans();
     }
     if (key == "routing" || key == "host_native") {
         return run.workload.mixture();

@@ -63,12 +63,19 @@ const Fields<Efficiency>& efficiency_fields()
             .number("gemm_fp8_block", &Efficiency::gemm_fp8_block,
                     {"8-bit matrix products with scales for blocks: share of their peak rate; default: gemm_fp8", 0, 1, "0.65",
                      Range::Ends::open_low})
+            .number("gemm_mxfp8", &Efficiency::gemm_mxfp8,
+                    {"8-bit matrix products with a scale for 32 numbers (MXFP8): share of their peak rate; default: 0.951 of "
+                     "gemm_fp8",
+                     0, 1, "0.65", Range::Ends::open_low})
             .number("gemm_nvfp4", &Efficiency::gemm_nvfp4,
                     {"4-bit matrix products: share of their peak rate; default: gemm_fp8", 0, 1, "0.45", Range::Ends::open_low})
             .number("attention_latent", &Efficiency::attention_latent,
                     {"fused attention with keys and values of different sizes, forward pass: share of the peak compute rate; "
                      "default: attention",
                      0, 1, "0.55", Range::Ends::open_low})
+            .number("scan", &Efficiency::scan,
+                    {"products of scans: share of the peak compute rate; default: that of 48 TFLOP/s", 0, 1, "0.05",
+                     Range::Ends::open_low})
             .custom({std::string(older_share),
                      "deprecated, one share for gemm_fp8, gemm_fp8_block and gemm_nvfp4",
                      "0.7",
@@ -76,6 +83,7 @@ const Fields<Efficiency>& efficiency_fields()
                     [](const Value& value, Efficiency& share, Keys) {
                         share.gemm_fp8 = value.number(older_share_range);
                         share.gemm_fp8_block = share.gemm_fp8;
+                        share.gemm_mxfp8 = share.gemm_fp8;
                         share.gemm_nvfp4 = share.gemm_fp8;
                     })
             .number("stream", &Efficiency::stream,
@@ -449,7 +457,7 @@ const Fields<SoftwareStack>& stack_fields()
             .complete()
             .quantity("launch", &SoftwareStack::launch, "2 us", "addition to the launch gap between kernels", Sign::zero_or_more)
             .complete()
-            .choice("fp8", &SoftwareStack::fp8, "blocks", "what has a scale of its own in 8-bit products")
+            .choice("fp8", &SoftwareStack::fp8, "fp8-current", "kind of 8 bits that precision = \"fp8\" means")
             .text("collectives", &SoftwareStack::collectives, "nccl-2-17", "library of collectives of its containers")
             .flag("sends_once", &SoftwareStack::sends_once,
                   "whether a token is sent only once to each node, and there to each GPU, that has experts for it (DeepEP)")
@@ -467,15 +475,19 @@ const Fields<SoftwareStack>& stack_fields()
                       Sign::zero_or_more)
             .flag("grouped_experts", &SoftwareStack::grouped_experts,
                   "whether one kernel multiplies all experts of a GPU, and one casts their operands, rather than one for each")
-            .flag("grouped_casts", &SoftwareStack::grouped_casts,
-                  "whether one kernel casts the operands of all experts of a GPU, though their products are launched one by one")
             .quantity("step", &SoftwareStack::step, "10 ms", "time per step outside the pipeline schedule: data, loss, logging",
                       Sign::zero_or_more)
             .complete()
             .number("gradient_bytes", &SoftwareStack::gradient_bytes, gradient_range)
             .complete()
             .number("communication_share", &SoftwareStack::communication_share, share_range)
-            .complete();
+            .complete()
+            .check([](Table& table, const SoftwareStack& stack) {
+                if (stack.fp8 == Precision::fp8 || !has_8_bits(stack.fp8)) {
+                    table.find("fp8")->fail({"is no kind of 8 bits", "it is what precision = \"fp8\" means",
+                                             "write \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\" or \"mxfp8\""});
+                }
+            });
     return fields;
 }
 

@@ -13,21 +13,10 @@ namespace {
 
 constexpr const char* choice_example = R"({ name = "nvfp4-ends", precision = "nvfp4", bf16_first = 2, bf16_last = 8 })";
 
-template <std::size_t... Is>
-std::vector<std::string> kind_names(std::index_sequence<Is...>)
-{
-    return {std::string(std::variant_alternative_t<Is, BlockDescription>::name)...};
-}
-
-std::vector<std::string> kinds_of_blocks()
-{
-    return kind_names(std::make_index_sequence<std::variant_size_v<BlockDescription>>());
-}
-
 void read_blocks(const Value& value, PrecisionChoice& choice)
 {
     for (const Value& element : value.list("[\"attention\"]")) {
-        std::string block = element.choice(kinds_of_blocks(), "kinds of blocks");
+        std::string block = element.choice(wide_block_names(), "kinds of blocks");
         std::vector<std::string>& blocks = choice.wide.blocks;
         if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) {
             element.fail({"is listed twice", "each kind of block counts once", "remove one of the two"});
@@ -53,9 +42,9 @@ void refuse_odd_name(Table& table, const PrecisionChoice& choice)
 
 void refuse_idle_choice(Table& table, const PrecisionChoice& choice)
 {
-    if (choice.precision != Precision::fp8 && choice.precision != Precision::nvfp4) {
+    if (!has_fewer_than_16_bits(choice.precision)) {
         table.find("precision")
-            ->fail({"has no fewer than 16 bits", "layers in bf16 are exceptions to fp8 or nvfp4",
+            ->fail({"has no fewer than 16 bits", "layers in bf16 are exceptions to 8 or 4 bits",
                     fmt::format("list \"{}\" instead of the table", name(choice.precision))});
     }
     if (choice.wide == WideLayers{}) {
@@ -79,7 +68,7 @@ const Fields<PrecisionChoice>& choice_fields()
             .custom({"bf16_blocks",
                      "kinds of blocks whose linear layers stay in bf16",
                      "[\"attention\"]",
-                     {{.kind = ValueShape::Kind::choice, .names = kinds_of_blocks, .list = true}}},
+                     {{.kind = ValueShape::Kind::choice, .names = wide_block_names, .list = true}}},
                     [](const Value& value, PrecisionChoice& choice, Keys) { read_blocks(value, choice); })
             .integer(
                 "bf16_first", [](PrecisionChoice& c) -> int& { return c.wide.first; }, first_range)
@@ -100,7 +89,7 @@ bool has_products(const Workload& network, const std::string& kind)
         return std::holds_alternative<Linear>(part) || std::holds_alternative<GroupedLinear>(part) ||
                std::holds_alternative<Convolution>(part);
     };
-    bool has = false;
+    bool has = kind == "predictions" && network.predictions > 0;
     network.for_blocks([&](const BlockDescription& block) {
         if (!has && kind_name(block) == kind) {
             const Block operators = std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block);

@@ -67,7 +67,7 @@ void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls)
     if (gradients == Gradients::both) {
         weight_gradient(e, calls);
     }
-    calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e));
+    calls.cast(wide ? 0.0 : e.fullest(routing) * out_columns(e));
 }
 
 void GroupedLinear::weight_gradient(const Extent& e, Calls& calls) const

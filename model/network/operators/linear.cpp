@@ -62,8 +62,9 @@ void Linear::forward(const Extent& layer, Calls& calls) const
             break;
         case Split::none: calls.product(own_tokens(e), out.whole(), in.whole(), wide); break;
     }
-    if (!wide && split != Split::none) {
-        calls.cast(e.numbers(split == Split::rows ? Place::columns : Place::sequence, in));
+    if (!wide) {
+        calls.cast(split == Split::none ? own_tokens(e) * in.whole()
+                                        : e.numbers(split == Split::rows ? Place::columns : Place::sequence, in));
     }
 }
 
@@ -95,8 +96,9 @@ void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) co
             }
             break;
     }
-    if (!wide && split != Split::none) {
-        calls.cast(e.numbers(split == Split::rows ? Place::columns : Place::sequence, in));
+    if (!wide) {
+        calls.cast(split == Split::none ? own_tokens(e) * out.whole()
+                                        : e.numbers(split == Split::rows ? Place::sequence : Place::columns, out));
     }
 }
 

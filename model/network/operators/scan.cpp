@@ -11,6 +11,12 @@ constexpr double state_numbers = 6.0;
 // Backward kernels read what the forward ones do and its gradients, and compute the chunks' states again.
 constexpr double backward_times = 3.0;
 
+// Kernels of a pass: state-spaces/mamba, ops/triton/ssd_combined.py; fla-org/flash-linear-attention, ops/gated_delta_rule/chunk.py.
+constexpr double state_space_kernels = 5.0;
+constexpr double state_space_kernels_backward = 14.0;
+constexpr double delta_kernels = 6.0;
+constexpr double delta_kernels_backward = 10.0;
+
 }  // namespace
 
 double Scan::chunk_of(const Extent& e) const { return std::min(chunk, e.sequence); }
@@ -47,14 +53,15 @@ Scan::Work Scan::adjoint(const Extent& e) const
     return {16.0 / 6.0 * between + 3.0 * (forward.flops - between), backward_times * forward.numbers};
 }
 
-void Scan::kernel(const Extent& e, const Work& work, double needed, Calls& calls) const
+void Scan::kernel(const Extent& e, const Work& work, double needed, double kernels, Calls& calls) const
 {
     const double share = e.tokens / e.tp;
     calls.kernel({.kind = KernelClass::scan,
                   .roof = Roof::scan,
                   .flops = share * work.flops,
                   .needed_flops = share * needed,
-                  .bytes = share * element_bytes * work.numbers});
+                  .bytes = share * element_bytes * work.numbers,
+                  .launches = kernels});
 }
 
 /// Context parallel members change from a share of the tokens to a share of the heads, and back (Megatron-Core,
@@ -76,12 +83,13 @@ void Scan::exchange_heads(const Extent& e, Calls& calls) const
 void Scan::forward(const Extent& e, Calls& calls) const
 {
     exchange_heads(e, calls);
-    kernel(e, once(e), once(e).flops, calls);
+    kernel(e, once(e), once(e).flops, rule == Rule::state_space ? state_space_kernels : delta_kernels, calls);
 }
 
 void Scan::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
-    kernel(e, adjoint(e), 2.0 * once(e).flops, calls);
+    kernel(e, adjoint(e), 2.0 * once(e).flops, rule == Rule::state_space ? state_space_kernels_backward : delta_kernels_backward,
+           calls);
     exchange_heads(e, calls);
 }
 

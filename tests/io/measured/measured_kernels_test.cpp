@@ -32,7 +32,7 @@ TEST(MeasuredKernels, AreReadWithTheShareThatSetsTheirLevel)
     const MeasuredKernel& product = read_rows.rows[0];
     EXPECT_EQ(product.accelerator, "h100-sxm");
     EXPECT_EQ(product.key, "gemm_fp8_block");
-    EXPECT_EQ(product.scaling, Scaling8::blocks);
+    EXPECT_EQ(product.precision, Precision::fp8_blockwise);
     EXPECT_DOUBLE_EQ(product.measured_s, 50e-6);
     const MeasuredKernel& attention = read_rows.rows[1];
     EXPECT_DOUBLE_EQ(attention.attention.keys, 2048.0 + 64.0);

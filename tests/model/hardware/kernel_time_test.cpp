@@ -185,16 +185,40 @@ TEST(Kernels, HeadsOutOfLineRunAtThePeakOf32Bits)
 
 TEST(Stacks, ChooseTheKindOf8Bits)
 {
+    EXPECT_EQ(kind_of(Precision::fp8, {}), Precision::fp8_current);
+    EXPECT_EQ(kind_of(Precision::fp8, {.fp8 = Precision::fp8_delayed}), Precision::fp8_delayed);
+    EXPECT_EQ(kind_of(Precision::mxfp8, {.fp8 = Precision::fp8_delayed}), Precision::mxfp8);
+}
+
+/// Large products take as long as their share of the peak says; one that is not known comes from that of a scale for each tensor.
+TEST(Kernels, KindsOf8BitsHaveSharesOfTheirOwn)
+{
     Accelerator a = plain();
-    SoftwareStack stack;
-    stack.gemm = 0.5;
-    a.efficiency.gemm_fp8 = 0.7;
-    stack.fp8 = Scaling8::blocks;
-    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.35);  // that of blocks is unknown
-    a.efficiency.gemm_fp8_block = 0.6;
-    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.3);
-    stack.fp8 = Scaling8::tensor;
-    EXPECT_DOUBLE_EQ(under(a, stack).efficiency.gemm_fp8, 0.35);
+    a.peak_fp8 = a.peak_bf16 * 2.0;
+    a.peak_fp4 = a.peak_bf16 * 4.0;
+    a.efficiency.gemm_fp8 = 0.8;
+    const auto time = [&a](Precision precision) { return gemm_time(32768, 32768, 32768, a, precision).si; };
+    const double current = time(Precision::fp8_current);
+    EXPECT_EQ(time(Precision::fp8_delayed), current);
+    EXPECT_EQ(time(Precision::fp8_blockwise), current);
+    EXPECT_NEAR(time(Precision::mxfp8) / current, 1.0 / 0.951, 1e-4);
+    a.efficiency.gemm_fp8_block = 0.4;
+    a.efficiency.gemm_mxfp8 = 0.6;
+    EXPECT_NEAR(time(Precision::fp8_blockwise) / current, 2.0, 1e-3);
+    EXPECT_NEAR(time(Precision::mxfp8) / current, 0.8 / 0.6, 1e-3);
+    a.peak_fp4 = FlopsPerSecond{0.0};  // no scales of blocks
+    EXPECT_EQ(a.peak(Precision::mxfp8).si, 0.0);
+}
+
+/// A share of the peak where one is known, else the rate that accelerators share.
+TEST(Kernels, ScansRunAtTheirOwnRate)
+{
+    Accelerator a = plain();
+    a.peak_bf16 = FlopsPerSecond{1e15};
+    a.launch = 0_us;
+    EXPECT_NEAR(scan_time(Flops{48e12}, a).si, 1.0, 1e-12);
+    a.efficiency.scan = 0.1;
+    EXPECT_NEAR(scan_time(Flops{48e12}, a).si, 0.48, 1e-12);
 }
 
 TEST(Stacks, MultiplyWhatAnAcceleratorReaches)

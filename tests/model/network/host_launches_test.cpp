@@ -61,9 +61,11 @@ TEST(HostLaunches, OfExpertsOneByOneFollowFromThePrecision)
         return launches_of_layer(layers_of_experts(), precision, stack).native;
     };
     EXPECT_EQ(native(Precision::bf16, {}), 6.0 * on_gpu);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::blocks}), 10.0 * on_gpu);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor}), 18.0 * on_gpu);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor, .grouped_casts = true}), 6.0 * on_gpu + 4.0);
+    EXPECT_EQ(native(Precision::mxfp8, {}), 10.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8_blockwise, {}), 10.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8_current, {}), 18.0 * on_gpu);
+    EXPECT_EQ(native(Precision::fp8_delayed, {}), 6.0 * on_gpu + 4.0);
+    EXPECT_EQ(native(Precision::fp8, {.fp8 = Precision::mxfp8}), 10.0 * on_gpu);
     EXPECT_EQ(native(Precision::nvfp4, {}), 6.0 * on_gpu + 8.0);
 }
 
@@ -74,8 +76,8 @@ TEST(HostLaunches, OfGroupedExpertsDoNotGrowWithTheirNumber)
         return launches_of_layer(layers_of_experts(), precision, stack).native;
     };
     EXPECT_EQ(native(Precision::bf16, {.grouped_experts = true}), 6.0);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::blocks, .grouped_experts = true}), 10.0);
-    EXPECT_EQ(native(Precision::fp8, {.fp8 = Scaling8::tensor, .grouped_experts = true}), 18.0);
+    EXPECT_EQ(native(Precision::mxfp8, {.grouped_experts = true}), 10.0);
+    EXPECT_EQ(native(Precision::fp8_current, {.grouped_experts = true}), 18.0);
     EXPECT_EQ(native(Precision::nvfp4, {.grouped_experts = true}), 14.0);
 }
 

@@ -165,6 +165,8 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"softmax_columns", {"", a.softmax_columns}},
             {"efficiency.gemm_fp8", {"", a.efficiency.gemm_fp8}},
             {"efficiency.gemm_fp8_block", {"", a.efficiency.gemm_fp8_block}},
+            {"efficiency.gemm_mxfp8", {"", 0.7}},
+            {"efficiency.scan", {"", 0.05}},
             {"efficiency.gemm_nvfp4", {"", 0.45}},
             {"efficiency.gemm_low", {"", a.efficiency.gemm_fp8}},
             {"efficiency.attention_latent", {"", a.efficiency.attention_latent}},

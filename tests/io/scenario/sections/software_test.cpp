@@ -52,7 +52,6 @@ TEST(Software, IsPlausibleForAllAcceleratorsAndNetworks)
             const std::vector<PossibleSoftware> found = plausible_software(accelerator, catalog_workload(network));
             ASSERT_FALSE(found.empty()) << accelerator << ' ' << network;
             EXPECT_LE(found.size(), 6U) << accelerator;
-            EXPECT_EQ(found.front().stack.fp8, Scaling8::tensor) << accelerator;  // with_software() needs it
             double total = 0.0;
             for (const PossibleSoftware& one : found) {
                 total += one.weight;
