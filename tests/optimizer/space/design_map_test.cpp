@@ -47,7 +47,8 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus,
+                      p.ulysses);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -91,7 +92,8 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (plan.gpus() <= scenario.cluster.building_gpus()) {
         plan.crossing = Crossing::by_order;
     }
-    if (plan.cp == 1) {
+    plan.ulysses = plan.head_gpus();
+    if (plan.ring_gpus() == 1) {
         plan.context_exchange = ContextExchange::ring;
     }
     plan.node_order = NodeOrder::as_listed;  // see slowness_of_places()
@@ -164,6 +166,10 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.sequence_parallel = *parse<SequenceParallel>(label);
         } else if (axis == "tp_overlap") {
             plan.tp_overlap = *parse<TensorParallelOverlap>(label);
+        } else if (axis == "ulysses") {
+            plan.ulysses = std::stoi(label);
+        } else if (axis == "table_shards") {
+            EXPECT_EQ(label, "0");  // no network here has tables
         } else if (axis == "context_exchange") {
             plan.context_exchange = *parse<ContextExchange>(label);
         } else if (axis == "expert_overlap") {
@@ -375,6 +381,7 @@ recompute = ["full", "none"]
 sharding = ["zero1", "none"]
 recomputed_layers = [0, 2]
 tp_overlap = ["off", "on"]
+ulysses = [1, 2, 0]
 context_exchange = ["ring", "all-gather"]
 )");
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
@@ -722,6 +729,9 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_THAT(problem("gpus=16 tp=2 ep=3"), HasSubstr("ep does not divide the experts or the GPUs: ep=3"));
     EXPECT_THAT(problem("gpus=16 ep=8 etp=4"), HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
     EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
+    EXPECT_THAT(problem("gpus=15 cp=3 ulysses=0"), HasSubstr("cp does not divide the sequence: cp = 3"));
+    EXPECT_THAT(problem("gpus=16 cp=4 ulysses=3"), HasSubstr("ulysses does not divide cp: ulysses=3, cp=4"));
+    EXPECT_THAT(problem("gpus=16 tp=2 cp=8 ulysses=0"), HasSubstr("cp does not fit the blocks: tp=2, cp=8, ulysses=8, "));
     EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {}; });
     EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("the network has no experts: ep=2"));
