@@ -737,5 +737,34 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("the network has no experts: ep=2"));
 }
 
+/// Tables are shared by all GPUs of a stage, by ep or apart from it.
+TEST(ParseDesign, SharesTablesApartFromExperts)
+{
+    Scenario scenario = wide();
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
+    const auto problem = [&](const std::string& design) {
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
+        return found ? found->text() : "none";
+    };
+    EXPECT_THAT(problem("gpus=8 table_shards=8"), HasSubstr("table_shards=8 for a network without embedding tables"));
+    scenario.workload.kinds.front().blocks.emplace_back(TablesBlock{26, 1e6, 128, 214.0});
+    EXPECT_EQ(problem("gpus=8 ep=8"), "none");
+    EXPECT_EQ(problem("gpus=8 ep=1 table_shards=8"), "none");
+    EXPECT_EQ(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"), "none");
+    EXPECT_THAT(problem("gpus=8 ep=2"), HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    EXPECT_THAT(problem("gpus=8 table_shards=4"), HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    scenario.space.gpus = {8};
+    scenario.space.ep = {1, 8};
+    scenario.space.table_shards = {0, 8};
+    const DesignMap designs(scenario);
+    std::set<std::pair<int, int>> found;
+    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int>) {
+        const ParallelPlan plan = designs.plan(designs.space().point(index));
+        found.emplace(plan.ep, plan.table_shards);
+        EXPECT_EQ(plan.table_gpus(), plan.tp * plan.cp * plan.dp);
+    });
+    EXPECT_EQ(found, (std::set<std::pair<int, int>>{{1, 8}, {8, 0}}));
+}
+
 }  // namespace
 }  // namespace prismopt
