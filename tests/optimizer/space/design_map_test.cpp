@@ -751,7 +751,8 @@ TEST(ParseDesign, SharesTablesApartFromExperts)
     EXPECT_EQ(problem("gpus=8 ep=8"), "none");
     EXPECT_EQ(problem("gpus=8 ep=1 table_shards=8"), "none");
     EXPECT_EQ(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"), "none");
-    EXPECT_THAT(problem("gpus=8 ep=2"), HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    EXPECT_THAT(problem("gpus=8 ep=2"),
+                HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
     EXPECT_THAT(problem("gpus=8 table_shards=4"), HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
     scenario.space.gpus = {8};
     scenario.space.ep = {1, 8};
