@@ -48,6 +48,10 @@ std::string nodes_text(const Cluster& cluster) { return " on nodes of " + std::t
 
 std::int64_t context_gpus(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.tp) * plan.cp; }
 
+/// Parts into which context parallelism cuts a sequence. Members that exchange keys have two parts each, for equal shares of a
+/// causal mask; those that exchange heads have all tokens in attention.
+int sequence_parts(const ParallelPlan& plan) { return (plan.ring_gpus() > 1 ? 2 : 1) * plan.cp; }
+
 std::int64_t sequences_at_once(const ParallelPlan& plan) { return static_cast<std::int64_t>(plan.dp) * plan.microbatch; }
 
 /// The nearest batches of which each replica gets whole microbatches.
@@ -56,6 +60,8 @@ std::string batches_near(int batch, std::int64_t at_once)
     const std::int64_t below = batch / at_once * at_once;
     return below > 0 ? std::to_string(below) + " or " + std::to_string(below + at_once) : std::to_string(at_once);
 }
+
+bool has_tables(const Case& c) { return c.job.workload.find<TablesBlock>() != nullptr; }
 
 int chunk_count(const ParallelPlan& plan) { return network_parts(plan.schedule, plan.pp, plan.chunks); }
 
@@ -176,24 +182,30 @@ const std::array rules{
         [](const Case& c) {
             return Infeasible{Reason::contexts_and_nodes, pairs({{"tp*cp", context_gpus(c.plan)}}) + nodes_text(c.job.cluster)};
         }},
-    // Each GPU has two parts of a sequence, for equal shares of a causal mask.
-    PlanRule{Reason::contexts_and_sequence, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
+    PlanRule{Reason::contexts_and_heads, place_of(&ParallelPlan::ulysses), place_of(&ParallelPlan::ulysses),
+             [](const Case& c) { return c.plan.cp % c.plan.head_gpus() == 0; },
              [](const Case& c) {
-                 return c.plan.cp == 1 || (!c.job.workload.captured && c.phase.sequence % (2 * c.plan.cp) == 0);
+                 return Infeasible{Reason::contexts_and_heads, pairs({{"ulysses", c.plan.ulysses}, {"cp", c.plan.cp}})};
+             }},
+    PlanRule{Reason::contexts_and_sequence, place_of(&ParallelPlan::ulysses), place_of(&ParallelPlan::ulysses),
+             [](const Case& c) {
+                 return c.plan.cp == 1 || (!c.job.workload.captured && c.phase.sequence % sequence_parts(c.plan) == 0);
              },
              [](const Case& c) {
                  if (c.job.workload.captured) {
                      return Infeasible{Reason::contexts_and_sequence, pairs({{"cp", c.plan.cp}}) + " for a captured network"};
                  }
                  return Infeasible{Reason::contexts_and_sequence,
-                                   "2*cp = " + std::to_string(2 * c.plan.cp) +
+                                   (c.plan.ring_gpus() > 1 ? "2*cp = " : "cp = ") + std::to_string(sequence_parts(c.plan)) +
                                        " must divide sequence_length = " + std::to_string(c.phase.sequence) + " tokens"};
              }},
-    PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::cp), place_of(&ParallelPlan::cp),
-             [](const Case& c) { return c.plan.cp == 1 || c.job.workload.unshared_text(c.plan.tp, c.plan.cp).empty(); },
+    PlanRule{Reason::contexts_and_blocks, place_of(&ParallelPlan::ulysses), place_of(&ParallelPlan::ulysses),
+             [](const Case& c) { return c.plan.cp == 1 || c.job.workload.unshared_text(c.plan).empty(); },
              [](const Case& c) {
-                 return Infeasible{Reason::contexts_and_blocks, pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}}) + ", " +
-                                                                    c.job.workload.unshared_text(c.plan.tp, c.plan.cp)};
+                 const std::string heads = c.plan.head_gpus() > 1
+                                               ? pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}, {"ulysses", c.plan.head_gpus()}})
+                                               : pairs({{"tp", c.plan.tp}, {"cp", c.plan.cp}});
+                 return Infeasible{Reason::contexts_and_blocks, heads + ", " + c.job.workload.unshared_text(c.plan)};
              }},
     PlanRule{Reason::gpus_and_replica, place_of(&ParallelPlan::pp), place_of(&ParallelPlan::pp),
              [](const Case& c) { return c.plan.dp > 0; },
@@ -238,15 +250,24 @@ const std::array rules{
                                        " on tp*cp*dp = " + std::to_string(context_gpus(c.plan) * c.plan.dp) + " GPUs per stage"};
              }},
     // Updates of rows are not exchanged between replicas of a table.
-    PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::etp), place_of(&ParallelPlan::etp),
+    PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::table_shards), place_of(&ParallelPlan::table_shards),
+             [](const Case& c) { return c.plan.table_shards == 0 || has_tables(c); },
              [](const Case& c) {
-                 return c.job.workload.find<TablesBlock>() == nullptr || c.plan.dp == 0 ||
-                        static_cast<std::int64_t>(c.plan.ep) * c.plan.etp == context_gpus(c.plan) * c.plan.dp;
+                 return Infeasible{Reason::tables_and_gpus,
+                                   pairs({{"table_shards", c.plan.table_shards}}) + " for a network without embedding tables"};
+             },
+             [](const Case&) { return std::string("write 0, or remove the axis"); }},
+    PlanRule{Reason::tables_and_gpus, place_of(&ParallelPlan::table_shards), place_of(&ParallelPlan::table_shards),
+             [](const Case& c) {
+                 return !has_tables(c) || c.plan.dp == 0 || c.plan.table_gpus() == context_gpus(c.plan) * c.plan.dp;
              },
              [](const Case& c) {
-                 return Infeasible{Reason::tables_and_gpus, pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) +
-                                                                ", but embedding tables need ep*etp = tp*cp*dp = " +
-                                                                std::to_string(context_gpus(c.plan) * c.plan.dp)};
+                 const std::string shards = c.plan.table_shards > 0
+                                                ? pairs({{"table_shards", c.plan.table_shards}})
+                                                : pairs({{"ep", c.plan.ep}, {"etp", c.plan.etp}}) + " and no table_shards";
+                 return Infeasible{Reason::tables_and_gpus, shards + ", but tables are shared by all tp*cp*dp = " +
+                                                                std::to_string(context_gpus(c.plan) * c.plan.dp) +
+                                                                " GPUs of a stage; write that as table_shards"};
              }},
     PlanRule{Reason::shards_and_replicas, place_of(&ParallelPlan::shard_gpus), place_of(&ParallelPlan::shard_gpus),
              [](const Case& c) { return c.plan.gradient_gpus() % c.plan.sharding_gpus() == 0; },

@@ -219,6 +219,10 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     text += line_of("tp", texts_of(tp), "tensor-parallel degrees");
     if (const auto cp = context_choices(of.choice.sequence, gpus); !cp.empty() && levers.divides("cp")) {
         text += line_of("cp", texts_of(cp), "context-parallel degrees: GPUs that share a sequence");
+        const auto heads = levers.on("ulysses");
+        text += heads && *heads != Values{"1"}
+                    ? line_of("ulysses", *heads, "of these GPUs, those that exchange heads by all-to-all; 0: all")
+                    : "";
     }
     const bool skips = workload.find<ResidualConvolutionBlock>() != nullptr;  // their connections do not cross stages
     const bool one_stage = skips || !levers.divides("pp");

@@ -60,7 +60,10 @@ Exported bridge_overrides(const Launch& launch)
     }
     s.set("model.context_parallel_size", plan.cp);
     if (plan.cp > 1) {
-        s.set("model.cp_comm_type", plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather");
+        s.set("model.cp_comm_type", context_exchange_name(plan));
+        if (plan.head_gpus() > 1 && plan.ring_gpus() > 1) {
+            s.set("model.hierarchical_context_parallel_sizes", fmt::format("[{},{}]", plan.head_gpus(), plan.ring_gpus()));
+        }
     }
     if (launch.job.workload.mixture()) {
         s.set("model.expert_model_parallel_size", plan.ep);

@@ -22,7 +22,10 @@ void set_parallelism(const Launch& launch, Settings& s)
     s.set("pipeline-model-parallel-size", plan.pp);
     if (plan.cp > 1) {
         s.set("context-parallel-size", plan.cp);
-        s.set("cp-comm-type", plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather");
+        s.set("cp-comm-type", context_exchange_name(plan));
+        if (plan.head_gpus() > 1 && plan.ring_gpus() > 1) {
+            s.set("hierarchical-context-parallel-sizes", fmt::format("{} {}", plan.head_gpus(), plan.ring_gpus()));
+        }
     }
     if (launch.job.workload.mixture()) {
         s.set("expert-model-parallel-size", plan.ep);

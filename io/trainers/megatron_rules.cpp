@@ -261,7 +261,8 @@ std::string unexported_layer(const LayerDescription& layer)
     if (!is.operator()<AttentionBlock, LatentAttentionBlock>(0) || !is.operator()<MlpBlock, ExpertsBlock>(1)) {
         return fmt::format("layer \"{}\", which is not attention followed by an MLP or experts,", layer.name);
     }
-    return layer.parallel                            ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
+    return layer.second_stream > 0                   ? fmt::format("two streams of layer \"{}\"", layer.name)
+           : layer.parallel                          ? fmt::format("parallel blocks of layer \"{}\"", layer.name)
            : layer.hidden > 0 || layer.tokens != 1.0 ? fmt::format("another width or length of layer \"{}\"", layer.name)
            : layer.frozen                            ? fmt::format("frozen layers such as \"{}\"", layer.name)
                                                      : "";
@@ -330,6 +331,46 @@ std::string unexported(const Workload& w)
     return difference.empty() ? unexported_prediction(w) : difference;
 }
 
+/// The query and key heads of a GPU in attention, of the workload's first block with heads.
+struct HeadCounts {
+    int queries = 0;
+    int keys = 0;
+};
+HeadCounts head_counts(const Workload& w)
+{
+    const auto* attention = w.find<AttentionBlock>();
+    return attention != nullptr ? HeadCounts{attention->heads, attention->key_heads()} : HeadCounts{w.heads(), w.heads()};
+}
+
+// Transformer Engine, pytorch/attention/dot_product_attention/context_parallel.py: AttnFuncWithCPAndQKVOA2A asserts that the number of
+// members divides query and key heads, and an even number of tokens per member; only AttnFuncWithCPAndKVP2P has a second level.
+std::string head_exchange(const PlannedPhase& of)
+{
+    const ParallelPlan& plan = of.plan;
+    const int parts = plan.tp * plan.head_gpus();
+    const HeadCounts heads = head_counts(of.job.workload);
+    if (plan.head_gpus() == 1) {
+        return "";
+    }
+    if (heads.keys % parts != 0) {
+        return fmt::format(
+            "its all-to-all does not replicate key/value heads, and tp*ulysses = {} does not divide {}; search ulysses of at "
+            "most {}",
+            parts, heads.keys, std::max(1, heads.keys / plan.tp));
+    }
+    return of.phase.sequence % (2 * plan.cp) == 0
+               ? ""
+               : fmt::format("2*cp = {} must divide the sequence of {} tokens", 2 * plan.cp, of.phase.sequence);
+}
+
+std::string key_exchange(const PlannedPhase& of)
+{
+    const bool gathers = of.plan.ring_gpus() > 1 && of.plan.context_exchange == ContextExchange::all_gather;
+    return gathers && of.plan.head_gpus() > 1
+               ? "it combines its all-to-all with rings only (a2a+p2p); search context_exchange = [\"ring\"]"
+               : "";
+}
+
 std::string local_updates(const PlannedPhase& of)
 {
     return of.plan.local_steps > 1 ? "it reduces gradients in every step; search local_steps = [1]" : "";
@@ -359,6 +400,7 @@ std::vector<TrainerRule> megatron_rules()
     return {
         {"network", "tp", network, RuleOf::exports},
         {"precision", "tp", precision, RuleOf::exports},
+        {"exchange of heads", "ulysses", head_exchange},
         {"layers in bf16", "pp", layers_in_bf16, RuleOf::exports},
         {"token dispatcher", "ep", dispatcher},
         {"replicas outermost", "order", order},
@@ -368,6 +410,7 @@ std::vector<TrainerRule> megatron_rules()
         {"recomputed layers", "recomputed_layers", recomputed_layers, RuleOf::exports},
         {"hybrid sharding", "shard_gpus", hybrid_sharding, RuleOf::exports},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
+        {"exchange of keys and values", "context_exchange", key_exchange},
         {"expert overlap", "expert_overlap", expert_overlap},
         {"dispatch", "dispatch", dispatch, RuleOf::exports},
         {"CUDA graphs", "cuda_graphs", cuda_graphs, RuleOf::exports},
@@ -375,6 +418,14 @@ std::vector<TrainerRule> megatron_rules()
         {"post-validation", "post_validation", post_validation},
         {"node order", "node_order", node_order},
     };
+}
+
+std::string context_exchange_name(const ParallelPlan& plan)
+{
+    if (plan.head_gpus() > 1) {
+        return plan.ring_gpus() > 1 ? "a2a+p2p" : "a2a";
+    }
+    return plan.context_exchange == ContextExchange::ring ? "p2p" : "all_gather";
 }
 
 bool replicas_outermost(const PlannedPhase& of)

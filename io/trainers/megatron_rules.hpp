@@ -23,6 +23,9 @@ std::vector<std::string> recomputed_modules(const ParallelPlan& plan, const Work
 /// Whether the model recomputes tensors that none of these modules recomputes.
 bool keeps_more_than_judged(const ParallelPlan& plan, const Workload& workload);
 
+/// --cp-comm-type: how context-parallel GPUs exchange.
+std::string context_exchange_name(const ParallelPlan& plan);
+
 /// "rope", "learned_absolute" or "none", derived from the network.
 std::string position_embedding(const Workload& workload);
 

@@ -134,6 +134,13 @@ std::string sharding(const PlannedPhase& of)
                : "";
 }
 
+std::string head_exchange(const PlannedPhase& of)
+{
+    return of.plan.head_gpus() > 1
+               ? "it exchanges keys and values between context-parallel GPUs, never heads; search ulysses = [1]"
+               : "";
+}
+
 std::string hybrid_sharding(const PlannedPhase& of)
 {
     return of.plan.shard_gpus > 0 && of.plan.shard_gpus % of.plan.cp != 0
@@ -176,6 +183,7 @@ std::vector<TrainerRule> torchtitan_rules()
     return {
         {"precision", "tp", precision},
         {"attention kernel", "tp", attention_kernel},
+        {"exchange of heads", "ulysses", head_exchange},
         {"expert tensor parallelism", "etp", expert_tensor_parallelism},
         {"token dispatcher", "dispatch", dispatcher},
         {"replicas outermost", "order", order},

@@ -65,12 +65,16 @@ inline std::optional<Obstacle> undivided_of(int degree, std::initializer_list<Ob
     }
     return std::nullopt;
 }
-/// Returns the obstacle to context parallelism in plain attention: no training framework exchanges keys for a kernel that writes
-/// its scores.
-inline std::optional<Obstacle> unshared_scores(AttentionKernel kernel, int cp)
+/// Returns the obstacle to context parallelism in attention with so many heads: those that it divides among `ulysses` GPUs beside
+/// tensor parallelism. Key/value heads are replicated where there are fewer. No training framework exchanges keys for a kernel that
+/// writes its scores.
+inline std::optional<Obstacle> unshared_attention(AttentionKernel kernel, int heads, int key_heads, const ParallelPlan& plan)
 {
-    return cp > 1 && kernel == AttentionKernel::plain ? std::optional(Obstacle{"whose kernel = \"plain\" needs whole sequences"})
-                                                      : std::nullopt;
+    if (kernel == AttentionKernel::plain && plan.ring_gpus() > 1) {
+        return Obstacle{"whose kernel = \"plain\" needs whole sequences"};
+    }
+    const int parts = plan.tp * plan.head_gpus();
+    return undivided_of(parts, {{"heads", heads}, {"key/value heads", parts % key_heads == 0 ? 0 : key_heads}});
 }
 /// Returns the obstacle to tensor parallelism in convolutions over positions.
 inline std::optional<Obstacle> undivided_convolution(int tp)
@@ -124,7 +128,10 @@ struct AttentionBlock {
     {
         return undivided_of(tp, {{"heads", heads}, {"key/value heads", tp % key_heads() == 0 ? 0 : key_heads()}});
     }
-    std::optional<Obstacle> unshared(int /*tp*/, int cp) const { return unshared_scores(kernel, cp); }
+    std::optional<Obstacle> unshared(const ParallelPlan& plan) const
+    {
+        return unshared_attention(kernel, heads, key_heads(), plan);
+    }
 
     bool operator==(const AttentionBlock&) const = default;
 };
@@ -157,7 +164,7 @@ struct LatentAttentionBlock {
         key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash")};
 
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}}); }
-    std::optional<Obstacle> unshared(int /*tp*/, int cp) const { return unshared_scores(kernel, cp); }
+    std::optional<Obstacle> unshared(const ParallelPlan& plan) const { return unshared_attention(kernel, heads, heads, plan); }
 
     bool operator==(const LatentAttentionBlock&) const = default;
 };
@@ -249,7 +256,10 @@ struct Mamba2Block {
     /// Groups are not replicated (Megatron-Core, ssm/mamba_mixer.py).
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}, {"groups", groups}}); }
     /// Ranks exchange tokens for whole heads (operators.hpp, Scan).
-    std::optional<Obstacle> unshared(int tp, int cp) const { return undivided_of(tp * cp, {{"heads", heads}}); }
+    std::optional<Obstacle> unshared(const ParallelPlan& plan) const
+    {
+        return undivided_of(plan.tp * plan.cp, {{"heads", heads}});
+    }
 
     bool operator==(const Mamba2Block&) const = default;
 };
@@ -281,7 +291,10 @@ struct GatedDeltaBlock {
     {
         return undivided_of(tp, {{"key heads", key_heads}, {"value heads", value_heads}});
     }
-    std::optional<Obstacle> unshared(int tp, int cp) const { return undivided_of(tp * cp, {{"value heads", value_heads}}); }
+    std::optional<Obstacle> unshared(const ParallelPlan& plan) const
+    {
+        return undivided_of(plan.tp * plan.cp, {{"value heads", value_heads}});
+    }
 
     bool operator==(const GatedDeltaBlock&) const = default;
 };
@@ -327,6 +340,7 @@ struct ModulationBlock {
     int vectors = 6;
 
     static constexpr bool branches = false;
+    static constexpr bool leads = true;
     static constexpr std::string_view name = "modulation";
     static constexpr std::string_view help =
         "adaptive normalisation: scales, shifts and gates from the conditioning vector (adaLN, arXiv 2212.09748)";
@@ -455,6 +469,21 @@ constexpr bool branches()
     }
 }
 
+/// Whether this kind of block may stand before parallel blocks, whose input it scales.
+template <class Kind>
+constexpr bool leads()
+{
+    if constexpr (requires { Kind::leads; }) {
+        return Kind::leads;
+    } else {
+        return false;
+    }
+}
+inline bool leads_parallel(const BlockDescription& block)
+{
+    return std::visit([]<class Kind>(const Kind&) { return leads<Kind>(); }, block);
+}
+
 /// Returns the obstacle to tensor parallelism of this degree in the block, or nothing.
 inline std::optional<Obstacle> undivided(const BlockDescription& block, int tp)
 {
@@ -469,13 +498,13 @@ inline std::optional<Obstacle> undivided(const BlockDescription& block, int tp)
         block);
 }
 
-/// Returns the obstacle to context parallelism of degree `cp` in the block with tensor-parallel degree `tp`, or nothing.
-inline std::optional<Obstacle> unshared(const BlockDescription& block, int tp, int cp)
+/// Returns the obstacle to the context parallelism of a plan in the block, or nothing.
+inline std::optional<Obstacle> unshared(const BlockDescription& block, const ParallelPlan& plan)
 {
     return std::visit(
-        [tp, cp]<class Kind>(const Kind& kind) -> std::optional<Obstacle> {
-            if constexpr (requires { kind.unshared(tp, cp); }) {
-                return kind.unshared(tp, cp);
+        [&plan]<class Kind>(const Kind& kind) -> std::optional<Obstacle> {
+            if constexpr (requires { kind.unshared(plan); }) {
+                return kind.unshared(plan);
             } else {
                 return std::nullopt;
             }

@@ -100,6 +100,14 @@ struct Routing {
     double kept() const { return capacity > 0.0 ? std::min(capacity, imbalance) : imbalance; }
 };
 
+/// Tokens of a layer that an operator works on. In a layer with two streams each has weights of its own, and attention joins them
+/// (Esser et al., arXiv 2403.03206, section 4).
+struct LayerStream {
+    enum class Of { both, first, second };
+    Of of = Of::both;
+    double second = 0.0;  // tokens per sample of the second stream
+};
+
 /// Tokens of one microbatch on one GPU.
 struct Extent {
     const LayerShape& shape;
@@ -113,6 +121,17 @@ struct Extent {
         : shape(computed), sequence(share * computed.sequence), tokens(computed.microbatch * sequence / computed.cp),
           tp(computed.tp), sequence_split(computed.shares_tokens() ? tp : 1.0)
     {
+    }
+
+    /// Returns the extent of one stream of a layer.
+    Extent of(const LayerStream& stream) const
+    {
+        switch (stream.of) {
+            case LayerStream::Of::first: return beside(sequence - stream.second);
+            case LayerStream::Of::second: return beside(stream.second);
+            case LayerStream::Of::both: break;
+        }
+        return *this;
     }
 
     /// Returns the extent of another sequence with this number of tokens per sample; 0: this extent.

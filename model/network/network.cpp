@@ -4,6 +4,7 @@
 #include "model/network/passes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace prismopt {
 
@@ -16,12 +17,16 @@ LayerShape whole(int sequence)
     return shape;
 }
 
-/// Blocks beside each other: the first has the norm and the gather of all, the last the sum.
-std::vector<Operator> side_by_side(const std::vector<Block>& blocks)
+/// Blocks beside each other: the first has the norm and the gather of all, the last the sum. `leading`: number of blocks before them,
+/// which stay whole.
+std::vector<Operator> side_by_side(const std::vector<Block>& blocks, std::size_t leading)
 {
     std::vector<Operator> operators;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-        const bool first = b == 0;
+    for (std::size_t b = 0; b < leading; ++b) {
+        operators.insert(operators.end(), blocks[b].begin(), blocks[b].end());
+    }
+    for (std::size_t b = leading; b < blocks.size(); ++b) {
+        const bool first = b == leading;
         const bool last = b + 1 == blocks.size();
         for (std::size_t i = first ? 0 : 1; i + (last ? 0 : 1) < blocks[b].size(); ++i) {
             Operator part = blocks[b][i];
@@ -34,6 +39,37 @@ std::vector<Operator> side_by_side(const std::vector<Block>& blocks)
         }
     }
     return operators;
+}
+
+/// Operators of a layer with a second stream of so many tokens: attention joins the streams, everything else is there for each, with
+/// weights of its own.
+std::vector<Operator> with_second_stream(const std::vector<Operator>& operators, double second)
+{
+    std::vector<Operator> result;
+    const auto add = [&result, second](auto from, auto to, LayerStream::Of stream) {
+        std::transform(from, to, std::back_inserter(result), [stream, second](Operator part) {
+            std::visit(
+                [stream, second](auto& own) {
+                    if constexpr (requires { own.stream; }) {
+                        own.stream = {stream, second};
+                    }
+                },
+                part);
+            return part;
+        });
+    };
+    const auto joins = [](const Operator& part) { return std::holds_alternative<Attention>(part); };
+    for (auto from = operators.begin(); from != operators.end();) {
+        const auto to = std::find_if(from, operators.end(), joins);
+        add(from, to, LayerStream::Of::first);
+        add(from, to, LayerStream::Of::second);
+        from = to;
+        if (to != operators.end()) {
+            result.push_back(*to);
+            ++from;
+        }
+    }
+    return result;
 }
 
 void freeze(std::vector<Operator>& operators, FrozenStorage storage)
@@ -140,11 +176,15 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
     const double from = data_width(layer);
     LayerKind kind{layer.name, from > 0.0 ? from : hidden, {}, layer.tokens};
     if (layer.parallel) {
-        kind.operators = side_by_side(blocks);
+        const auto beside = std::find_if_not(layer.blocks.begin(), layer.blocks.end(), leads_parallel);
+        kind.operators = side_by_side(blocks, static_cast<std::size_t>(beside - layer.blocks.begin()));
     } else {
         for (const Block& block : blocks) {
             kind.operators.insert(kind.operators.end(), block.begin(), block.end());
         }
+    }
+    if (layer.second_stream > 0) {
+        kind.operators = with_second_stream(kind.operators, layer.second_stream);
     }
     if (layer.frozen) {
         freeze(kind.operators, w.frozen_storage);

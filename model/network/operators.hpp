@@ -95,6 +95,7 @@ struct Linear {
     bool counted = true;      // false: W is counted by another operator of the same layer
     bool alone = true;        // false: a parallel branch gathers its input, or sums its result
     double rows_each = 0.0;   // rows of x per sample; 0: one per token
+    LayerStream stream{};
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
@@ -170,7 +171,9 @@ private:
     double flops(const Extent& e, double keys) const;
     double scores(const Extent& e) const;
     void unfused_softmax(const Extent& e, double traffic, Calls& calls) const;
-    void exchange_context(const Extent& e, double times, Calls& calls) const;
+    void exchange_keys(const Extent& e, double times, Calls& calls) const;
+    void exchange_heads(const Extent& e, const std::vector<double>& numbers, Calls& calls) const;
+    double numbers_of_keys(const Extent& e, const Width& width) const;
 };
 
 /// Recurrence over the sequence with one state per head, computed chunk by chunk: state space duality (Dao and Gu, arXiv
@@ -248,6 +251,7 @@ struct Elementwise {
     double launches = 1.0;
     double launches_of_counts = 0.0;  // further ones where the host reads how many tokens each expert gets
     Routing routing{};                // with Place::routed or keeps_copies
+    LayerStream stream{};
     bool shared_expert = false;
     ModuleSet modules{};
     bool frozen = false;
@@ -258,7 +262,7 @@ struct Elementwise {
     Kept kept(const Extent& e) const;
 
 private:
-    void stream(const Extent& e, double bytes, Calls& calls) const;
+    void pass(const Extent& e, double bytes, Calls& calls) const;
 };
 
 /// Embedding lookup: rows of a table by index. Tensor-parallel ranks have a share of the rows, and sum.

@@ -51,6 +51,17 @@ bool of_shared_expert(const Part& part)
     }
 }
 
+/// What a layer's operator works on: all its tokens, or those of one of its streams.
+template <class Part>
+Extent extent_of(const Part& part, const Extent& layer)
+{
+    if constexpr (requires { part.stream; }) {
+        return layer.of(part.stream);
+    } else {
+        return layer;
+    }
+}
+
 /// Calls add() for an operator's calls.
 template <class Part, class Add>
 void add_calls(const Part& part, const LayerShape& shape, Calls& calls, Add&& add)
@@ -85,7 +96,7 @@ Kept kept_by(const Operator& any, const Extent& extent)
     return std::visit(
         [&]<class Part>(const Part& p) -> Kept {
             if constexpr (requires { p.kept(extent); }) {
-                return p.kept(extent);
+                return p.kept(extent_of(p, extent));
             } else {
                 return {};
             }
@@ -123,7 +134,7 @@ Calls forward_calls(const LayerKind& kind, const LayerShape& shape)
     const Extent extent(shape, kind.tokens);
     Calls calls;
     for (const Operator& part : kind.operators) {
-        std::visit([&](const auto& p) { add_calls(p, shape, calls, [&] { p.forward(extent, calls); }); }, part);
+        std::visit([&](const auto& p) { add_calls(p, shape, calls, [&] { p.forward(extent_of(p, extent), calls); }); }, part);
     }
     return calls;
 }
@@ -135,7 +146,8 @@ Calls backward_calls(const LayerKind& kind, const LayerShape& shape, Gradients g
     for (auto part = kind.operators.rbegin(); kind.backward && part != kind.operators.rend(); ++part) {
         std::visit(
             [&](const auto& p) {
-                add_calls(p, shape, calls, [&] { p.backward(extent, frozen(p) ? Gradients::input : gradients, calls); });
+                add_calls(p, shape, calls,
+                          [&] { p.backward(extent_of(p, extent), frozen(p) ? Gradients::input : gradients, calls); });
             },
             *part);
     }
@@ -151,7 +163,7 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape)
             [&](const auto& p) {
                 if constexpr (requires { p.weight_gradient(extent, calls); }) {
                     if (!frozen(p)) {
-                        add_calls(p, shape, calls, [&] { p.weight_gradient(extent, calls); });
+                        add_calls(p, shape, calls, [&] { p.weight_gradient(extent_of(p, extent), calls); });
                     }
                 }
             },
@@ -173,8 +185,9 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
     Calls calls;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         if (again[i]) {
-            std::visit([&](const auto& part) { add_calls(part, shape, calls, [&] { part.forward(extent, calls); }); },
-                       kind.operators[i]);
+            std::visit(
+                [&](const auto& part) { add_calls(part, shape, calls, [&] { part.forward(extent_of(part, extent), calls); }); },
+                kind.operators[i]);
         }
     }
     return calls;

@@ -60,9 +60,9 @@ std::string Workload::undivided_text(int tp) const
                     : first_obstacle(kinds, [tp](const BlockDescription& block) { return undivided(block, tp); });
 }
 
-std::string Workload::unshared_text(int tp, int cp) const
+std::string Workload::unshared_text(const ParallelPlan& plan) const
 {
-    return first_obstacle(kinds, [tp, cp](const BlockDescription& block) { return unshared(block, tp, cp); });
+    return first_obstacle(kinds, [&plan](const BlockDescription& block) { return unshared(block, plan); });
 }
 
 std::string Workload::undivided_experts_text(int ep) const

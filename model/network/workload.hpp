@@ -50,6 +50,7 @@ struct LayerDescription {
     int hidden = 0;         // columns of its stream; 0: those of the network
     double tokens = 1.0;    // tokens per token of the phase's sequence, for towers and levels of an image network
     bool frozen = false;    // not trained
+    int second_stream = 0;  // tokens per sample of a second stream with weights of its own, which attention joins; 0: none
 
     bool operator==(const LayerDescription&) const = default;
 };
@@ -198,7 +199,7 @@ struct Workload {
     bool splits_by(int tp) const;
     /// Return the quantity, with its block and layer, that a degree of parallelism does not divide; empty if there is none.
     std::string undivided_text(int tp) const;
-    std::string unshared_text(int tp, int cp) const;
+    std::string unshared_text(const ParallelPlan& plan) const;
     std::string undivided_experts_text(int ep) const;
 
 private:

@@ -13,7 +13,7 @@ BarrierWidths barrier_widths(const ParallelPlan& plan)
 {
     const int replica = plan.tp * plan.cp;
     BarrierWidths widths{plan.tp, plan.cp};
-    widths.experts = std::lcm(replica, plan.ep * plan.etp) / replica;
+    widths.experts = std::lcm(std::lcm(replica, plan.ep * plan.etp), plan.table_gpus()) / replica;
     if (shards_gradients(plan.sharding)) {
         (plan.dp_overlap == DataParallelOverlap::on ? widths.pass : widths.layer) = plan.dp / widths.experts;
     }

@@ -8,6 +8,7 @@
 ///     tp, cp                                   GPUs of a replica, at each collective    dp
 ///     expert groups wider than tp*cp           ep*etp / (tp*cp) replicas, at each       dp divided by that
 ///                                              exchange of tokens
+///     embedding tables over table_shards       all replicas, at each exchange of sums   1
 ///     zero2, zero3 with dp_overlap             all replicas, after each backward pass   1
 ///     zero2, zero3 without                     all replicas, at the end of each layer   1
 ///

@@ -308,9 +308,9 @@ void place_exchanges(const ParallelPlan& plan, const Placement& placement, const
 
 GroupKey group_key(const ParallelPlan& plan)
 {
-    return {{plan.tp, plan.cp, plan.pp, plan.dp, plan.ep, plan.etp, plan.sharding_gpus(), plan.model_copies(),
-             static_cast<int>(shards_gradients(plan.sharding)), static_cast<int>(plan.dp_overlap), static_cast<int>(plan.order),
-             static_cast<int>(plan.crossing)}};
+    return {{plan.tp, plan.cp, plan.pp, plan.dp, plan.ep, plan.etp, plan.head_gpus(), plan.table_gpus(), plan.sharding_gpus(),
+             plan.model_copies(), static_cast<int>(shards_gradients(plan.sharding)), static_cast<int>(plan.dp_overlap),
+             static_cast<int>(plan.order), static_cast<int>(plan.crossing)}};
 }
 
 GroupPlaces place_groups(const ParallelPlan& plan, const Placement& placement, const Cluster& cluster)

@@ -58,7 +58,7 @@ struct GroupPlaces {
 
 /// What the places of a plan's groups depend on: all of it, as groups are kept by this key. group_key() fills it.
 struct GroupKey {
-    std::array<int, 12> numbers{};
+    std::array<int, 14> numbers{};
 
     auto operator<=>(const GroupKey&) const = default;
 };

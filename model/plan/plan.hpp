@@ -74,8 +74,8 @@ inline constexpr auto names_of<Sharding> = std::to_array<Named<Sharding>>(
     {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}});
 constexpr bool shards_gradients(Sharding sharding) { return sharding == Sharding::zero2 || sharding == Sharding::zero3; }
 
-/// Exchange of keys and values in a context-parallel group: gathered before attention (Llama 3), or passed around a ring beside
-/// it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
+/// Exchange of keys and values among the members of a context-parallel group that have the same heads: gathered before attention
+/// (Llama 3), or passed around a ring beside it (Liu et al., arXiv 2310.01889, as in Transformer Engine).
 enum class ContextExchange { all_gather, ring };
 template <>
 inline constexpr auto names_of<ContextExchange> =
@@ -197,11 +197,13 @@ struct ParallelPlan {
     PlacementOrder order = PlacementOrder::tp_dp_pp;
     PostValidation post_validation = PostValidation::off;
     SequenceParallel sequence_parallel = SequenceParallel::on;
-    int cp = 1;   // context parallelism: each member has s / cp tokens of every sequence
-    int ep = 1;   // expert parallelism: members of tp*cp*dp that share the experts of a layer
-    int etp = 1;  // tensor-parallel degree of the experts
+    int cp = 1;       // context parallelism: each member has s / cp tokens of every sequence
+    int ep = 1;       // expert parallelism: members of tp*cp*dp that share the experts of a layer
+    int etp = 1;      // tensor-parallel degree of the experts
+    int ulysses = 1;  // members of a context-parallel group that exchange tokens for heads around attention; 0: all
     ContextExchange context_exchange = ContextExchange::ring;
-    int shard_gpus = 0;  // GPUs per sharding group, within cp*dp (hybrid sharding); 0: all
+    int table_shards = 0;  // GPUs that share the embedding tables; 0: ep*etp
+    int shard_gpus = 0;    // GPUs per sharding group, within cp*dp (hybrid sharding); 0: all
     TensorParallelOverlap tp_overlap = TensorParallelOverlap::off;
     ExpertOverlap expert_overlap = ExpertOverlap::off;
     Offload offload = Offload::none;
@@ -221,6 +223,11 @@ struct ParallelPlan {
     bool exchanges_tokens() const { return ep > 1; }
     /// Whether forward passes run beside backward passes of another microbatch, to hide their exchanges of tokens.
     bool pairs_microbatches() const { return exchanges_tokens() && expert_overlap == ExpertOverlap::microbatches; }
+    /// Members of a context-parallel group that have other heads of the same tokens in attention (DeepSpeed-Ulysses, arXiv
+    /// 2309.14509), and those with the same heads of other tokens, which exchange keys and values (USP, arXiv 2405.07719).
+    int head_gpus() const { return cp == 1 ? 1 : ulysses > 0 ? ulysses : cp; }
+    int ring_gpus() const { return cp / head_gpus(); }
+    int table_gpus() const { return table_shards > 0 ? table_shards : ep * etp; }
     bool shares_tokens() const { return sequence_parallel == SequenceParallel::on; }
     int gpus() const { return tp * cp * pp * dp; }
     /// Copies of the network in one pipeline: two in DualPipe.
@@ -237,6 +244,7 @@ enum class Reason {
     tp_and_nodes,
     contexts_and_nodes,
     contexts_and_sequence,
+    contexts_and_heads,
     contexts_and_blocks,
     gpus_and_replica,
     no_experts,
@@ -278,11 +286,12 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::tp_and_nodes, "tp does not fit the nodes"},
                                   {Reason::contexts_and_nodes, "tp*cp does not fit the nodes"},
                                   {Reason::contexts_and_sequence, "cp does not divide the sequence"},
+                                  {Reason::contexts_and_heads, "ulysses does not divide cp"},
                                   {Reason::contexts_and_blocks, "cp does not fit the blocks"},
                                   {Reason::gpus_and_replica, "gpus not divisible by tp*cp*pp"},
                                   {Reason::no_experts, "the network has no experts"},
                                   {Reason::experts_and_gpus, "ep does not divide the experts or the GPUs"},
-                                  {Reason::tables_and_gpus, "embedding tables need ep*etp = tp*cp*dp"},
+                                  {Reason::tables_and_gpus, "embedding tables need all GPUs of a stage"},
                                   {Reason::skips_and_stages, "skip connections cross stages"},
                                   {Reason::shards_and_replicas, "shard_gpus does not divide cp*dp"},
                                   {Reason::crossing, "crossing does not fit the buildings"},

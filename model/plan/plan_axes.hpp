@@ -26,6 +26,7 @@ struct SpaceSettings {
     std::vector<int> pp{1};
     std::vector<int> ep{1};
     std::vector<int> etp{1};
+    std::vector<int> table_shards{0};  // 0: ep*etp
     std::vector<int> v{1};
     std::vector<int> microbatch{1};
     std::vector<Schedule> schedule{Schedule::one_f_one_b};
@@ -44,6 +45,7 @@ struct SpaceSettings {
     std::vector<NodeOrder> node_order{NodeOrder::as_listed};
     std::vector<int> recomputed_layers{0};  // 0: all
     std::vector<TensorParallelOverlap> tp_overlap{TensorParallelOverlap::off};
+    std::vector<int> ulysses{1};
     std::vector<ContextExchange> context_exchange{ContextExchange::ring};
     std::vector<SequenceParallel> sequence_parallel{SequenceParallel::on};
     std::vector<ExpertOverlap> expert_overlap{ExpertOverlap::off};
@@ -80,6 +82,7 @@ inline bool has_token_exchanges(const ParallelPlan& plan) { return plan.exchange
 inline bool has_gradient_sums(const ParallelPlan& plan) { return plan.gradient_gpus() > 1; }
 inline bool has_tensor_groups(const ParallelPlan& plan) { return plan.tp > 1; }
 inline bool has_context_groups(const ParallelPlan& plan) { return plan.cp > 1; }
+inline bool exchanges_keys(const ParallelPlan& plan) { return plan.ring_gpus() > 1; }
 
 /// The same, in plans for which `anything` holds.
 constexpr Changes only_where(bool (*anything)(const ParallelPlan&), Changes changes)
@@ -107,11 +110,18 @@ inline constexpr std::tuple plan_axes{
     PlanAxis<int>{"tp", &ParallelPlan::tp, &SpaceSettings::tp, "tensor-parallel degree: GPUs per group", "8", stages_and_memory},
     PlanAxis<int>{"cp", &ParallelPlan::cp, &SpaceSettings::cp, "context-parallel degree: GPUs that share a sequence", "2",
                   stages_and_memory},
+    PlanAxis<int>{"ulysses", &ParallelPlan::ulysses, &SpaceSettings::ulysses,
+                  "GPUs of a context-parallel group that exchange tokens for heads around attention by all-to-all (Ulysses); the "
+                  "cp/ulysses with the same heads exchange keys and values (USP); 1: no all-to-all; 0: all",
+                  "4", only_where(has_context_groups, stages_and_memory), 0},
     PlanAxis<int>{"pp", &ParallelPlan::pp, &SpaceSettings::pp, "pipeline stages", "8", stages_and_memory},
     PlanAxis<int>{"ep", &ParallelPlan::ep, &SpaceSettings::ep, "expert-parallel degree: GPUs that share the experts of a layer",
                   "8", stages_and_memory, 1, 100'000},
     PlanAxis<int>{"etp", &ParallelPlan::etp, &SpaceSettings::etp, "tensor-parallel degree inside an expert", "1",
                   stages_and_memory},
+    PlanAxis<int>{"table_shards", &ParallelPlan::table_shards, &SpaceSettings::table_shards,
+                  "GPUs that share the embedding tables of a recommendation network: all of a stage; 0: ep*etp", "128",
+                  stages_and_memory, 0, 10'000'000},
     PlanAxis<PlacementOrder>{
         "order", &ParallelPlan::order, &SpaceSettings::order,
         "order of the parallel dimensions over the GPUs, innermost first; default: stages outermost (tp-dp-pp), as in "
@@ -166,8 +176,8 @@ inline constexpr std::tuple plan_axes{
                                     "whether tensor-parallel collectives overlap with adjacent matrix products", "on",
                                     only_where(has_tensor_groups, stages_only)},
     PlanAxis<ContextExchange>{"context_exchange", &ParallelPlan::context_exchange, &SpaceSettings::context_exchange,
-                              "how a context-parallel group exchanges keys and values", "ring",
-                              only_where(has_context_groups, stages_only)},
+                              "how the cp/ulysses GPUs of a context-parallel group with the same heads exchange keys and values",
+                              "ring", only_where(exchanges_keys, stages_only)},
     PlanAxis<ExpertOverlap>{
         "expert_overlap", &ParallelPlan::expert_overlap, &SpaceSettings::expert_overlap,
         "what overlaps with token exchanges of experts: nothing, the shared experts, or passes of other microbatches",

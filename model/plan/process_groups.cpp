@@ -13,9 +13,11 @@ GroupShape group_shape(GroupKind kind, const ParallelPlan& plan)
     switch (kind) {
         case GroupKind::tensor: return {plan.tp, 1};
         case GroupKind::context: return {plan.cp, plan.tp};
+        case GroupKind::context_heads: return {plan.head_gpus(), plan.tp};
+        case GroupKind::context_ring: return {plan.ring_gpus(), plan.tp * plan.head_gpus()};
         case GroupKind::expert_tensor: return {plan.etp, 1};
         case GroupKind::expert: return {plan.ep, plan.etp};
-        case GroupKind::tables: return {experts, 1};
+        case GroupKind::tables: return {plan.table_gpus(), 1};
         case GroupKind::sharded:
             if (!shards_gradients(plan.sharding)) {
                 return {};

@@ -8,9 +8,11 @@
 ///     group             step        members
 ///     tensor            1           tp
 ///     context           tp          cp
+///     context_heads     tp          ulysses
+///     context_ring      tp*ulysses  cp / ulysses
 ///     expert_tensor     1           etp
 ///     expert            etp         ep
-///     tables            1           ep*etp
+///     tables            1           table_shards, or ep*etp
 ///     sharded           tp          GPUs that share out a layer's parameters (all of cp*dp, or shard_gpus)
 ///     between_shards    tp*shard    cp*dp / shard
 ///     data              tp          cp*dp
@@ -31,7 +33,19 @@
 
 namespace prismopt {
 
-enum class GroupKind { tensor, context, expert_tensor, expert, tables, sharded, between_shards, data, expert_data };
+enum class GroupKind {
+    tensor,
+    context,
+    context_heads,
+    context_ring,
+    expert_tensor,
+    expert,
+    tables,
+    sharded,
+    between_shards,
+    data,
+    expert_data
+};
 
 struct GroupKindRow {
     GroupKind kind;
@@ -41,6 +55,8 @@ struct GroupKindRow {
 inline constexpr auto group_kind_rows = std::to_array<GroupKindRow>({
     {GroupKind::tensor, "tensor-parallel", ProcessGroup::tensor},
     {GroupKind::context, "context-parallel", ProcessGroup::context},
+    {GroupKind::context_heads, "head-exchange", ProcessGroup::context},
+    {GroupKind::context_ring, "key-exchange", ProcessGroup::context},
     {GroupKind::expert_tensor, "expert-tensor-parallel", ProcessGroup::expert},
     {GroupKind::expert, "expert-parallel", ProcessGroup::expert},
     {GroupKind::tables, "embedding-table", ProcessGroup::expert},

@@ -80,6 +80,19 @@ int fitting_unit(const ParallelPlan& plan, const Cluster& cluster, std::size_t t
     return 0;
 }
 
+/// Whether the groups of a kind are those of an earlier one, such as rings of keys without an exchange of heads.
+bool same_as_earlier(std::size_t kind, const ParallelPlan& plan)
+{
+    const GroupShape own = group_shape(static_cast<GroupKind>(kind), plan);
+    for (std::size_t earlier = 0; earlier < kind; ++earlier) {
+        const GroupShape other = group_shape(static_cast<GroupKind>(earlier), plan);
+        if (other.size == own.size && other.step == own.step && other.copies == own.copies) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluster& cluster)
@@ -89,7 +102,7 @@ std::vector<Straddling> straddling_groups(const ParallelPlan& plan, const Cluste
     for (std::size_t k = 0; k < LayerGroups::kinds; ++k) {
         const auto kind = static_cast<GroupKind>(k);
         const int size = size_of(places.layers.front().of(kind));
-        for (std::size_t tier = 0; size > 1 && tier < cluster.tiers.size(); ++tier) {
+        for (std::size_t tier = 0; size > 1 && !same_as_earlier(k, plan) && tier < cluster.tiers.size(); ++tier) {
             const KindOnTier found = kind_on_tier(places, kind, tier);
             if (found.straddling.empty()) {
                 continue;

@@ -23,6 +23,7 @@ SpaceSettings usual_values()
     SpaceSettings space;
     space.tp = {1, 2, 4, 8};
     space.cp = {1, 2, 4, 8};
+    space.ulysses = {1, 2, 4, 8, 0};
     space.pp = {1, 2, 4, 8, 16, 32};
     space.ep = {1, 2, 4, 8, 16, 32, 64};
     space.microbatch = {1, 2, 4};

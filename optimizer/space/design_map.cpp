@@ -313,6 +313,10 @@ void add_names(const Scenario& scenario, std::vector<Constraint>& all)
     first_of_its_effect(&ParallelPlan::shard_gpus, s.shard_gpus, [](const ParallelPlan& plan, const Phase&) {
         return std::optional(plan.sharding == Sharding::none ? 0 : plan.sharding_gpus());
     });
+    first_of_its_effect(&ParallelPlan::ulysses, s.ulysses,
+                        [](const ParallelPlan& plan, const Phase&) { return std::optional(plan.head_gpus()); });
+    first_of_its_effect(&ParallelPlan::table_shards, s.table_shards,
+                        [](const ParallelPlan& plan, const Phase&) { return std::optional(plan.table_gpus()); });
     first_of_its_effect(&ParallelPlan::split, s.split, [workload = scenario.workload](const ParallelPlan& plan, const Phase&) {
         return layers_of_chunks(plan, workload);
     });
@@ -411,18 +415,21 @@ std::vector<int> layer_groups(const Scenario& scenario)
     for (const Phase& phase : scenario.phases) {
         for (const int tensor : scenario.space.tp) {
             for (const int context : scenario.space.cp) {
-                ParallelPlan plan;
-                plan.tp = tensor;
-                plan.cp = context;
-                plan = plan_in_phase(plan, phase);
-                const auto holds = [&](const PlanRule& rule) {
-                    const auto of = [&](const Job& job) { return rule.holds({plan, phase, job}); };
-                    return rule.last_axis > place_of(&ParallelPlan::cp) || may_change(rule) ||
-                           std::any_of(all.begin(), all.end(), of);
-                };
-                const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
-                if (size <= most_gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
-                    sizes.insert(static_cast<int>(size));
+                for (const int heads : scenario.space.ulysses) {
+                    ParallelPlan plan;
+                    plan.tp = tensor;
+                    plan.cp = context;
+                    plan.ulysses = heads;
+                    plan = plan_in_phase(plan, phase);
+                    const auto holds = [&](const PlanRule& rule) {
+                        const auto of = [&](const Job& job) { return rule.holds({plan, phase, job}); };
+                        return rule.last_axis > place_of(&ParallelPlan::ulysses) || may_change(rule) ||
+                               std::any_of(all.begin(), all.end(), of);
+                    };
+                    const std::int64_t size = static_cast<std::int64_t>(plan.tp) * plan.cp;
+                    if (size <= most_gpus && std::all_of(plan_rules().begin(), plan_rules().end(), holds)) {
+                        sizes.insert(static_cast<int>(size));
+                    }
                 }
             }
         }

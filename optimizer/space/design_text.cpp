@@ -333,7 +333,7 @@ std::string design_text(const ParallelPlan& plan, const SpaceSettings& space)
     }
     for (const AxisText& axis : axes) {
         const bool told = std::find(always.begin(), always.end(), axis.name) != always.end();
-        const bool matters = axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.cp > 1);
+        const bool matters = axis.value != axis.otherwise || (axis.name == "context_exchange" && plan.ring_gpus() > 1);
         if (!told && matters && !(axis.name == "spares" && plan.spares == as_configured)) {
             text += fmt::format(" {}={}", axis.name, axis.value);
         }

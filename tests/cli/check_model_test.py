@@ -27,12 +27,16 @@ def row(name, tp, seconds, gpus=64, microbatch=8):
 TABLE = HEADER + row("one", 1, 3.5665) + row("four", 4, 4.6340) + row("two", 2, 3.9746) + row("wrong", 5, 3.9746)
 
 
-def page(printed):
-    """The page that jobs/accuracy_study makes of it."""
+def accuracy_study():
     loader = importlib.machinery.SourceFileLoader("accuracy_study", str(JOBS / "accuracy_study"))
     study = importlib.util.module_from_spec(importlib.util.spec_from_loader("accuracy_study", loader))
     loader.exec_module(study)
-    return study.page(printed)
+    return study
+
+
+def page(printed):
+    """The page that jobs/accuracy_study makes of it."""
+    return accuracy_study().page(printed)
 
 
 class CheckModel(CliTest):
@@ -60,6 +64,15 @@ class CheckModel(CliTest):
         text = self.output("check-model", "--data", ".")
         self.assertIn(f"wrong: {skipped['reason']}", text)
         self.assertIn(f"| {source['name']} | 3 | 1 |", page(printed))
+
+    def test_schedules_are_compared_by_their_microbatches(self):
+        run = {"source": "a", "layers": 4, "hidden": 8, "cp": 1, "predicted_mean_s": 1.0}
+        runs = [{**run, "design": f"gpus=8 tp=1 pp=4 v=1 microbatch=2 schedule={schedule}", "global_batch": batch, "measured_s": seconds}
+                for schedule, batch, seconds in (("1f1b", 64, 1.0), ("1f1b", 32, 0.6), ("zb_h1", 32, 0.5), ("zb_h1", 128, 1.7))]
+        text = accuracy_study().schedules(runs)
+        self.assertIn("| a: 4 x 8, 8 GPUs | 1f1b v=1 microbatch=2 | 8 to 16 | 50.00 | 0.00 | 200 | 1000 |", text)
+        self.assertIn("| zb_h1 v=1 microbatch=2 | 8 to 32 | 50.00 | 0.00 | 100 | 1000 |", text)
+        self.assertEqual(accuracy_study().schedules(runs[:2]), "")
 
     def test_rows_that_miss_are_listed_with_a_reason(self):
         slow = row("slow", 1, 9.5)

@@ -16,6 +16,7 @@ PLANS = {
     "dit-xl-2": ("gpus=256 microbatch=8 recompute=none sharding=zero1", (0.15, 0.6)),
     "sdxl-unet": ("gpus=256 microbatch=2 recompute=none sharding=zero1", (0.15, 0.7)),
     "wan-2.1-14b": ("gpus=512 cp=4 microbatch=1 recompute=full sharding=zero3", (0.2, 0.75)),
+    "flux.1-dev": ("gpus=256 cp=2 ulysses=0 microbatch=2 recompute=none sharding=zero3", (0.2, 0.7)),
     "dlrm-a": ("gpus=128 ep=128 microbatch=512 sharding=zero1", (0.001, 0.2)),
     "llama3-70b-adapters": ("gpus=64 tp=4 pp=2 microbatch=1 recompute=none sharding=none", (0.15, 0.6)),
     "hybrid-attention": ("workload=twelve-attend gpus=512 tp=4 cp=4 microbatch=1 recompute=full sharding=zero1", (0.15, 0.6)),

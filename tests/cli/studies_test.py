@@ -185,6 +185,35 @@ class Schedules(Study):
         self.assertEqual([row[0] for row in cells(text)[2:]], ["1f1b", "zb_h2 +pv", "best"])
 
 
+class MadMaxStudy(Study):
+    def test_its_formulas_give_the_factors_of_its_public_code(self):
+        madmax = module("madmax_study")
+        for task, (code, _) in madmax.PUBLISHED.items():
+            steps = [madmax.MadMax(madmax.STRATEGIES[name][0]).seconds(task == "training") for name in ("FSDP", madmax.BEST[task])]
+            self.assertEqual(f"{steps[0] / steps[1]:.2f}", code)
+        for strategy, _ in madmax.STRATEGIES.values():
+            terms = madmax.its_terms(strategy, True)
+            self.assertAlmostEqual(sum(terms.values()), madmax.MadMax(strategy).seconds(True))
+            self.assertGreaterEqual(min(terms.values()), 0.0)
+
+    def test_terms_lead_from_its_factors_to_ours(self):
+        finished = self.study("madmax_study")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        page = (self.folder / "madmax.md").read_text()
+        self.assertIn(page, finished.stdout)
+        of = tables(page)
+        ours = {tuple(row[:2]): row[5] for row in of["Factors over FSDP"]}
+        self.assertEqual(ours["training", "DDP"], "does not fit 40 GB")
+        for row in of["From its factors to ours"]:
+            self.assertEqual(row[-1], ours[tuple(row[:2])])
+        # All messages of tables leave a node: sums in 32 bits, and indices before them (docs/methods/recommendation.md).
+        sums, indices = 512 * 4096 * 94 * 4, 512 * 61440 * 8
+        for row in of["Milliseconds per step"]:
+            if row[1:3] == ["FSDP", "here"]:
+                directions = 2 if row[0] == "training" else 1
+                self.assertAlmostEqual(float(row[5]), (directions * sums + indices) * 120 / 128 / 7e9 * 1e3, delta=0.5)
+
+
 class Placements(Study):
     def test_of_a_small_cluster(self):
         placement = module("placement_study")

@@ -22,9 +22,11 @@ inline LayerGroups neighbouring_groups(const LayerShape& shape, const Cluster& c
     };
     set(GroupKind::tensor, shape.tp, 1);
     set(GroupKind::context, shape.cp, shape.tp);
+    set(GroupKind::context_heads, shape.head_gpus(), shape.tp);
+    set(GroupKind::context_ring, shape.ring_gpus(), shape.tp * shape.head_gpus());
     set(GroupKind::expert_tensor, shape.etp, 1);
     set(GroupKind::expert, shape.ep, shape.etp);
-    set(GroupKind::tables, shape.ep * shape.etp, 1);
+    set(GroupKind::tables, shape.table_gpus(), 1);
     set(GroupKind::sharded, std::max(1, shape.shard_gpus), shape.tp);
     set(GroupKind::between_shards, shards, shape.tp * std::max(1, shape.shard_gpus));
     return groups;

@@ -46,6 +46,7 @@ inline Case random_case(PlanDice& random)
         plan.schedule = Schedule::dualpipe;
         plan.chunks = 2;
     }
+    plan.ulysses = random.divisor(plan.cp);
     return c;
 }
 

@@ -397,6 +397,13 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
         return Complaint{sequences, fmt::format("{} has {} learned positions", network.name, network.positions),
                          fmt::format("write positions = {} in [workload], or a shorter sequence_length", phase.sequence)};
     }
+    for (const LayerDescription& layer : network.kinds) {
+        if (layer.second_stream > 0 && layer.second_stream >= layer.tokens * phase.sequence) {
+            return Complaint{sequences,
+                             fmt::format("layer \"{}\" has a second stream of {} of them", layer.name, layer.second_stream),
+                             "count the tokens of both streams in sequence_length, or lower second_stream"};
+        }
+    }
     if (phase.own.tp > 0) {
         if (const auto wrong = value_problem(ParallelPlan{.tp = phase.own.tp}, Job{.workload = network, .cluster = cluster})) {
             return Complaint{fmt::format("has a phase with tp = {}", phase.own.tp), wrong->infeasible.text(), wrong->remedy};

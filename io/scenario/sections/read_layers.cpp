@@ -33,7 +33,13 @@ const Fields<LayerKeys>& layer_fields()
                             keys.layer.blocks.push_back(read_block(block, hidden, keys.layer.name));
                         }
                     })
-            .flag("parallel", own(&LayerDescription::parallel), "whether its blocks run in parallel on the same input")
+            .flag("parallel", own(&LayerDescription::parallel),
+                  "whether its blocks run in parallel on the same input; a modulation comes before them")
+            .integer(
+                "second_stream", own(&LayerDescription::second_stream),
+                {"tokens per sample, of those of the layer, of a second stream with weights of its own, which attention joins "
+                 "(text beside an image: MMDiT, arXiv 2403.03206); default: one stream",
+                 1, 1'000'000, "512"})
             .number("tokens", own(&LayerDescription::tokens),
                     {"tokens in this layer per token of the phase's sequence", 0.0, 1e6, "0.25", Range::Ends::open_low})
             .flag("frozen", own(&LayerDescription::frozen), "whether its parameters are frozen; adapters are still trained");
@@ -153,16 +159,33 @@ void refuse_parallel(Table& table, const LayerDescription& layer, NormPlace norm
     const auto alone = [](const BlockDescription& block) {
         return std::visit([]<class Kind>(const Kind&) { return !branches<Kind>(); }, block);
     };
+    const auto beside = std::find_if_not(layer.blocks.begin(), layer.blocks.end(), leads_parallel);
     if (norms != NormPlace::pre) {
         table.find("parallel")
             ->fail({fmt::format("cannot be combined with norms = \"{}\"", name(norms)),
                     "parallel blocks share the norm of their input", "remove one of the two"});
     }
-    if (std::any_of(layer.blocks.begin(), layer.blocks.end(), alone)) {
+    if (beside == layer.blocks.end() || std::any_of(beside, layer.blocks.end(), alone)) {
         table.find("parallel")
             ->fail({"needs blocks with a norm and a residual connection",
-                    fmt::format("parallel blocks share these; possible with {}", listed(branching_blocks())),
+                    fmt::format("parallel blocks share these; possible with {}, after a modulation", listed(branching_blocks())),
                     "remove parallel, or the other blocks"});
+    }
+}
+
+/// Attention joins two streams; products and modulations have weights for each.
+void refuse_second_stream(Table& table, const LayerDescription& layer)
+{
+    const auto other = std::find_if_not(layer.blocks.begin(), layer.blocks.end(), [](const BlockDescription& block) {
+        const auto* attention = std::get_if<AttentionBlock>(&block);
+        return (attention != nullptr && attention->context == 0) || std::holds_alternative<MlpBlock>(block) ||
+               std::holds_alternative<ModulationBlock>(block) || std::holds_alternative<LinearBlock>(block);
+    });
+    if (layer.second_stream > 0 && other != layer.blocks.end()) {
+        table.find("second_stream")
+            ->fail({fmt::format("does not apply to {}", block_text(layer, *other)),
+                    "two streams are possible with modulation, linear, self-attention and mlp",
+                    "remove second_stream, or put the block into a layer of its own"});
     }
 }
 
@@ -191,6 +214,7 @@ void read_layers(const Value& value, Workload& w)
         own.call(fmt::format("layer \"{}\"", name));
         layer_fields().read_whole(own, Keys::all, keys);
         refuse_parallel(own, keys.layer, w.norms);
+        refuse_second_stream(own, keys.layer);
         const auto known =
             std::find_if(w.kinds.begin(), w.kinds.end(), [&name](const LayerDescription& kind) { return kind.name == name; });
         if (known == w.kinds.end()) {

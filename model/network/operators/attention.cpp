@@ -1,6 +1,7 @@
 #include "model/network/operators.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace prismopt {
 
@@ -28,6 +29,8 @@ constexpr double unfused_softmax_kernels = 6.0;
 // Keys by which fused kernels skip (Dao, arXiv 2307.08691, section 3.1: blocks of 64 or 128): a window's edge falls inside one,
 // and its diagonal in another.
 constexpr double tile = 128.0;
+// Bytes of an element that is read and written in another order.
+constexpr double rearranged = 4.0;
 
 }  // namespace
 
@@ -77,8 +80,16 @@ double Attention::traffic(const Extent& e) const
 /// A ring of context-parallel members runs a kernel for the keys of each.
 double Attention::keys_of_kernel(const Extent& e) const
 {
-    const bool ring = e.shape.cp > 1 && e.shape.context_exchange == ContextExchange::ring;
-    return keys_computed(e) / (ring ? e.shape.cp : 1);
+    const bool ring = e.shape.context_exchange == ContextExchange::ring;
+    return keys_computed(e) / (ring ? e.shape.ring_gpus() : 1);
+}
+
+/// Elements of keys, or of values, that a member has in attention: of its heads, of the tokens of all that exchange heads with it.
+/// Heads are replicated where there are fewer than members.
+double Attention::numbers_of_keys(const Extent& e, const Width& width) const
+{
+    const double members = e.shape.head_gpus();
+    return members * e.beside(others).tokens * width.local(members * e.tp);
 }
 
 double Attention::scores(const Extent& e) const { return e.tokens * (others > 0.0 ? others : e.sequence) * heads / e.tp; }
@@ -89,14 +100,15 @@ double Attention::flops(const Extent& e, double keys) const
     return 2.0 * e.tokens * keys * heads / e.tp * (key_size + value_size);
 }
 
-/// Keys and values of the other members of the context parallel group; backward also their gradients on the way home.
-void Attention::exchange_context(const Extent& e, double times, Calls& calls) const
+/// Keys and values of the other members with the same heads; backward also their gradients on the way home.
+void Attention::exchange_keys(const Extent& e, double times, Calls& calls) const
 {
-    if (e.shape.cp == 1) {
+    if (e.shape.ring_gpus() == 1) {
         return;
     }
-    const double members = e.shape.cp;
-    const double own = e.beside(others).tokens;
+    const double members = e.shape.ring_gpus();
+    const double heads_apart = e.shape.head_gpus();
+    const double own = heads_apart * e.beside(others).tokens;
     // Of a window's keys only those before each of a member's two parts of the sequence travel.
     const double reach = 2.0 * e.shape.microbatch * std::max(window, chunk);
     const double others_tokens = (members - 1.0) * own;
@@ -104,17 +116,36 @@ void Attention::exchange_context(const Extent& e, double times, Calls& calls) co
     const bool ring = e.shape.context_exchange == ContextExchange::ring;
     calls.collective({.way = ring ? CollectiveCall::Way::ring : CollectiveCall::Way::collective,
                       .kind = Collective::all_gather,
-                      .bytes = 2.0 * gathered * (key().local(e.tp) + value().local(e.tp)),
-                      .group = GroupKind::context,
+                      .bytes = element_bytes * gathered * (key().local(heads_apart * e.tp) + value().local(heads_apart * e.tp)),
+                      .group = GroupKind::context_ring,
                       .times = times,
                       .members = Meeting::context,
                       .beside = CollectiveCall::Beside::kernel_before,
                       .share = ring ? (members - 1.0) / members : 0.0});
 }
 
+/// Tensors with so many elements, each in an all-to-all of its own, from a share of the tokens to a share of the heads or back; it
+/// is packed before and put in order after (DeepSpeed, sequence/layer.py, single_all_to_all; Transformer Engine, context_parallel.py,
+/// flash_attn_a2a_communicate).
+void Attention::exchange_heads(const Extent& e, const std::vector<double>& numbers, Calls& calls) const
+{
+    if (e.shape.head_gpus() == 1) {
+        return;
+    }
+    const double tensors = static_cast<double>(numbers.size());
+    const double all = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+    calls.traffic(rearranged * all, Roof::memory, tensors);
+    calls.collective({.kind = Collective::all_to_all,
+                      .bytes = element_bytes * all / tensors,
+                      .group = GroupKind::context_heads,
+                      .times = tensors,
+                      .members = Meeting::context});
+    calls.traffic(rearranged * all, Roof::memory, tensors);
+}
+
 void Attention::unfused_softmax(const Extent& e, double traffic, Calls& calls) const
 {
-    if (static_cast<int>(heads) / e.shape.tp * e.shape.microbatch % fused_softmax_matrices != 0) {
+    if (static_cast<int>(heads) / (e.shape.tp * e.shape.head_gpus()) * e.shape.microbatch % fused_softmax_matrices != 0) {
         calls.traffic(traffic * scores(e), Roof::memory, unfused_softmax_kernels);
     }
 }
@@ -124,6 +155,7 @@ void Attention::forward(const Extent& e, Calls& calls) const
     const double computed = flops(e, keys_computed(e));
     const double needed = kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e));
     const Roof roof = kernel == AttentionKernel::flash ? Roof::attention : Roof::scores;
+    exchange_heads(e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())}, calls);
     calls.kernel({.kind = KernelClass::attention,
                   .roof = roof,
                   .m = queries(e),
@@ -134,17 +166,19 @@ void Attention::forward(const Extent& e, Calls& calls) const
                   .needed_flops = needed,
                   .bytes = kernel == AttentionKernel::flash ? traffic(e) : 0.0});
     if (kernel == AttentionKernel::flash) {
-        exchange_context(e, 1.0, calls);
+        exchange_keys(e, 1.0, calls);
     } else {
         calls.traffic(plain_scores_forward * scores(e));
         unfused_softmax(e, unfused_softmax_forward, calls);
     }
+    exchange_heads(e, {e.numbers(Place::columns, output())}, calls);
 }
 
 void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
 {
     const double computed = flops(e, keys_computed(e));
     const double needed = 2.0 * (kernel == AttentionKernel::plain ? computed : flops(e, keys_in_reach(e)));
+    exchange_heads(e, {e.numbers(Place::columns, output())}, calls);
     if (kernel == AttentionKernel::flash) {
         calls.kernel({.kind = KernelClass::attention,
                       .roof = Roof::attention_backward,
@@ -155,7 +189,7 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
                       .flops = fused_backward * computed,
                       .needed_flops = needed,
                       .bytes = fused_backward_traffic * traffic(e)});
-        exchange_context(e, 2.0, calls);
+        exchange_keys(e, 2.0, calls);
     } else {
         calls.kernel({.kind = KernelClass::attention,
                       .roof = Roof::scores,
@@ -165,13 +199,16 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
         calls.traffic(plain_scores_backward * scores(e));
         unfused_softmax(e, unfused_softmax_backward, calls);
     }
+    exchange_heads(e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())}, calls);
 }
 
+/// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are exchanged between them.
 Kept Attention::kept(const Extent& e) const
 {
     const double scores_kept = kernel == AttentionKernel::plain ? plain_scores_kept * scores(e) : 0.0;
-    const Extent read = e.beside(others);
-    return {.numbers = e.numbers(Place::columns, query()) + read.numbers(Place::columns, key() + value()),
+    const bool exchanged = e.shape.head_gpus() > 1 && kernel == AttentionKernel::flash;
+    const double results = exchanged ? e.numbers(Place::columns, output()) : 0.0;
+    return {.numbers = e.numbers(Place::columns, query()) + numbers_of_keys(e, key() + value()) + results,
             .bytes = scores_kept,
             .recomputable = scores_kept};
 }

@@ -2,16 +2,16 @@
 
 namespace prismopt {
 
-void Elementwise::stream(const Extent& e, double bytes, Calls& calls) const
+void Elementwise::pass(const Extent& e, double bytes, Calls& calls) const
 {
     const double all = launches + (e.host_reads_counts(routing) ? launches_of_counts : 0.0);
     calls.traffic(bytes * e.numbers(place, width, routing), roof, all, fuses,
                   place == Place::routed ? e.surplus(routing) : Surplus{});
 }
 
-void Elementwise::forward(const Extent& e, Calls& calls) const { stream(e, forward_bytes, calls); }
+void Elementwise::forward(const Extent& e, Calls& calls) const { pass(e, forward_bytes, calls); }
 
-void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { stream(e, backward_bytes, calls); }
+void Elementwise::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { pass(e, backward_bytes, calls); }
 
 Parameters Elementwise::parameters(const Extent& e) const
 {

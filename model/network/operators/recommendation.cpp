@@ -13,7 +13,7 @@ constexpr double update_traffic =
 /// All members have all tables' results of their own samples in the end.
 void Tables::exchange(const Extent& e, double bytes, bool exact, Calls& calls) const
 {
-    const int members = e.shape.ep * e.shape.etp;
+    const int members = e.shape.table_gpus();
     if (members > 1) {
         const Meeting meeting = members > e.shape.tp * e.shape.cp ? Meeting::experts
                                 : members > e.shape.tp            ? Meeting::context
@@ -54,7 +54,7 @@ void Tables::weight_gradient(const Extent& e, Calls& calls) const
 
 Parameters Tables::parameters(const Extent& e) const
 {
-    const double own = rows * columns / (e.shape.ep * e.shape.etp);
+    const double own = rows * columns / e.shape.table_gpus();
     return {.all = own, .rows = own, .row_bytes = number_bytes * own};
 }
 

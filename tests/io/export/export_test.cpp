@@ -18,6 +18,7 @@ namespace prismopt {
 
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -226,6 +227,30 @@ TEST(Megatron, NamesExpertsAndLatentAttention)
                              "--v-head-dim 128", "--cp-comm-type p2p", "--moe-grouped-gemm", "--disable-bias-linear"}) {
         EXPECT_THAT(arguments, Contains(line));
     }
+}
+
+/// cp_comm_type: a2a of all members, or of neighbours and rings of such groups; Transformer Engine does not replicate key/value heads.
+TEST(Megatron, NamesTheExchangeOfHeads)
+{
+    Launch launch = llama();
+    launch.plan.order = PlacementOrder::tp_dp_pp;
+    launch.plan.tp = 2;
+    launch.plan.cp = 4;
+    launch.plan.ulysses = 0;
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))), Contains("--cp-comm-type a2a"));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.cp_comm_type=a2a"));
+    EXPECT_THAT(refusal(torchtitan_config(laid_out(launch))), HasSubstr("search ulysses = [1]"));
+    launch.plan.ulysses = 2;
+    EXPECT_THAT(lines(megatron_arguments(laid_out(launch))),
+                AllOf(Contains("--cp-comm-type a2a+p2p"), Contains("--hierarchical-context-parallel-sizes 2 2")));
+    EXPECT_THAT(text(bridge_overrides(laid_out(launch))), HasSubstr("model.hierarchical_context_parallel_sizes=[2,2]"));
+    launch.plan.context_exchange = ContextExchange::all_gather;
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))), HasSubstr("(a2a+p2p); search context_exchange = [\"ring\"]"));
+    launch.plan.context_exchange = ContextExchange::ring;
+    launch.plan.cp = 8;
+    launch.plan.ulysses = 8;
+    EXPECT_THAT(refusal(megatron_arguments(laid_out(launch))),
+                HasSubstr("tp*ulysses = 16 does not divide 8; search ulysses of at most 4"));
 }
 
 /// What it cannot run is named, with its block and layer.

@@ -298,6 +298,14 @@ TEST(Judged, NamesAreThoseOfTheirVersion)
                 l.plan.sharding = sharding;
             });
         }
+        add(base, [](Launch& l) {
+            l.plan.tp = 1;
+            l.plan.cp = 4;
+            l.plan.ulysses = 2;
+            l.plan.pp = 1;
+            l.plan.dp = 8;
+            l.plan.sharding = Sharding::zero1;
+        });
         for (const LayerSplit split : {LayerSplit::layers, LayerSplit::slots}) {
             add(base, [&](Launch& l) {
                 l.plan.chunks = 2;

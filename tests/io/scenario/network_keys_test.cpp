@@ -161,6 +161,27 @@ TEST(NetworkKeys, ParallelBlocksShareANorm)
     }
     EXPECT_THAT(parallel("{ block = \"mlp\", inner = 512 }", "norms = \"post\"\n"),
                 HasSubstr("cannot be combined with norms = \"post\""));
+    const std::string modulation = "{ block = \"modulation\", vectors = 3 }";
+    const auto first = [&](const std::string& blocks) {
+        return keys_refusal(ends + "layer.a = { blocks = [" + blocks + "], parallel = true }\npattern = \"a\"");
+    };
+    EXPECT_EQ(first(modulation + ", " + attention + ", { block = \"mlp\", inner = 512 }"), "accepted");
+    EXPECT_THAT(first(modulation), HasSubstr("needs blocks with a norm"));
+}
+
+/// Two streams have attention in common, which counts the tokens of both.
+TEST(NetworkKeys, SecondStreamsJoinInAttention)
+{
+    const auto with = [](const std::string& blocks, int second) {
+        return keys_refusal(ends + "layer.a = { blocks = [" + blocks + "], second_stream = " + std::to_string(second) +
+                            " }\npattern = \"a\"");
+    };
+    EXPECT_EQ(with("{ block = \"modulation\" }, " + attention + ", { block = \"mlp\", inner = 512 }", 512), "accepted");
+    EXPECT_THAT(with("{ block = \"experts\", count = 8, active = 2, inner = 512 }", 512),
+                HasSubstr("second_stream = 512 of layer \"a\" does not apply to block \"experts\" in layer \"a\""));
+    EXPECT_THAT(with("{ block = \"attention\", heads = 8, context = 77 }", 512),
+                HasSubstr("does not apply to block \"attention\""));
+    EXPECT_THAT(with(attention, 100'000), HasSubstr("layer \"a\" has a second stream of 100000 of them"));
 }
 
 TEST(NetworkKeys, RefusalsOfSequences)

@@ -38,6 +38,8 @@ const std::vector<std::pair<std::string, std::function<void(ParallelPlan&)>>>& w
         {"tp4 full", [](ParallelPlan& p) { p.tp = 4, p.recompute = Recompute::full; }},
         {"tp2 cp4", [](ParallelPlan& p) { p.tp = 2, p.cp = 4; }},
         {"cp4 gathered", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.context_exchange = ContextExchange::all_gather; }},
+        {"cp4 heads", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.ulysses = 0; }},
+        {"cp4 heads and ring", [](ParallelPlan& p) { p.tp = 2, p.cp = 4, p.ulysses = 2; }},
         {"zero3", [](ParallelPlan& p) { p.tp = 1, p.sharding = Sharding::zero3; }},
         {"zero2 without overlap",
          [](ParallelPlan& p) { p.tp = 1, p.sharding = Sharding::zero2, p.dp_overlap = DataParallelOverlap::off; }},

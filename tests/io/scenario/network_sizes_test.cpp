@@ -88,6 +88,8 @@ const Size sizes[] = {
     {"sd2-unet", 0.866, 0.865, 0.001, "the paper rounds down"},
     {"sdxl-unet", 2.568, 2.6, 0.1, ""},
     {"wan-2.1-14b", 14.289, 14.0, 1.0, ""},
+    {"flux.1-dev", 11.901, 12.0, 1.0, ""},
+    {"sd3-medium", 2.059, 2.03, 0.01, "2.028 without what the text part of the last block lacks"},
     {"dlrm-dcnv2", 26.152, 0.0, 0.0, ""},
     {"dlrm-a", 801.2, 801.0, 1.0, ""},
     {"dlrm-i", 332.1, 0.0, 0.0, ""},
@@ -192,7 +194,8 @@ TEST(NetworkSizes, NeedThePublishedOperations)
                              {"dit-xl-2", 1024, 2.0 * 524.5, 0.005, "same"},
                              {"vit-g-14", 256, 963.6, 0.005, "arXiv 2106.04560, table 2"},
                              {"sd2-unet", 4096, 804.0, 0.01, "by hand"},
-                             {"sdxl-unet", 16384, 6760.0, 0.01, "by hand"}};
+                             {"sdxl-unet", 16384, 6760.0, 0.01, "by hand"},
+                             {"flux.1-dev", 4608, 74400.0, 0.005, "by hand, with 512 tokens of text"}};
     for (const Flops& row : forward) {
         const Network network = network_of(catalog_workload(row.network));
         const double third = model_flops_per_sequence(network, row.sequence) / 3.0 / 1e9;

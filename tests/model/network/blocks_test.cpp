@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -95,9 +96,21 @@ TEST(Blocks, ObstaclesNameTheQuantityAndTheBlock)
     EXPECT_EQ(undivided(ConvolutionBlock{}, 2), "block \"convolution\" in layer \"a\", whose convolutions are not divided");
     EXPECT_EQ(undivided(ResidualConvolutionBlock{}, 1), "");
     const Workload linear_attention = of(GatedDeltaBlock{.key_heads = 16, .value_heads = 48});
-    EXPECT_EQ(linear_attention.unshared_text(4, 8), "48 value heads of block \"gated_delta\" in layer \"a\"");
-    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kernel = AttentionKernel::plain}).unshared_text(1, 2),
+    EXPECT_EQ(linear_attention.unshared_text({.tp = 4, .cp = 8}), "48 value heads of block \"gated_delta\" in layer \"a\"");
+    const Workload plain = of(AttentionBlock{.heads = 32, .kernel = AttentionKernel::plain});
+    EXPECT_EQ(plain.unshared_text({.cp = 2}),
               "block \"attention\" in layer \"a\", whose kernel = \"plain\" needs whole sequences");
+    EXPECT_EQ(plain.unshared_text({.cp = 2, .ulysses = 2}), "");  // it has them
+    const Workload grouped = of(AttentionBlock{.heads = 24, .kv_heads = 8});
+    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16}), "");
+    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 4}), "");
+    EXPECT_EQ(grouped.unshared_text({.tp = 2, .cp = 16, .ulysses = 0}), "24 heads of block \"attention\" in layer \"a\"");
+    EXPECT_EQ(of(AttentionBlock{.heads = 24, .kv_heads = 6}).unshared_text({.cp = 8, .ulysses = 8}),
+              "6 key/value heads of block \"attention\" in layer \"a\"");
+    EXPECT_EQ(of(AttentionBlock{.heads = 32, .kv_heads = 4}).unshared_text({.cp = 8, .ulysses = 8}), "");  // on two GPUs each
+    EXPECT_EQ(of(LatentAttentionBlock{.heads = 6, .key_value_rank = 8, .rotary = 8, .plain = 8, .value = 8})
+                  .unshared_text({.cp = 4, .ulysses = 4}),
+              "6 heads of block \"latent_attention\" in layer \"a\"");
     EXPECT_EQ(of(ExpertsBlock{.count = 60, .active = 4, .inner = 512}).undivided_experts_text(8),
               "60 experts of block \"experts\" in layer \"a\"");
     for (const Case& c : all_blocks()) {
@@ -400,6 +413,115 @@ TEST(Blocks, ResidualConvolutionByHand)
     EXPECT_EQ(forward_flops(kind, shape_of()), 2.0 * sequence * convolutions + 2.0 * 1280.0 * 320.0);
 }
 
+/// Bytes of the messages of a pass, by kind of group; each is sent `times` times.
+std::map<GroupKind, double> bytes_by_group(const Calls& calls)
+{
+    std::map<GroupKind, double> bytes;
+    for (const AnyCall& call : calls.list()) {
+        if (const auto* message = std::get_if<CollectiveCall>(&call)) {
+            bytes[message->group] += message->times * message->bytes;
+        }
+    }
+    return bytes;
+}
+
+/// Ulysses (arXiv 2309.14509, section 3.2): queries, keys and values of a member's tokens before attention, results after it. Its
+/// kernel has all tokens and a share of the heads, so that no member has more of a causal mask than another. Between members with the
+/// same heads a ring passes the keys and values of that share.
+TEST(Blocks, HeadExchangesByHand)
+{
+    const double heads = 16.0;
+    const double key_heads = 8.0;
+    const double size = 64.0;
+    const LayerKind& kind = block("attention");  // 16 heads of 64, 8 key/value heads
+    const auto shape = [](int tp, int cp, int ulysses) {
+        LayerShape result = shape_of(tp);
+        result.cp = cp;
+        result.ulysses = ulysses;
+        return result;
+    };
+    for (const int tp : {1, 2}) {
+        const double own = sequence / 8.0;
+        const LayerShape all = shape(tp, 8, 8);
+        const double keys = 2.0 * std::max(key_heads, 8.0 * tp) * size / tp;  // with tp = 2 each head is on two GPUs
+        const double sent = 2.0 * own * (2.0 * heads * size / tp + keys);
+        for (const Calls& calls : {forward_calls(kind, all), backward_calls(kind, all, Gradients::both)}) {
+            const auto bytes = bytes_by_group(calls);
+            EXPECT_DOUBLE_EQ(bytes.at(GroupKind::context_heads), sent) << tp;
+            EXPECT_FALSE(bytes.contains(GroupKind::context_ring));
+        }
+        const auto core = [&](const LayerShape& of) {
+            const Calls calls = forward_calls(kind, of);
+            const auto found = std::find_if(calls.list().begin(), calls.list().end(), [](const AnyCall& call) {
+                const auto* kernel = std::get_if<KernelCall>(&call);
+                return kernel != nullptr && kernel->kind == KernelClass::attention;
+            });
+            return std::get<KernelCall>(*found);
+        };
+        EXPECT_DOUBLE_EQ(core(all).flops, core(shape(tp, 1, 1)).flops / 8.0);
+        EXPECT_DOUBLE_EQ(core(all).n, core(shape(tp, 1, 1)).n);  // keys of a kernel: those of the whole sequence
+        // Four exchange heads, two of these groups pass keys on: half the tokens of the other.
+        const LayerShape mixed = shape(tp, 8, 4);
+        const auto bytes = bytes_by_group(forward_calls(kind, mixed));
+        EXPECT_DOUBLE_EQ(bytes.at(GroupKind::context_ring), 2.0 * sequence * 2.0 * std::max(1.0, key_heads / (4.0 * tp)) * size);
+        EXPECT_DOUBLE_EQ(core(mixed).n, core(shape(tp, 2, 1)).n);
+        // A kernel's result stays beside the exchanged one, and replicated keys are kept.
+        const auto kept = [&](const LayerShape& of) { return kept_of(kind, of, Recompute::none).numbers; };
+        EXPECT_DOUBLE_EQ(kept(all) - kept(shape(tp, 8, 1)), own * (heads * size / tp + keys - 2.0 * key_heads * size / tp));
+    }
+}
+
+/// Each stream has weights of its own, attention is of both together: twice the parameters but for norms without weights, and the same
+/// work per token.
+TEST(Blocks, TwoStreamsShareAttentionOnly)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.normalisation = Normalisation::plain_norm;
+    w.kinds = {{.name = "a",
+                .blocks = {ModulationBlock{}, AttentionBlock{.heads = 16, .causal = false, .bias = Biases::all},
+                           MlpBlock{.inner = 4096, .bias = true}}}};
+    const LayerKind one = layer_kind(w.kinds[0], w);
+    w.kinds[0].second_stream = 512;
+    const LayerKind two = layer_kind(w.kinds[0], w);
+    EXPECT_DOUBLE_EQ(parameters_of(two, shape_of()).all, 2.0 * parameters_of(one, shape_of()).all);
+    const double vectors = 2.0 * 6.0 * hidden * hidden;  // of a sample, for each stream
+    EXPECT_DOUBLE_EQ(forward_flops(two, shape_of()), forward_flops(one, shape_of()) + vectors);
+    EXPECT_DOUBLE_EQ(kept_of(two, shape_of(), Recompute::none).numbers,
+                     kept_of(one, shape_of(), Recompute::none).numbers + hidden);
+    std::vector<double> rows;
+    const Calls calls = forward_calls(two, shape_of());
+    for (const AnyCall& call : calls.list()) {
+        const auto* kernel = std::get_if<KernelCall>(&call);
+        if (kernel != nullptr && kernel->kind == KernelClass::gemm && kernel->m > 1.0) {
+            rows.push_back(kernel->m);
+        }
+    }
+    const double first = sequence - 512.0;
+    EXPECT_EQ(rows, (std::vector{first, 512.0, first, first, first, 512.0, 512.0, 512.0}));
+    LayerShape shared = shape_of(2);
+    shared.cp = 4;
+    shared.ulysses = 2;
+    EXPECT_DOUBLE_EQ(8.0 * (forward_flops(two, shared) - 2.0 * vectors / 4.0), forward_flops(two, shape_of()) - 2.0 * vectors);
+}
+
+/// A modulation before parallel blocks scales their common input: it stays whole, and they share the rest as before.
+TEST(Blocks, ModulationLeadsParallelBlocks)
+{
+    Workload w;
+    w.hidden = static_cast<int>(hidden);
+    w.normalisation = Normalisation::plain_norm;
+    w.kinds = {{.name = "a",
+                .blocks = {ModulationBlock{.vectors = 3}, AttentionBlock{.heads = 16, .causal = false}, MlpBlock{.inner = 4096}},
+                .parallel = true}};
+    const LayerKind modulated = layer_kind(w.kinds[0], w);
+    w.kinds[0].blocks.erase(w.kinds[0].blocks.begin());
+    const LayerKind plain = layer_kind(w.kinds[0], w);
+    EXPECT_EQ(modulated.operators.size(), plain.operators.size() + 2);
+    EXPECT_EQ(parameters_of(modulated, shape_of()).all, parameters_of(plain, shape_of()).all + 3.0 * hidden * (hidden + 1.0));
+    EXPECT_EQ(forward_flops(modulated, shape_of()), forward_flops(plain, shape_of()) + 2.0 * 3.0 * hidden * hidden);
+}
+
 /// What expert parallel GPUs hold together are all rows; a sample's sums travel there and back.
 TEST(Blocks, TablesByHand)
 {
@@ -415,6 +537,10 @@ TEST(Blocks, TablesByHand)
         bytes += message != nullptr ? message->bytes : 0.0;
     }
     EXPECT_EQ(bytes, sequence * (214.0 * 8.0 + 26.0 * 128.0 * 2.0));
+    LayerShape apart = shape_of();  // from experts, which all GPUs have
+    apart.table_shards = 8;
+    EXPECT_EQ(parameters_of(kind, apart).rows, 1e6 * 128.0 / 8.0);
+    EXPECT_EQ(bytes_by_group(forward_calls(kind, apart)).at(GroupKind::tables), bytes);
 }
 
 /// Frozen layers have no gradients of weights, and keep no inputs for them; with nothing trained before them no backward pass.

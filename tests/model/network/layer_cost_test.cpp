@@ -200,6 +200,30 @@ TEST(LayerCosts, ContextParallelMembersShareTheSequence)
     }
 }
 
+/// Of multi-head attention, 8 members: rings pass on 7 shares of keys and values beside compute, all-to-alls move four tensors, of
+/// which 7/8 leave, and nothing hides them. So rings are free on a fast network, and all-to-alls better on a slow one (arXiv 2309.14509,
+/// section 3.2: a factor of the number of members fewer bytes; arXiv 2405.07719, table 2).
+TEST(LayerCosts, HeadExchangesSendLessThanRings)
+{
+    Transformer w = llama(32, 4096, 32, 14336);
+    w.kv_heads = 32;
+    LayerShape shape{{.cp = 8}, 65536};
+    Cluster cluster = products_only();
+    cluster.stack.communication_share = 0.0;
+    const double share = 2.0 * 65536.0 / 8.0 * 4096.0;  // bytes of one tensor of a member
+    const auto seconds = [&](int ulysses, double bandwidth) {
+        cluster.tiers.front().bandwidth = BytesPerSecond{bandwidth};
+        shape.ulysses = ulysses;
+        return layer_costs(w, shape, cluster).kinds.front().forward.communication_s;
+    };
+    for (const double bandwidth : {300e9, 3e9}) {
+        EXPECT_NEAR(seconds(8, bandwidth), 4.0 * 7.0 / 8.0 * share / bandwidth, 1e-6) << bandwidth;
+    }
+    EXPECT_EQ(seconds(1, 300e9), 0.0);
+    EXPECT_LT(seconds(8, 3e9), 0.5 * seconds(1, 3e9));
+    EXPECT_LT(seconds(2, 3e9), seconds(1, 3e9));
+}
+
 /// Parameters of a layer come for each pass, gradients leave with the backward one; what compute hides costs only its share of
 /// the multiprocessors.
 TEST(LayerCosts, ShardedParametersAreGatheredBesideCompute)

@@ -17,8 +17,9 @@
 namespace prismopt {
 namespace {
 
-constexpr std::array inside_layers{GroupKind::tensor, GroupKind::context, GroupKind::expert_tensor, GroupKind::expert,
-                                   GroupKind::tables, GroupKind::sharded, GroupKind::between_shards};
+constexpr std::array inside_layers{GroupKind::tensor,       GroupKind::context,       GroupKind::context_heads,
+                                   GroupKind::context_ring, GroupKind::expert_tensor, GroupKind::expert,
+                                   GroupKind::tables,       GroupKind::sharded,       GroupKind::between_shards};
 
 /// Counts by listing the members of a group, the obvious way.
 Group counted(const std::vector<int>& members, const Cluster& cluster)

@@ -78,6 +78,12 @@ TEST(ProcessGroups, AreThoseOfMegatronCore)
         EXPECT_EQ(groups_of(GroupKind::tensor, plan, placement), groups_along(dense, {"tp"})) << text_of(c);
         EXPECT_EQ(groups_of(GroupKind::context, plan, placement), groups_along(dense, {"cp"})) << text_of(c);
         EXPECT_EQ(groups_of(GroupKind::data, plan, placement), groups_along(dense, {"cp", "dp"})) << text_of(c);
+        // hierarchical_context_parallel_sizes: neighbours exchange heads, equal ones of them keys (arguments.py).
+        std::vector<MeshDimension> levels = dense;
+        levels[1] = {"heads", plan.head_gpus()};
+        levels.insert(levels.begin() + 2, {"keys", plan.ring_gpus()});
+        EXPECT_EQ(groups_of(GroupKind::context_heads, plan, placement), groups_along(levels, {"heads"})) << text_of(c);
+        EXPECT_EQ(groups_of(GroupKind::context_ring, plan, placement), groups_along(levels, {"keys"})) << text_of(c);
         const int expert_replicas = plan.tp * plan.cp * plan.dp / (plan.ep * plan.etp);
         if (!stages_last && plan.pp > 1 && expert_replicas != plan.dp) {
             continue;  // Megatron-Core refuses it

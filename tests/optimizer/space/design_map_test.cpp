@@ -47,7 +47,8 @@ auto as_tuple(const ParallelPlan& p)
     return std::tuple(p.tp, p.cp, p.pp, p.ep, p.etp, p.dp, p.chunks, p.microbatch, p.schedule, p.recompute, p.recomputed_layers,
                       p.sharding, p.split, p.dp_overlap, p.order, p.tp_overlap, p.context_exchange, p.expert_overlap, p.offload,
                       p.group, p.post_validation, p.crossing, p.node_order, p.checkpoint_interval.si, p.spares,
-                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus);
+                      p.recompute_modules, p.cuda_graphs, p.dispatch, p.local_steps, p.sequence_parallel, p.shard_gpus,
+                      p.ulysses);
 }
 
 bool validates_later(const ParallelPlan& plan)
@@ -91,7 +92,8 @@ ParallelPlan without_idle_choices(ParallelPlan plan, const Phase& phase, const S
     if (plan.gpus() <= scenario.cluster.building_gpus()) {
         plan.crossing = Crossing::by_order;
     }
-    if (plan.cp == 1) {
+    plan.ulysses = plan.head_gpus();
+    if (plan.ring_gpus() == 1) {
         plan.context_exchange = ContextExchange::ring;
     }
     plan.node_order = NodeOrder::as_listed;  // see slowness_of_places()
@@ -164,6 +166,10 @@ std::optional<ParallelPlan> named_plan(const Space& space, const Point& point)
             plan.sequence_parallel = *parse<SequenceParallel>(label);
         } else if (axis == "tp_overlap") {
             plan.tp_overlap = *parse<TensorParallelOverlap>(label);
+        } else if (axis == "ulysses") {
+            plan.ulysses = std::stoi(label);
+        } else if (axis == "table_shards") {
+            EXPECT_EQ(label, "0");  // no network here has tables
         } else if (axis == "context_exchange") {
             plan.context_exchange = *parse<ContextExchange>(label);
         } else if (axis == "expert_overlap") {
@@ -375,6 +381,7 @@ recompute = ["full", "none"]
 sharding = ["zero1", "none"]
 recomputed_layers = [0, 2]
 tp_overlap = ["off", "on"]
+ulysses = [1, 2, 0]
 context_exchange = ["ring", "all-gather"]
 )");
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 512}; });
@@ -447,7 +454,7 @@ TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
         const auto problem = structural_problem(plan, job);
         return problem ? problem->text() : "";
     };
-    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}), HasSubstr("embedding tables need ep*etp = tp*cp*dp: ep=1, etp=1"));
+    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}), HasSubstr("embedding tables need all GPUs of a stage: ep=1, etp=1 and no table_shards"));
     EXPECT_EQ(why("dlrm-dcnv2", {.dp = 8, .ep = 8}), "");
     EXPECT_THAT(why("sdxl-unet", {.pp = 2, .dp = 4}), HasSubstr("skip connections cross stages: pp=2"));
     EXPECT_EQ(why("sdxl-unet", {.dp = 8}), "");
@@ -639,7 +646,7 @@ TEST(ParseDesign, RefusesWithTheValueAndWhatToDo)
         }
         return "accepted";
     };
-    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp pp ep etp order"));
+    EXPECT_THAT(complaint("tq=2"), HasSubstr("unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order"));
     EXPECT_THAT(complaint("tp"), HasSubstr("tp= is not a whole number of at least 1; write for example tp=8"));
     EXPECT_THAT(complaint("tp=0"), HasSubstr("tp=0 is not a whole number of at least 1"));
     EXPECT_THAT(complaint("spares=-1"), HasSubstr("spares=-1 is not a whole number of at least 0"));
@@ -722,9 +729,41 @@ TEST(ParseDesign, TakesContextAndExpertGroups)
     EXPECT_THAT(problem("gpus=16 tp=2 ep=3"), HasSubstr("ep does not divide the experts or the GPUs: ep=3"));
     EXPECT_THAT(problem("gpus=16 ep=8 etp=4"), HasSubstr("ep does not divide the experts or the GPUs: ep=8, etp=4"));
     EXPECT_THAT(problem("gpus=15 cp=3"), HasSubstr("cp does not divide the sequence: 2*cp = 6"));
+    EXPECT_THAT(problem("gpus=15 cp=3 ulysses=0"), HasSubstr("cp does not divide the sequence: cp = 3"));
+    EXPECT_THAT(problem("gpus=12 cp=6 ulysses=4"), HasSubstr("ulysses does not divide cp: ulysses=4, cp=6"));
     EXPECT_THAT(problem("gpus=16 shard_gpus=3"), HasSubstr("shard_gpus does not divide cp*dp"));
     change_decoder(scenario.workload, [](Transformer& t) { t.experts = {}; });
     EXPECT_THAT(problem("gpus=16 ep=2"), HasSubstr("the network has no experts: ep=2"));
+}
+
+/// Tables are shared by all GPUs of a stage, by ep or apart from it.
+TEST(ParseDesign, SharesTablesApartFromExperts)
+{
+    Scenario scenario = wide();
+    change_decoder(scenario.workload, [](Transformer& t) { t.experts = {.count = 8, .active = 2, .feed_forward = 64}; });
+    const auto problem = [&](const std::string& design) {
+        const auto found = structural_problem(parse_design(design, scenario), scenario);
+        return found ? found->text() : "none";
+    };
+    EXPECT_THAT(problem("gpus=8 table_shards=8"), HasSubstr("table_shards=8 for a network without embedding tables"));
+    scenario.workload.kinds.front().blocks.emplace_back(TablesBlock{26, 1e6, 128, 214.0});
+    EXPECT_EQ(problem("gpus=8 ep=8"), "none");
+    EXPECT_EQ(problem("gpus=8 ep=1 table_shards=8"), "none");
+    EXPECT_EQ(problem("gpus=8 tp=2 ep=2 pp=2 table_shards=4"), "none");
+    EXPECT_THAT(problem("gpus=8 ep=2"),
+                HasSubstr("ep=2, etp=1 and no table_shards, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    EXPECT_THAT(problem("gpus=8 table_shards=4"), HasSubstr("table_shards=4, but tables are shared by all tp*cp*dp = 8 GPUs"));
+    scenario.space.gpus = {8};
+    scenario.space.ep = {1, 8};
+    scenario.space.table_shards = {0, 8};
+    const DesignMap designs(scenario);
+    std::set<std::pair<int, int>> found;
+    designs.space().enumerate(0, designs.space().size(), [&](std::uint64_t index, std::span<const int>) {
+        const ParallelPlan plan = designs.plan(designs.space().point(index));
+        found.emplace(plan.ep, plan.table_shards);
+        EXPECT_EQ(plan.table_gpus(), plan.tp * plan.cp * plan.dp);
+    });
+    EXPECT_EQ(found, (std::set<std::pair<int, int>>{{1, 8}, {8, 0}}));
 }
 
 }  // namespace

@@ -132,6 +132,10 @@ TEST(CoupledPlan, WidthsOfEveryClass)
     plan.sharding = Sharding::zero2;
     plan.ep = 1;
     EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 1, 12}));
+    plan.sharding = Sharding::zero1;
+    plan.table_shards = 48;
+    EXPECT_EQ(barrier_widths(plan), (BarrierWidths{2, 2, 12})) << "all replicas exchange rows of tables, whatever ep is";
+    plan.table_shards = 0;
     plan.dp = 1;
     EXPECT_EQ(barrier_widths(plan).replicas(), 1);
     plan.sharding = Sharding::zero1;
