@@ -330,7 +330,7 @@ TEST(LayerCosts, HoldsTheLossAsItsStackDoes)
     EXPECT_DOUBLE_EQ(head(LossKernel::fused_linear, megatron, 1).workspace_bytes, 14.0 * input + stream);
 }
 
-/// Transformer Engine saves inputs of products in 8 bits: GPT's in four products, 2 + 1 + 1 + 4 times h per token; in both orientations, so
+/// Transformer Engine saves inputs of products in 8 bits: GPT's of four products, 1 + 1 + 1 + 4 times h per token; in both orientations, so
 /// that nothing is gained, where there are no products of 4 bits.
 TEST(LayerCosts, SavesOperandsInTheirPrecision)
 {
