@@ -483,12 +483,12 @@ const Fields<SoftwareStack>& stack_fields()
             .number("communication_share", &SoftwareStack::communication_share, share_range)
             .complete()
             .number("loss_saved", rule(&MemoryRules::loss_saved),
-                    logit("saved from the forward to the backward pass of the loss"))
-            .number("loss_peak", rule(&MemoryRules::loss_peak), logit("in use at the most in the loss"))
+                    logit("bytes per logit saved from the forward to the backward pass of the loss"))
+            .number("loss_peak", rule(&MemoryRules::loss_peak), logit("bytes per logit in use at the most in the loss"))
             .number("loss_peak_divided", rule(&MemoryRules::loss_peak_divided),
                     logit("the same where tensor parallelism divides the vocabulary"))
             .number("loss_cached", rule(&MemoryRules::loss_cached),
-                    logit("in freed blocks of the loss, which the allocator keeps"))
+                    logit("bytes per logit in freed blocks of the loss, which the allocator keeps as long as there is room"))
             .flag("gradient_buffers", rule(&MemoryRules::gradient_buffers),
                   "whether gradients have memory throughout a step, rather than from when they are computed")
             .flag("layer_gradients", rule(&MemoryRules::layer_gradients),
