@@ -26,9 +26,10 @@ RUN_COLUMNS = (
     "run", "source", "skipped", "line", "assumed", "variability", "fitted",
     "network", "layers", "hidden", "heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation", "attention",
     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size", "dense_layers", "capacity", "routing_weights",
-    "predictions", "adapter_rank", "frozen_storage", "precision", "bf16_blocks", "bf16_last", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
+    "predictions", "adapter_rank", "frozen_storage", "precision", "bf16_blocks", "bf16_last", "activation_storage", "states", "master", "gradients", "loss",
+    "wide_stream", "fused_update", "update_in_backward", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
-    "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
+    "step_time_s", "of_formula", "memory_gb", "memory_basis", "kept_bytes", "undivided_bytes",
 )
 COLLECTIVE_COLUMNS = ("source", "machine", "skipped", "node_link", "node", "network_link", "gpus", "collective", "size_bytes",
                       "time_us", "busbw_GBps", "doubted")
@@ -154,7 +155,7 @@ def own_shape(table, row, assumed):
         "activation": row["activation"] or table["activation"],
         "normalisation": table.get("normalisation", "layer_norm"),
         "attention": row["attention"] or table.get("attention", "flash"),
-        "tied_embedding": yes(table.get("tied_embedding", False)),
+        "tied_embedding": yes(row["tied_embedding"] == "yes" or table.get("tied_embedding", False)),
         "dropout": yes(table.get("dropout", False)),
     }
     if row.count("experts") > 0:
@@ -219,7 +220,7 @@ def workload(knowledge, name, row, assumed):
         "frozen_storage": row["frozen_storage"],
         "sequence": row.count("seq") or usual,
         "global_batch": row.count("global_batch"),
-        **{key: row[key] for key in ("activation_storage", "states", "master", "gradients")},
+        **{key: row[key] for key in ("activation_storage", "states", "master", "gradients", "loss", "wide_stream", "fused_update", "update_in_backward")},
     }
     if columns["sequence"] == 0 or columns["global_batch"] == 0:
         raise Skipped("no sequence length or global batch")
@@ -359,12 +360,24 @@ def plan_of(table, row, layers, node, assumed):
     return plan
 
 
-def memory(row):
-    """Peak memory that the notes of a row tell, in 10^9 bytes."""
+def memory(table, row):
+    """Peak memory that a row's columns, its table or its notes give, in 10^9 bytes, and what it counts."""
+    if row["peak_memory_gb"]:
+        return row["peak_memory_gb"], basis(row["peak_memory_basis"])
+    of_table = table.get("memory_gib", {}).get(row["row_id"])
     found = re.search(r"(?:max memory|real peak alloc|memory) ([0-9]+(?:[.][0-9]+)?) ?(GB|GiB)", row["notes"])
+    if of_table:
+        return f"{of_table * GIB / 1e9:.5g}", table["memory_basis"]
     if not found:
-        return ""
-    return found[1] if found[2] == "GB" else repr(float(found[1]) * GIB / 1e9)
+        return "", ""
+    return found[1] if found[2] == "GB" else repr(float(found[1]) * GIB / 1e9), table["memory_basis"]
+
+
+def basis(text):
+    """What a peak counts, by the words of its source: tensors, what the allocator reserved, or the whole device."""
+    if contains(text, "reserved"):
+        return "reserved"
+    return "allocated" if contains(text, "allocated") or contains(text, "active") else "device"
 
 
 def run_of(knowledge, name, row):
@@ -380,6 +393,7 @@ def run_of(knowledge, name, row):
     columns, layers = workload(knowledge, name, row, assumed)
     machine, node = cluster(knowledge, table, row)
     plan = plan_of(table, row, layers, node, assumed)
+    memory_gb, memory_basis = memory(table, row)
     return columns | machine | {
         "run": f"{label(name, row)}: {row['model']} on {row['n_gpus']} {machine['accelerator']}",
         "line": row["model"].lower() if table.get("sweep") else "",
@@ -391,8 +405,8 @@ def run_of(knowledge, name, row):
         "sequence_parallel": yes(table.get("sequence_parallel", True) or row.has("recompute", "sequence")),
         "step_time_s": seconds,
         "of_formula": yes(row.has("step_time_basis", "F/(")),
-        "memory_gb": memory(row),
-        "memory_allocated": yes(row.has("notes", "peak alloc")),
+        "memory_gb": memory_gb,
+        "memory_basis": memory_basis,
         "kept_bytes": row["kept_bytes"],
         "undivided_bytes": row["undivided_bytes"],
     }

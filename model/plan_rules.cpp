@@ -129,7 +129,12 @@ bool recomputes_modules(const Case& c)
              c.plan.exchanges_tokens() && c.plan.expert_overlap == ExpertOverlap::shared_experts);
 }
 
-bool has_host(const Accelerator& gpu) { return gpu.host_link.si > 0.0 && gpu.host_memory_bandwidth.si > 0.0; }
+/// Updates on the host take as long as its memory is read and written; activations only pass the link.
+bool can_offload(Offload offload, const Accelerator& gpu)
+{
+    return offload == Offload::none ||
+           (gpu.host_link.si > 0.0 && (!updates_on_host(offload) || gpu.host_memory_bandwidth.si > 0.0));
+}
 
 /// The nearest degrees that divide all blocks.
 std::string other_degrees(const Case& c)
@@ -344,13 +349,35 @@ const std::array rules{
                                    "shared_experts cannot be recomputed with expert_overlap=shared-experts, which runs them "
                                    "beside the exchanges"};
              }},
-    PlanRule{
-        Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
-        [](const Case& c) { return c.plan.offload == Offload::none || has_host(c.job.cluster.accelerator); },
-        [](const Case& c) {
-            return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no host_link or no host_memory_bandwidth"};
-        },
-        [](const Case&) { return std::string("give both in accelerator_override, or write [\"none\"]"); }},
+    PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
+             [](const Case& c) { return can_offload(c.plan.offload, c.job.cluster.accelerator); },
+             [](const Case& c) {
+                 const std::string bandwidth = updates_on_host(c.plan.offload) ? " or no host_memory_bandwidth" : "";
+                 return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no host_link" + bandwidth};
+             },
+             [](const Case&) { return std::string("give it in accelerator_override, or write [\"none\"]"); }},
+    PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
+             [](const Case& c) { return c.plan.offload != Offload::nvme || c.job.cluster.accelerator.nvme_bandwidth.si > 0.0; },
+             [](const Case& c) {
+                 return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no nvme_bandwidth"};
+             },
+             [](const Case&) { return std::string("give it in accelerator_override, or write [\"none\"]"); }},
+    PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::sharding),
+             [](const Case& c) { return c.plan.offload != Offload::parameters || c.plan.sharding == Sharding::zero3; },
+             [](const Case&) {
+                 return Infeasible{Reason::no_host,
+                                   "offload=parameters gathers parameters layer by layer, which needs sharding=zero3"};
+             }},
+    PlanRule{Reason::update_in_backward, place_of(&ParallelPlan::microbatch), place_of(&ParallelPlan::pp),
+             [](const Case& c) {
+                 return !c.job.workload.optimizer.in_backward || c.plan.microbatches(c.phase.global_batch) == 1;
+             },
+             [](const Case& c) {
+                 return Infeasible{Reason::update_in_backward,
+                                   "optimizer in_backward updates each layer after one microbatch, but there are " +
+                                       std::to_string(c.plan.microbatches(c.phase.global_batch)) +
+                                       "; write a larger microbatch or a smaller global_batch"};
+             }},
     PlanRule{Reason::no_late_validation, place_of(&ParallelPlan::post_validation), place_of(&ParallelPlan::post_validation),
              [](const Case& c) { return c.plan.post_validation == PostValidation::off || can_validate_later(c.plan); },
              [](const Case& c) {

@@ -270,7 +270,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text +=
         "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # \"0 s\": by Young's "
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
-    const bool offloads = accelerator.host_link.si > 0.0;
+    const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
     text += starter_space({workload, choice, units, sample.name, software.choice.name, offloads}, catalog);
     text +=
         "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "

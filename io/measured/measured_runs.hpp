@@ -3,13 +3,23 @@
 /// Measured training runs from tables, to validate the model and to fit its constants. docs/accuracy.md has the columns.
 
 #include "io/base/csv.hpp"
+#include "model/base/names.hpp"
 #include "model/job.hpp"
 #include "model/plan/plan_axes.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace prismopt {
+
+/// What a measured peak of memory counts: all of the device in use; what the framework's allocator reserved of it, without the driver and
+/// the buffers of communication libraries; or what tensors had of that.
+enum class MemoryBasis { device, reserved, allocated };
+template <>
+inline constexpr auto names_of<MemoryBasis> = std::to_array<Named<MemoryBasis>>({{MemoryBasis::device, "device"},
+                                                                                 {MemoryBasis::reserved, "reserved"},
+                                                                                 {MemoryBasis::allocated, "allocated"}});
 
 /// A measured plan of a job of one phase.
 struct MeasuredRun : Job {
@@ -27,7 +37,7 @@ struct MeasuredRun : Job {
     bool of_formula = false;               // the step time rests on an assumed number of operations
     double kept_bytes = 0.0;               // per parameter on a GPU: what its trainer keeps beside gradients and optimizer states
     double undivided_bytes = 0.0;          // ... and of the optimizer states, what sharding does not divide
-    bool memory_allocated = false;         // peak allocated by the framework: without driver and communication buffers
+    MemoryBasis memory_basis = MemoryBasis::device;  // of memory_bytes
 
     const Phase& phase() const { return phases.front(); }
 };

@@ -33,9 +33,10 @@ constexpr int most_of_any_count = 10'000'000;
 constexpr int most_layers_or_heads = 10'000;
 
 /// Of every row.
-constexpr auto row_columns = std::to_array<const char*>(
-    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
-     "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
+constexpr auto row_columns =
+    std::to_array<const char*>({"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design",
+                                "sequence_parallel", "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_basis",
+                                "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
 constexpr auto job_columns = std::to_array<const char*>({"network",
                                                          "layers",
@@ -52,6 +53,10 @@ constexpr auto job_columns = std::to_array<const char*>({"network",
                                                          "activation_storage",
                                                          "states",
                                                          "master",
+                                                         "loss",
+                                                         "wide_stream",
+                                                         "fused_update",
+                                                         "update_in_backward",
                                                          "gradients",
                                                          "adapter_rank",
                                                          "frozen_storage",
@@ -236,6 +241,10 @@ Workload network_of_row(const CsvRow& row)
     choose_in(row, "states", w.optimizer.states);
     choose_in(row, "master", w.optimizer.master);
     choose_in(row, "gradients", w.optimizer.gradients);
+    choose_in(row, "loss", w.loss);
+    w.wide_stream = flag_in(row, "wide_stream", w.wide_stream);
+    w.optimizer.fused = flag_in(row, "fused_update", w.optimizer.fused);
+    w.optimizer.in_backward = flag_in(row, "update_in_backward", w.optimizer.in_backward);
     w.adapter_rank = count_in(row, "adapter_rank");
     if (w.adapter_rank > 0) {
         choose_in(row, "frozen_storage", w.frozen_storage);
@@ -253,7 +262,7 @@ Accelerator core_of(Accelerator a, int cores)
     for (FlopsPerSecond* peak : {&a.peak_bf16, &a.peak_fp32, &a.peak_tf32, &a.peak_fp8, &a.peak_fp4}) {
         *peak = *peak / cores;
     }
-    for (BytesPerSecond* rate : {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth}) {
+    for (BytesPerSecond* rate : {&a.memory_bandwidth, &a.host_link, &a.host_memory_bandwidth, &a.nvme_bandwidth}) {
         *rate = *rate / cores;
     }
     a.memory = a.memory / cores;
@@ -365,7 +374,8 @@ void read_measurement(const CsvRow& row, RunRow& read)
     }
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
-    run.memory_allocated = flag_in(row, "memory_allocated", false);
+    run.memory_basis = flag_in(row, "memory_allocated", false) ? MemoryBasis::allocated : MemoryBasis::device;  // an older column
+    choose_in(row, "memory_basis", run.memory_basis);
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");
 }

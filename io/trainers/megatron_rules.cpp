@@ -67,9 +67,14 @@ std::string post_validation(const PlannedPhase& of)
 
 std::string offload(const PlannedPhase& of)
 {
-    return of.plan.offload == Offload::activations
-               ? "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]"
-               : "";
+    const Offload offload = of.plan.offload;
+    if (offload == Offload::activations) {
+        return "its offload of activations does not work in a pipeline; search offload = [\"none\", \"optimizer\"]";
+    }
+    return offload == Offload::none || offload == Offload::optimizer
+               ? ""
+               : "it keeps parameters on the accelerators, and states there or in host memory; search offload = [\"none\", "
+                 "\"optimizer\"]";
 }
 
 std::string node_order(const PlannedPhase& of)
@@ -136,6 +141,13 @@ std::string hybrid_sharding(const PlannedPhase& of)
     const bool further = shards_gradients(plan.sharding);
     return further && plan.shard_gpus > 0 && plan.shard_gpus < plan.gradient_gpus()
                ? fmt::format("hybrid sharding over {} GPUs is exported for zero1 only", plan.shard_gpus)
+               : "";
+}
+
+std::string recomputed_products(const PlannedPhase& of)
+{
+    return of.plan.recompute == Recompute::selective && of.plan.recompute_modules.has(Module::alternate_products)
+               ? "it recomputes whole modules, not every second product; search recompute_modules without alternate_products"
                : "";
 }
 
@@ -408,6 +420,7 @@ std::vector<TrainerRule> megatron_rules()
         {"pipeline schedule", "schedule", schedule},
         {"interleaved group", "group", group},
         {"recomputed layers", "recomputed_layers", recomputed_layers, RuleOf::exports},
+        {"recomputed products", "recompute_modules", recomputed_products},
         {"hybrid sharding", "shard_gpus", hybrid_sharding, RuleOf::exports},
         {"tensor-parallel overlap", "tp_overlap", tp_overlap},
         {"exchange of keys and values", "context_exchange", key_exchange},

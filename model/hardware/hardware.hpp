@@ -5,6 +5,7 @@
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
 #include "model/hardware/kernel_class.hpp"
+#include "model/hardware/memory_rules.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -73,7 +74,8 @@ struct Accelerator {
     // This accelerator's share of the host: of the link to it, per direction, and of its memory bandwidth; zero: no offloading.
     BytesPerSecond host_link{0.0};
     BytesPerSecond host_memory_bandwidth{0.0};
-    Bytes host_memory{0.0};  // its share, too; zero: no limit is known
+    Bytes host_memory{0.0};              // its share, too; zero: no limit is known
+    BytesPerSecond nvme_bandwidth{0.0};  // its share of what the drives of its node read or write; zero: none
 
     std::string catalog_entry{};  // entry that the numbers are from, even if some were changed; empty: none
 
@@ -108,9 +110,10 @@ struct SoftwareStack {
     double loss_traffic = 24.0;              // bytes moved per logit by the loss, forward and backward
     double messages = 1.0;                   // collectives per layer that gather its parameters
     // Host time per launch: no pass is shorter than its launches. Nodes of a CUDA graph cost none.
-    Seconds host{0.0};                 // of an operator that Python calls
-    Seconds host_native{0.0};          // from C++, back to back inside one operator; zero: as `host`
-    bool grouped_experts = false;      // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
+    Seconds host{0.0};             // of an operator that Python calls
+    Seconds host_native{0.0};      // from C++, back to back inside one operator; zero: as `host`
+    bool grouped_experts = false;  // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
+    MemoryRules holds{};
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =
         false;         // stages of interleaved schedules exchange the results of a forward and a backward pass before going on

@@ -5,6 +5,8 @@
 #include "model/network/passes.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace prismopt {
 
@@ -30,6 +32,12 @@ struct Sharded {
     Kernel sum() const { return {KernelClass::sharded_all_reduce, summed.si}; }
 };
 
+/// Bytes of parameters outside tables.
+double stored_bytes(const Parameters& own, const OptimizerSettings& optimizer)
+{
+    return optimizer.parameter_bytes() * (own.all - own.rows) - own.saved_bytes;
+}
+
 /// ZeRO-3 gathers for each pass, ZeRO-2 once for both; both reduce gradients as soon as a layer has them.
 Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape& shape, const CallTimes& times,
                          const OptimizerSettings& optimizer, const SoftwareStack& stack)
@@ -42,8 +50,7 @@ Sharded sharded_messages(const Parameters& own, bool backward, const LayerShape&
         return times.of(CollectiveCall{.kind = kind, .bytes = bytes / times.width(), .group = group});
     };
     const double gradient = optimizer.message_bytes(stack.gradient_bytes) * own.trained().all;
-    const double stored = optimizer.parameter_bytes() * (own.all - own.rows) - own.saved_bytes;
-    const Seconds gathered = time(Collective::all_gather, stored, GroupKind::sharded);
+    const Seconds gathered = time(Collective::all_gather, stored_bytes(own, optimizer), GroupKind::sharded);
     const double hidden = shape.dp_overlap == DataParallelOverlap::on ? 1.0 : 0.0;
     if (!backward) {
         return {.gathered = gathered, .hidden = hidden};
@@ -65,13 +72,60 @@ double paired_passes(const LayerShape& shape)
     return std::max(0.0, 1.0 - static_cast<double>(warm_up) / passes);
 }
 
+/// Bytes per logit of the loss over a vocabulary.
+struct LossBytes {
+    double saved = 0.0;      // from its forward pass to its backward pass
+    double peak = 0.0;       // at most
+    double cached = 0.0;     // of freed blocks
+    bool of_stream = false;  // `peak` is per number of the head's input
+};
+
+/// Separate kernels on 32-bit logits: log-softmax, its gradient and that of the logits, 4 bytes each, and the freed 16-bit logits, into whose
+/// block none of these fits; where tensor parallelism divides the vocabulary also an exponential (PyTorch,
+/// distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
+LossBytes unfused_loss(bool divided) { return {4.0, divided ? 16.0 : 12.0, 2.0}; }
+
+/// A fused kernel, or a compiler, reads 16-bit logits again for their gradient, which has 16 bits. Chunks: 16-bit logits of all tokens, and
+/// the unfused loss for an eighth of them (torchtune, modules/loss/ce_chunked_output_loss.py: 8 chunks). Fused with the head: chunks of
+/// about as many tokens as have one logit for each number of the head's input (Liger-Kernel, ops/fused_linear_cross_entropy.py), and the
+/// gradient of that input.
+LossBytes loss_bytes(LossKernel kernel, const MemoryRules& rules, bool divided)
+{
+    constexpr double logit = 2.0;
+    constexpr double chunks = 8.0;
+    const LossBytes unfused = unfused_loss(divided);
+    switch (kernel) {
+        case LossKernel::of_stack: break;
+        case LossKernel::unfused: return unfused;
+        case LossKernel::fused: return {logit, 2.0 * logit, 0.0};
+        case LossKernel::chunked: return {logit, logit + unfused.peak / chunks, 0.0};
+        case LossKernel::fused_linear: return {0.0, unfused.peak + logit, 0.0, true};
+    }
+    return {rules.loss_saved, divided ? rules.loss_peak_divided : rules.loss_peak, rules.loss_cached};
+}
+
+/// Bytes by which a saved input of a product is smaller than in 16 bits. Transformer Engine saves it in the precision of the product; where
+/// products of 8 bits need both operands with the inner dimension first, in two orientations (NVIDIA/TransformerEngine,
+/// docs/features/low_precision_training: before the generation with products of 4 bits), so that nothing is gained.
+double saved_less(ActivationStorage storage, Precision precision, const Cluster& cluster)
+{
+    const double number = operand_bytes(precision) > element_bytes ? operand_bytes(precision) : element_bytes;
+    if (storage == ActivationStorage::fp8) {
+        return number - low_number;
+    }
+    const double orientations = cluster.accelerator.peak_fp4.si > 0.0 ? 1.0 : 2.0;
+    return cluster.stack.holds.saves_operands ? std::max(0.0, number - orientations * operand_bytes(precision)) : 0.0;
+}
+
 /// Costs of one part under one way of recompute.
 class PartCosts {
 public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
               const Cluster& cluster)
         : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster, groups),
-          stored_low_(network.activation_storage == ActivationStorage::fp8)
+          loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
+          saved_less_(saved_less(network.activation_storage, precision, cluster)),
+          stream_number_(network.wide_stream ? 4.0 : 2.0 * times_.width())
     {
     }
 
@@ -114,9 +168,14 @@ private:
         if (offload) {
             // A layer's tensors leave while the next ones are computed, and return before their backward pass: two layers' are
             // there at a time.
-            move = Bytes{part.saved_bytes} / cluster_.accelerator.host_link / cluster_.speed.of(KernelClass::host_copy);
+            move = host_time(part.saved_bytes);
             part.workspace_bytes += 2.0 * part.saved_bytes;
             part.saved_bytes = 0.0;
+        }
+        if (shape_.offload == Offload::parameters) {
+            // Its share comes before each pass, and its gradients leave after the backward pass, about as many bytes.
+            const double shards = shards_gradients(shape_.sharding) ? shape_.shard_gpus : 1.0;
+            move = move + host_time(stored_bytes(part.parameters, optimizer_) / shards);
         }
         const double host = cluster_.speed.of(KernelClass::host_wait);
         part.backward =
@@ -180,9 +239,46 @@ private:
         return sum;
     }
 
+    Seconds host_time(double bytes) const
+    {
+        return Bytes{bytes} / cluster_.accelerator.host_link / cluster_.speed.of(KernelClass::host_copy);
+    }
+
     double stream_bytes(const LayerKind& kind) const
     {
         return 2.0 * times_.width() * Extent(shape_, kind.tokens).tokens * kind.width;
+    }
+
+    /// The input of a layer, in the type of the stream.
+    double saved_stream_bytes(const LayerKind& kind) const
+    {
+        return stream_number_ * Extent(shape_, kind.tokens).tokens * kind.width / Extent(shape_).sequence_split;
+    }
+
+    /// Transformer Engine keeps a 16-bit tensor of each shape of weights (pytorch/module/base.py, get_dummy_wgrad), which stands for gradients
+    /// that products add to buffers.
+    double dummy_bytes(const LayerKind& kind) const
+    {
+        std::vector<std::pair<double, double>> shapes;
+        const auto add = [&shapes](double in, double out) {
+            if (std::find(shapes.begin(), shapes.end(), std::pair(in, out)) == shapes.end()) {
+                shapes.emplace_back(in, out);
+            }
+        };
+        for (const Operator& part : kind.operators) {
+            if (const auto* linear = std::get_if<Linear>(&part); linear != nullptr && !linear->frozen && linear->counted) {
+                using Split = Linear::Split;
+                add(linear->split == Split::rows ? linear->in.local(shape_.tp) : linear->in.whole(),
+                    linear->split == Split::columns ? linear->out.local(shape_.tp) : linear->out.whole());
+            } else if (const auto* experts = std::get_if<GroupedLinear>(&part); experts != nullptr && !experts->frozen) {
+                add(experts->in.local(shape_.etp), experts->out.whole());
+            }
+        }
+        double numbers = 0.0;
+        for (const auto& [in, out] : shapes) {
+            numbers += in * out;
+        }
+        return element_bytes * numbers;
     }
 
     PassBuilder pass(const Calls& calls) const
@@ -199,21 +295,26 @@ private:
         part.input_bytes = stream_bytes(kind) / shape_.tp;
         part.needs_gradient = kind.backward;
         const double number = 2.0 * times_.width();
-        const double saved_less = stored_low_ ? number - low_number : 0.0;
-        const auto bytes = [&](const Kept& kept) { return number * kept.numbers - saved_less * kept.products + kept.bytes; };
+        const auto bytes = [&](const Kept& kept) {
+            return number * kept.numbers - saved_less_ * kept.products + kept.bytes + loss_.saved * kept.logits;
+        };
         // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
         LayerKind trained = kind;
         trained.backward = true;
         const Kept all = kept_of(trained, shape_, Recompute::none);
         const double whole = bytes(all);
         part.saved_bytes = !kind.backward                      ? 0.0
-                           : recompute == Recompute::full      ? stream_bytes(kind) / Extent(shape_).sequence_split
+                           : recompute == Recompute::full      ? saved_stream_bytes(kind)
                            : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
                                                                : whole;
-        part.held_bytes = kind.backward ? number * all.held_numbers - saved_less * all.held_products : 0.0;
+        part.held_bytes = kind.backward ? number * all.held_numbers - saved_less_ * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
-        part.workspace_bytes =
-            (recompute == Recompute::full ? whole : whole - part.saved_bytes) + all.workspace + 2.0 * stream_bytes(kind);
+        const double of_loss = loss_.of_stream && all.logits > 0.0 ? loss_.peak * stream_bytes(kind) / number
+                                                                   : (loss_.peak - loss_.saved) * all.logits;
+        part.workspace_bytes = (recompute == Recompute::full ? whole : whole - part.saved_bytes) + all.workspace + of_loss +
+                               2.0 * stream_bytes(kind);
+        part.cached_bytes = loss_.cached * all.logits;
+        part.dummy_bytes = cluster_.stack.holds.dummy_gradients && kind.backward ? dummy_bytes(kind) : 0.0;
     }
 
     /// Its passes beside those of another microbatch.
@@ -227,7 +328,9 @@ private:
     const LayerShape& shape_;
     const Cluster& cluster_;
     CallTimes times_;
-    bool stored_low_;  // inputs of products
+    LossBytes loss_;
+    double saved_less_;
+    double stream_number_;  // bytes
 };
 
 }  // namespace
@@ -255,7 +358,7 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
     if (!plan.exchanges_tokens()) {
         forget(&P::expert_overlap);
     }
-    if (plan.offload != Offload::activations) {
+    if (plan.offload != Offload::activations && plan.offload != Offload::parameters) {
         forget(&P::offload);
     }
     return shape;
@@ -264,10 +367,22 @@ LayerShape layer_shape(const ParallelPlan& plan, int sequence, int batch)
 Seconds update_time(double matrices, double others, const OptimizerSettings& optimizer, Offload offload,
                     const Accelerator& accelerator)
 {
+    const double all = matrices + others;
     const Bytes traffic{optimizer.update_traffic(true) * matrices + optimizer.update_traffic(false) * others};
-    return offload == Offload::optimizer ? Bytes{optimizer.offloaded_traffic() * (matrices + others)} / accelerator.host_link +
-                                               traffic / accelerator.host_memory_bandwidth
-                                         : elementwise_time(traffic, accelerator);
+    if (!updates_on_host(offload)) {
+        return elementwise_time(traffic, accelerator);
+    }
+    const Seconds on_host = traffic / accelerator.host_memory_bandwidth;
+    if (offload == Offload::parameters) {
+        return on_host;  // parameters and gradients are moved by the passes
+    }
+    const Seconds moved = Bytes{optimizer.offloaded_traffic() * all} / accelerator.host_link;
+    if (offload == Offload::optimizer) {
+        return moved + on_host;
+    }
+    // Read and written once each, beside the update of the part before (ZeRO-Infinity, arXiv 2104.07857, section 5.2.2).
+    const Bytes states{optimizer.state_bytes(true) * matrices + optimizer.state_bytes(false) * others};
+    return moved + std::max(on_host, 2.0 * states / accelerator.nvme_bandwidth);
 }
 
 double ChunkPass::compute_s() const

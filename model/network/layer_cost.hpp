@@ -73,6 +73,8 @@ struct PartCost {
     double saved_bytes = 0.0;      // from the forward pass to the backward pass, or to the gradient of the input
     double held_bytes = 0.0;       // from there to the gradient of the weights: inputs of products, gradients of their outputs
     double workspace_bytes = 0.0;  // largest temporaries while the part runs, in addition to saved bytes
+    double cached_bytes = 0.0;     // freed blocks of it that the allocator keeps
+    double dummy_bytes = 0.0;      // MemoryRules::dummy_gradients
     Parameters parameters;         // on one GPU
     double input_bytes = 0.0;      // input sent to one tensor-parallel rank if a stage begins with the part
     bool needs_gradient = true;    // whether its input needs a gradient

@@ -292,6 +292,8 @@ Network network_of(const Workload& w)
     Network network = w.captured ? *w.captured : described_network(w);
     network.optimizer = w.optimizer;
     network.activation_storage = w.activation_storage;
+    network.loss = w.loss;
+    network.wide_stream = w.wide_stream;
     network.optimizer.parameters = stored_as(w.precision);
     if (!w.trains()) {  // no pass needs them in 16 bits
         network.optimizer.product_bytes = operand_bytes(w.precision);

@@ -27,6 +27,8 @@ struct Network {
     LayerKind head;
     OptimizerSettings optimizer;
     ActivationStorage activation_storage = ActivationStorage::bf16;
+    LossKernel loss = LossKernel::of_stack;
+    bool wide_stream = false;
 
     /// Calls visit(kind, count) for the embedding, each kind of layer, and the head.
     template <class Visit>

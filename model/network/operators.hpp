@@ -34,6 +34,7 @@ struct Parameters {
     double products = 0.0;       // part of `all`: of products in the precision of the workload
     double row_bytes = 0.0;      // of `rows`, which change as gradients come: no gradient buffers, no moments
     double saved_bytes = 0.0;    // by frozen ones that are stored in fewer than 16 bits
+    double projected = 0.0;      // of trained matrices m x n, m <= n: m + 2 n, numbers of a projected state of rank 1 (GaLore)
 
     double dense() const { return all - expert - rows; }
     /// Returns the parameters with gradient buffers that are reduced over replicas: neither frozen nor rows of sharded tables.
@@ -41,12 +42,13 @@ struct Parameters {
     {
         Parameters result{all - rows - frozen - frozen_expert, expert - frozen_expert, frozen > 0.0 ? 0.0 : tied};
         result.ends = std::min(ends, result.all);
+        result.projected = projected;
         return result;
     }
     Parameters times(int count) const
     {
-        return {count * all,           count * expert, count * tied,     count * rows,      count * frozen,
-                count * frozen_expert, count * ends,   count * products, count * row_bytes, count * saved_bytes};
+        return {count * all,  count * expert,   count * tied,      count * rows,        count * frozen,   count * frozen_expert,
+                count * ends, count * products, count * row_bytes, count * saved_bytes, count * projected};
     }
     Parameters& operator+=(const Parameters& other)
     {
@@ -60,6 +62,7 @@ struct Parameters {
         products += other.products;
         row_bytes += other.row_bytes;
         saved_bytes += other.saved_bytes;
+        projected += other.projected;
         return *this;
     }
 };
@@ -75,6 +78,7 @@ struct Kept {
     double held_numbers = 0.0;
     double held_products = 0.0;  // part of `held_numbers`: inputs of products
     double workspace = 0.0;      // further bytes while the pass runs
+    double logits = 0.0;         // inputs of the loss, which frameworks keep in different ways (MemoryRules)
 
     Kept& operator+=(const Kept& other);
 };
@@ -310,7 +314,7 @@ struct PairProducts {
     Kept kept(const Extent& e) const;
 };
 
-/// Loss over the vocabulary, with 32-bit logits and 16-bit gradients of them.
+/// Loss over the vocabulary.
 struct Loss {
     Width vocabulary;
 

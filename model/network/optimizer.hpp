@@ -9,29 +9,38 @@
 
 namespace prismopt {
 
-/// Kind of optimizer. AdamW has two moments per parameter, SGD a momentum. Muon has a momentum for the matrices of layers, whose
-/// updates it orthogonalises (Liu et al., arXiv 2502.16982, section 2), and AdamW's moments for the rest.
-enum class Optimizer { adamw, sgd, muon };
+/// Kind of optimizer. AdamW has two moments per parameter; SGD a momentum, and so has Lion (Chen et al., arXiv 2302.06675, algorithm 2).
+/// Muon has a momentum for the matrices of layers, whose updates it orthogonalises (Liu et al., arXiv 2502.16982, section 2), and
+/// AdamW's moments for the rest. Adafactor without momentum keeps sums of rows and columns (Shazeer and Stern, arXiv 1804.04235, section
+/// 3), under a thousandth of the matrix. GaLore keeps AdamW's moments of gradients that are projected to a lower rank, and the
+/// projection, of the matrices of layers (Zhao et al., arXiv 2403.03507, section 4.2), and whole ones of the rest.
+enum class Optimizer { adamw, sgd, muon, lion, adafactor, galore };
 template <>
-inline constexpr auto names_of<Optimizer> =
-    std::to_array<Named<Optimizer>>({{Optimizer::adamw, "adamw"}, {Optimizer::sgd, "sgd"}, {Optimizer::muon, "muon"}});
+inline constexpr auto names_of<Optimizer> = std::to_array<Named<Optimizer>>({{Optimizer::adamw, "adamw"},
+                                                                             {Optimizer::sgd, "sgd"},
+                                                                             {Optimizer::muon, "muon"},
+                                                                             {Optimizer::lion, "lion"},
+                                                                             {Optimizer::adafactor, "adafactor"},
+                                                                             {Optimizer::galore, "galore"}});
 
-/// Type of stored numbers. `int8`: in blocks with one scale each (Dettmers et al., arXiv 2110.02861).
-enum class NumberType { fp32, bf16, int8 };
+/// Type of stored numbers. `int8`, `int4`: in blocks with one scale each (Dettmers et al., arXiv 2110.02861).
+enum class NumberType { fp32, bf16, int8, int4 };
 template <>
-inline constexpr auto names_of<NumberType> =
-    std::to_array<Named<NumberType>>({{NumberType::fp32, "fp32"}, {NumberType::bf16, "bf16"}, {NumberType::int8, "int8"}});
+inline constexpr auto names_of<NumberType> = std::to_array<Named<NumberType>>(
+    {{NumberType::fp32, "fp32"}, {NumberType::bf16, "bf16"}, {NumberType::int8, "int8"}, {NumberType::int4, "int4"}});
 
 /// Returns the bytes per number, with its share of a block's scale.
 constexpr double bytes_of(NumberType type)
 {
-    constexpr double scale_of_block = 4.0 / 2048.0;  // arXiv 2110.02861, section 2.1: blocks of 2,048
+    constexpr double scale_of_256 = 4.0 / 256.0;  // bitsandbytes, docs/source/explanations/optimizers.mdx; torchao, 8-bit states
+    constexpr double scale_of_128 = 4.0 / 128.0;  // torchao, prototype/low_bit_optim, 4-bit states
     switch (type) {
         case NumberType::fp32: return 4.0;
         case NumberType::bf16: return 2.0;
-        case NumberType::int8: break;
+        case NumberType::int8: return 1.0 + scale_of_256;
+        case NumberType::int4: break;
     }
-    return 1.0 + scale_of_block;
+    return 0.5 + scale_of_128;
 }
 
 /// Type of the copy of 16-bit parameters that is updated; none: these are updated themselves, as where all training is in 16 bits.
@@ -87,11 +96,36 @@ struct OptimizerSettings {
     std::optional<NumberType> reduction = std::nullopt;  // as sent between replicas; empty: set by the software stack
     NumberType parameters = NumberType::bf16;            // follows from the precision: network_of()
     double product_bytes = 0.0;                          // per parameter of products of forward passes; 0: as `parameters`
+    int rank = 128;                                      // of galore
+    bool fused = false;                                  // one kernel updates a tensor, without temporaries
+    bool paged = false;                                  // states that do not fit on the accelerator are on its host
+    bool in_backward = false;                            // a layer is updated as soon as it has its gradients
 
     double parameter_bytes() const { return bytes_of(parameters); }
     double gradient_bytes() const { return bytes_of(gradients); }
     /// Returns the moments per parameter. `matrix`: parameters of a layer's products.
-    int moments(bool matrix) const { return kind == Optimizer::adamw || (kind == Optimizer::muon && !matrix) ? 2 : 1; }
+    int moments(bool matrix) const
+    {
+        switch (kind) {
+            case Optimizer::adamw: return 2;
+            case Optimizer::sgd:
+            case Optimizer::lion: return 1;
+            case Optimizer::muon: return matrix ? 1 : 2;
+            case Optimizer::adafactor: return 0;
+            case Optimizer::galore: break;
+        }
+        return matrix ? 0 : 2;
+    }
+    /// Returns the bytes of projected moments and projections per Parameters::projected.
+    double projected_bytes() const { return kind == Optimizer::galore ? rank * bytes_of(states) : 0.0; }
+    /// Returns the bytes per parameter of a copy of a moment that an update by several kernels makes (PyTorch, optim/adam.py,
+    /// _multi_tensor_adam: square roots of all second moments). Kernels for moments of few bits update them in place.
+    double temporary_bytes() const
+    {
+        const bool has_roots = kind == Optimizer::adamw || kind == Optimizer::muon;
+        const bool in_place = fused || in_backward || states == NumberType::int8 || states == NumberType::int4;
+        return has_roots && !in_place ? bytes_of(states) : 0.0;
+    }
     /// Returns the bytes of the master copy per parameter. 32-bit parameters are updated in place, without a copy (Megatron-Core,
     /// docs/user-guide/features/dist_optimizer.md: 16 bytes in all).
     double master_bytes() const { return parameters == NumberType::fp32 ? 0.0 : bytes_of(master); }

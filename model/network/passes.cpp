@@ -1,6 +1,9 @@
 #include "model/network/passes.hpp"
 
+#include "model/network/alternate_products.hpp"
+
 #include <algorithm>
+#include <concepts>
 
 namespace prismopt {
 
@@ -76,6 +79,24 @@ void add_calls(const Part& part, const LayerShape& shape, Calls& calls, Add&& ad
     }
 }
 
+/// GaLore keeps two moments of the gradient in n x 1 and a projection of m x 1 per rank (Zhao et al., arXiv 2403.03507, table 1). Each
+/// member of a tensor-parallel group projects its part of a matrix.
+double projected_numbers(double in, double out) { return std::min(in, out) + 2.0 * std::max(in, out); }
+
+template <class Part>
+double projected_numbers(const Part& part, const Extent& extent)
+{
+    if constexpr (std::same_as<Part, Linear>) {
+        const double in = part.split == Linear::Split::rows ? part.in.local(extent.tp) : part.in.whole();
+        const double out = part.split == Linear::Split::columns ? part.out.local(extent.tp) : part.out.whole();
+        return part.counted && !part.tied ? projected_numbers(in, out) : 0.0;
+    } else if constexpr (std::same_as<Part, GroupedLinear>) {
+        return extent.local_experts(part.routing) * projected_numbers(part.in.whole(), part.out.whole());
+    } else {
+        return 0.0;
+    }
+}
+
 /// A product whose weights have no gradient needs its input no more.
 Operator as_kept(const Operator& part)
 {
@@ -115,6 +136,7 @@ Kept& Kept::operator+=(const Kept& other)
     held_numbers += other.held_numbers;
     held_products += other.held_products;
     workspace += other.workspace;
+    logits += other.logits;
     return *this;
 }
 
@@ -180,6 +202,9 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
     if (recompute == Recompute::full) {
         return forward_calls(kind, shape);
     }
+    if (shape.recompute_modules.has(Module::alternate_products)) {
+        return alternate_calls(kind, shape);
+    }
     const Extent extent(shape, kind.tokens);
     const std::vector<bool> again = recomputed_operators(kind, shape.recompute_modules);
     Calls calls;
@@ -197,10 +222,13 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
 std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules)
 {
     const ModuleSet chosen = resolved(modules, kind);
+    const bool alternates = modules.has(Module::alternate_products);
+    const std::vector<double> saved = alternates ? alternately_saved(kind) : std::vector<double>{};
     std::vector<bool> again;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         const bool last = i + 1 == kind.operators.size();
-        again.push_back(chosen.meets(modules_of(kind.operators[i])) && !last);
+        const bool runs = alternates ? saved[i] < 1.0 : chosen.meets(modules_of(kind.operators[i]));
+        again.push_back(runs && !last);
     }
     return again;
 }
@@ -212,6 +240,9 @@ Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute
     const Extent extent(shape, kind.tokens);
     if (!kind.backward) {
         return {};
+    }
+    if (recompute == Recompute::selective && shape.recompute_modules.has(Module::alternate_products)) {
+        return alternately_kept(kind, shape);
     }
     const std::vector<bool> again = recomputed_operators(kind, shape.recompute_modules);
     const ModuleSet dropped = resolved(shape.recompute_modules, kind).without(checkpointed_modules);
@@ -239,7 +270,9 @@ Parameters parameters_of(const Operator& part, const Extent& extent)
                 if constexpr (requires { p.wide, p.in; }) {
                     own.products = p.wide ? 0.0 : own.all;
                 }
+                own.projected = projected_numbers(p, extent);
                 if (frozen(p)) {
+                    own.projected = 0.0;
                     own.frozen = own.all - own.expert - own.rows;
                     own.frozen_expert = own.expert;
                 }

@@ -42,6 +42,17 @@ template <>
 inline constexpr auto names_of<ActivationStorage> = std::to_array<Named<ActivationStorage>>({{ActivationStorage::bf16, "bf16"},
                                                                                              {ActivationStorage::fp8, "fp8"}});
 
+/// How the loss over a vocabulary is computed: as the software stack does; by separate kernels on 32-bit logits, as PyTorch's
+/// cross_entropy; by one fused kernel, or compiled to some; in chunks of tokens after the head; or in chunks together with the head, so
+/// that no logits remain (Liger-Kernel, fused_linear_cross_entropy.py).
+enum class LossKernel { of_stack, unfused, fused, chunked, fused_linear };
+template <>
+inline constexpr auto names_of<LossKernel> = std::to_array<Named<LossKernel>>({{LossKernel::of_stack, "of-stack"},
+                                                                               {LossKernel::unfused, "unfused"},
+                                                                               {LossKernel::fused, "fused"},
+                                                                               {LossKernel::chunked, "chunked"},
+                                                                               {LossKernel::fused_linear, "fused-linear"}});
+
 /// One kind of layer.
 struct LayerDescription {
     std::string name;
@@ -90,6 +101,8 @@ struct Workload {
     Precision precision = Precision::bf16;  // of the linear layers' products
     WideLayers wide;                        // layers that stay in 16 bits
     ActivationStorage activation_storage = ActivationStorage::bf16;
+    LossKernel loss = LossKernel::of_stack;
+    bool wide_stream = false;  // the stream between layers has 32 bits, as has what full recompute saves
     WorkloadTask task = WorkloadTask::training;
     bool frozen_ends = false;  // embedding and head are not trained
     int adapter_rank = 0;      // rank of adapters beside the products of frozen layers (LoRA, arXiv 2106.09685); 0: none

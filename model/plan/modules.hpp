@@ -16,7 +16,8 @@
 namespace prismopt {
 
 /// Names of Megatron-Core's --recompute-modules and --cuda-graph-scope (transformer_config.py), and `elementwise`: the results of
-/// norms, activations and gates, which other trainers recompute.
+/// norms, activations and gates, which other trainers recompute. `alternate_products`: all but the results of attention, of exchanges of
+/// tokens and of every second product, which alone are saved (torchtitan, selective_ac_option = "op").
 enum class Module {
     core_attn,
     layernorm,
@@ -27,6 +28,7 @@ enum class Module {
     shared_experts,
     gdn_norm_out,
     elementwise,
+    alternate_products,
     attn,
     moe_router,
     moe_preprocess,
@@ -43,6 +45,7 @@ inline constexpr auto names_of<Module> = std::to_array<Named<Module>>({{Module::
                                                                        {Module::shared_experts, "shared_experts"},
                                                                        {Module::gdn_norm_out, "gdn_norm_out"},
                                                                        {Module::elementwise, "elementwise"},
+                                                                       {Module::alternate_products, "alternate_products"},
                                                                        {Module::attn, "attn"},
                                                                        {Module::moe_router, "moe_router"},
                                                                        {Module::moe_preprocess, "moe_preprocess"},
@@ -84,7 +87,7 @@ private:
 
 inline constexpr auto recomputable_modules =
     std::to_array<Module>({Module::core_attn, Module::layernorm, Module::mla_up_proj, Module::mlp, Module::moe, Module::moe_act,
-                           Module::shared_experts, Module::gdn_norm_out, Module::elementwise});
+                           Module::shared_experts, Module::gdn_norm_out, Module::elementwise, Module::alternate_products});
 inline constexpr auto graph_modules = std::to_array<Module>(
     {Module::attn, Module::mlp, Module::moe_router, Module::moe_preprocess, Module::mamba, Module::full_iteration});
 

@@ -145,12 +145,21 @@ inline constexpr auto names_of<Dispatch> = std::to_array<Named<Dispatch>>({{Disp
                                                                            {Dispatch::hybridep, "hybridep"}});
 
 /// Tensors kept in host memory: the optimizer states, with the update done there (Ren et al., ZeRO-Offload, arXiv 2101.06840,
-/// section 4), or the saved activations of the layers, moved beside their compute.
-enum class Offload { none, optimizer, activations };
+/// section 4); the saved activations of the layers, moved beside their compute; or parameters, gradients and optimizer states, of which
+/// the accelerator has those of the layers in work (Rajbhandari et al., ZeRO-Infinity, arXiv 2104.07857, section 5). `nvme`: the
+/// optimizer states, on drives of the node.
+enum class Offload { none, optimizer, activations, parameters, nvme };
 template <>
 inline constexpr auto names_of<Offload> = std::to_array<Named<Offload>>({{Offload::none, "none"},
                                                                          {Offload::optimizer, "optimizer"},
-                                                                         {Offload::activations, "activations"}});
+                                                                         {Offload::activations, "activations"},
+                                                                         {Offload::parameters, "parameters"},
+                                                                         {Offload::nvme, "nvme"}});
+/// Whether the states are updated by the host.
+constexpr bool updates_on_host(Offload offload)
+{
+    return offload == Offload::optimizer || offload == Offload::parameters || offload == Offload::nvme;
+}
 
 /// Order of the parallel dimensions over the GPUs, innermost first.
 enum class PlacementOrder { tp_pp_dp, tp_dp_pp };
@@ -266,6 +275,7 @@ enum class Reason {
     dispatch,
     modules,
     no_host,
+    update_in_backward,
     no_late_validation,
     forward_only,
     no_known_nodes,
@@ -308,6 +318,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::dispatch, "dispatch does not apply"},
                                   {Reason::modules, "recompute_modules do not apply"},
                                   {Reason::no_host, "no host memory to offload to"},
+                                  {Reason::update_in_backward, "no update in the backward pass"},
                                   {Reason::no_late_validation, "post_validation does not apply"},
                                   {Reason::forward_only, "does not apply to forward passes"},
                                   {Reason::no_known_nodes, "no known slow nodes"},

@@ -75,6 +75,17 @@ std::string missing_figure(const MeasuredRun& run)
     return tier == run.cluster.tiers.end() ? "" : fmt::format("tier {} has no bandwidth", tier->name);
 }
 
+/// The part of the predicted memory that the measured peak counts. An allocator keeps freed blocks until the accelerator is full.
+Bytes memory_of(const MemoryUse& predicted, const MeasuredRun& run)
+{
+    if (run.memory_basis == MemoryBasis::allocated) {
+        return predicted.total() - predicted.reserved;
+    }
+    const Accelerator& accelerator = run.cluster.accelerator;
+    const Bytes device = std::max(predicted.total(), std::min(predicted.total() + predicted.cached, accelerator.memory));
+    return run.memory_basis == MemoryBasis::device ? device : device - accelerator.memory_reserved;
+}
+
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
     const Setting setting{run.workload, run.phase(), run.cluster, noise, no_memory_limit};
@@ -97,7 +108,7 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
     checked.memory = plan.memory;
     const double whole = run.kept_bytes + run.undivided_bytes * (1.0 - 1.0 / run.plan.sharding_gpus());
     checked.memory.optimizer_state += plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
-    checked.memory_bytes = checked.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
+    checked.memory_bytes = memory_of(checked.memory, run).si;
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
     checked.interval = model_interval(setting, run.plan, fit);

@@ -64,6 +64,7 @@ nlohmann::json to_json(const CheckedRun& c)
             {"exposed_communication", c.exposed_communication},
             {"memory_bytes", c.memory_bytes},
             {"measured_memory_bytes", c.run.memory_bytes},
+            {"memory_basis", name(c.run.memory_basis)},
             {"memory_capacity_bytes", c.run.cluster.accelerator.memory.si},
             {"memory",
              {{"parameters", c.memory.parameters.si},

@@ -77,7 +77,7 @@ class Runs(unittest.TestCase):
             self.assertIn(table.get("variability", "hpc-2024"), catalog["variability"], name)
 
     def test_keys_of_the_knowledge_are_known(self):
-        keys = {"source", "assumed", "sweep", "group", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
+        keys = {"source", "assumed", "sweep", "group", "memory_basis", "memory_gib", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
                 "tied_embedding", "dropout", "sequence_parallel", "machines", "fills", "skips", *script.PLAN_OF_TABLE}
         for name, table in script.Knowledge().tables.items():
             self.assertLessEqual(set(table), keys, name)
@@ -202,6 +202,17 @@ class Runs(unittest.TestCase):
                                                           "tp": "8", "vpp": "", "micro_batch": "", "global_batch": "1792"})
         self.assertEqual((axes(scripted)["microbatch"], axes(scripted)["v"]), ("2", "3"))  # of Megatron-LM's script for this table
         self.assertIn("micro_batch = 2", scripted["assumed"])
+
+    def test_peaks_of_memory_say_what_they_count(self):
+        device = self.one("bigscience_a100_topology", GPT | {"zero_fsdp": "ZeRO-1", "notes": "max memory 47GB"})
+        self.assertEqual((device["memory_gb"], device["memory_basis"]), ("47", "device"))
+        allocated = self.one("simumax_b200", GPT | {"gpu": "B200 SXM", "model": "llama3_70b", "notes": "real peak alloc 10 GiB"})
+        self.assertEqual((float(allocated["memory_gb"]), allocated["memory_basis"]), (10.73741824, "allocated"))
+        reserved = self.one("torchtitan", GPT | {"model": "Llama 3.1 8B", "gpu": "H200", "row_id": "17", "recompute": "per-op SAC"})
+        self.assertEqual((reserved["memory_gb"], reserved["memory_basis"]), ("51.497", "reserved"))
+        self.assertEqual(axes(reserved)["recompute_modules"], "alternate_products")
+        peak = {"peak_memory_gb": "12.5", "peak_memory_basis": "max reserved, printed bytes / 1e9"}
+        self.assertEqual(self.one("simumax_b200", GPT | {"gpu": "B200 SXM", "model": "llama3_70b"} | peak)["memory_basis"], "reserved")
 
     def test_assumptions_of_a_table_may_replace_a_column(self):
         row = self.one("vtrain_a100_singlenode", GPT | {"n_gpus": "4", "tp": "1", "pp": "2", "recompute": "full (config)"})

@@ -255,7 +255,7 @@ void double_times(Problem& problem)
     for (FlopsPerSecond* peak : {&gpu.peak_bf16, &gpu.peak_fp32, &gpu.peak_tf32, &gpu.peak_fp8, &gpu.peak_fp4}) {
         *peak = *peak * 0.5;
     }
-    for (BytesPerSecond* rate : {&gpu.memory_bandwidth, &gpu.host_link, &gpu.host_memory_bandwidth}) {
+    for (BytesPerSecond* rate : {&gpu.memory_bandwidth, &gpu.host_link, &gpu.host_memory_bandwidth, &gpu.nvme_bandwidth}) {
         *rate = *rate * 0.5;
     }
     gpu.launch = gpu.launch * 2.0;

@@ -347,6 +347,8 @@ const Fields<Accelerator>& accelerator_fields()
                       "bandwidth of the link to the host, per GPU and direction, for offload")
             .quantity("host_memory_bandwidth", &Accelerator::host_memory_bandwidth, "64 GB/s",
                       "host memory bandwidth per GPU, for offload")
+            .quantity("nvme_bandwidth", &Accelerator::nvme_bandwidth, "3 GB/s",
+                      "what the drives of its node read or write, per GPU, for offload = nvme")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
             .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels", Sign::zero_or_more)
             .complete()
@@ -441,6 +443,10 @@ const Fields<CollectiveLibrary>& library_fields()
 const Fields<SoftwareStack>& stack_fields()
 {
     const auto factor = [](std::string_view meaning) { return Range{meaning, 0, 100, "1.0", Range::Ends::open_low}; };
+    const auto logit = [](std::string_view meaning) { return Range{meaning, 0, 100, "12"}; };
+    const auto rule = [](auto member) {
+        return [member](SoftwareStack & stack) -> auto& { return stack.holds.*member; };
+    };
     static const auto fields =
         Fields<SoftwareStack>("a software stack", "how a framework changes the constants of accelerator and network")
             .number("gemm", &SoftwareStack::gemm, factor("factor on the efficiency of matrix products"))
@@ -482,6 +488,35 @@ const Fields<SoftwareStack>& stack_fields()
             .complete()
             .number("communication_share", &SoftwareStack::communication_share, share_range)
             .complete()
+            .number("loss_saved", rule(&MemoryRules::loss_saved),
+                    logit("bytes per logit saved from the forward to the backward pass of the loss"))
+            .number("loss_peak", rule(&MemoryRules::loss_peak), logit("bytes per logit in use at the most in the loss"))
+            .number("loss_peak_divided", rule(&MemoryRules::loss_peak_divided),
+                    logit("the same where tensor parallelism divides the vocabulary"))
+            .number("loss_cached", rule(&MemoryRules::loss_cached),
+                    logit("bytes per logit in freed blocks of the loss, which the allocator keeps as long as there is room"))
+            .flag("gradient_buffers", rule(&MemoryRules::gradient_buffers),
+                  "whether gradients have memory throughout a step, rather than from when they are computed")
+            .flag("layer_gradients", rule(&MemoryRules::layer_gradients),
+                  "whether divided gradients of a layer are whole while they are reduced")
+            .flag("only_masters", rule(&MemoryRules::only_masters),
+                  "whether divided parameters are stored as their master copy only, and cast as they are gathered")
+            .choice("whole_gradients", rule(&MemoryRules::whole_gradients), "pipelines",
+                    "where divided gradients are whole until the last microbatch: never, in pipelines, or wherever microbatches "
+                    "are accumulated")
+            .number("update_copies", rule(&MemoryRules::update_copies),
+                    {"temporaries of an update of AdamW, in copies of one moment", 0, 10, "1"})
+            .number("fragmentation", rule(&MemoryRules::fragmentation),
+                    {"memory that the allocator holds beyond what is allocated on a full accelerator, over what is allocated", 0,
+                     2, "0.05"})
+            .number("cached", rule(&MemoryRules::cached),
+                    {"freed blocks that the allocator keeps as long as there is room, over what is allocated: in measured peaks, "
+                     "not needed to fit",
+                     0, 2, "0.1"})
+            .flag("saves_operands", rule(&MemoryRules::saves_operands),
+                  "whether inputs of products are saved in the precision of the product, rather than in 16 bits")
+            .flag("dummy_gradients", rule(&MemoryRules::dummy_gradients),
+                  "whether a 16-bit tensor of each shape of weights stays in memory, which stands for gradients added in place")
             .check([](Table& table, const SoftwareStack& stack) {
                 if (stack.fp8 == Precision::fp8 || !has_8_bits(stack.fp8)) {
                     table.find("fp8")->fail({"is no kind of 8 bits", "it is what precision = \"fp8\" means",

@@ -24,13 +24,20 @@ const Fields<OptimizerSettings>& optimizer_fields()
     static const auto fields =
         Fields<OptimizerSettings>("optimizer", "the optimizer, and the number types of its states")
             .choice("kind", &OptimizerSettings::kind, "muon",
-                    "adamw; sgd with momentum; or muon, with adamw for embedding and head")
+                    "adamw; sgd with momentum; lion; adafactor without momentum; or, with adamw for embedding and head, muon or "
+                    "galore")
             .choice("states", &OptimizerSettings::states, "bf16", "number type of the optimizer states (moments, momentum)")
             .choice(
                 "master", &OptimizerSettings::master, "fp32",
                 "number type of the master weights; none: 16-bit parameters are updated themselves (there is none with 32-bit "
                 "parameters)")
             .choice("gradients", &OptimizerSettings::gradients, "bf16", "number type in which gradients are accumulated")
+            .integer("rank", &OptimizerSettings::rank, {"rank of the projected gradients of galore", 1, 100'000, "128"})
+            .flag("fused", &OptimizerSettings::fused, "whether one kernel updates a tensor, without temporaries")
+            .flag("paged", &OptimizerSettings::paged,
+                  "whether states that do not fit on the accelerator are in host memory; the time to move them is not modelled")
+            .flag("in_backward", &OptimizerSettings::in_backward,
+                  "whether a layer is updated as soon as it has its gradients, which needs a single microbatch")
             .custom(
                 {"reduction",
                  "number type in which gradients are reduced over data-parallel replicas; default: as the software stack does",
@@ -60,6 +67,13 @@ const Fields<NetworkReading>& reading_fields()
             .flag("dropout", of(&Workload::dropout), "whether dropout masks are saved for the backward pass (GPT-3 era runs)")
             .choice("precision", of(&Workload::precision), "bf16",
                     "precision of the products of linear layers; parameters have 32 bits with fp32 and tf32, else 16")
+            .flag("wide_stream", of(&Workload::wide_stream),
+                  "whether the stream between layers has 32 bits, as with norms and embeddings in 32 bits (PEFT, "
+                  "prepare_model_for_kbit_training)")
+            .choice(
+                "loss", of(&Workload::loss), "fused-linear",
+                "how the loss over the vocabulary is computed: as the software stack does, by separate kernels, by one fused or "
+                "compiled kernel, in chunks of tokens, or in chunks together with the head, which leaves no logits in memory")
             .choice("activation_storage", of(&Workload::activation_storage), "fp8",
                     "type in which inputs of linear layers and activations are saved for the backward pass")
             .custom({"layer", "kinds of layers, by name",

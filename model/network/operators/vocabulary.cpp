@@ -8,8 +8,6 @@ constexpr double lookup_traffic = 4.0;   // bytes a 16-bit number: read, write
 constexpr double scatter_traffic = 8.0;  // gradient read, sums read and written
 // Share of the loss's traffic that comes in the forward pass; of Megatron-LM's unfused loss 38 of 52 bytes a logit.
 constexpr double loss_forward = 0.6;
-constexpr double logit_bytes = 4.0;  // kept
-constexpr double logit_gradient_bytes = 2.0;
 
 CollectiveCall sequence_message(const Extent& e, double columns, Collective kind)
 {
@@ -54,10 +52,6 @@ void Loss::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) cons
     calls.traffic((1.0 - loss_forward) * e.numbers(Place::columns, vocabulary), Roof::loss);
 }
 
-Kept Loss::kept(const Extent& e) const
-{
-    const double logits = e.numbers(Place::columns, vocabulary);
-    return {.bytes = logit_bytes * logits, .workspace = logit_gradient_bytes * logits};
-}
+Kept Loss::kept(const Extent& e) const { return {.logits = e.numbers(Place::columns, vocabulary)}; }
 
 }  // namespace prismopt

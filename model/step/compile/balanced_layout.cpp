@@ -225,9 +225,8 @@ private:
 
 class Balance {
 public:
-    Balance(const LayerCosts& costs, const Program& program, const ParallelPlan& plan, const Accelerator& accelerator,
-            const OptimizerSettings& optimizer, Bytes capacity)
-        : costs_(costs), program_(program), plan_(plan), accelerator_(accelerator), optimizer_(optimizer), capacity_(capacity),
+    Balance(const LayerCosts& costs, const Program& program, const ParallelPlan& plan, const MemoryModel& memory, Bytes capacity)
+        : costs_(costs), program_(program), plan_(plan), memory_(memory), capacity_(capacity),
           units_(costs, splits_backward(plan.schedule)), chunks_(network_parts(plan.schedule, plan.pp, plan.chunks)),
           stage_of_(chunks_)
     {
@@ -265,7 +264,7 @@ private:
         for (const Chunk& chunk : chunks_of_units(lengths)) {
             parts.emplace_back(chunk, costs_);
         }
-        return memory_by_stage(program_, parts, plan_, accelerator_, optimizer_);
+        return memory_by_stage(program_, parts, plan_, memory_);
     }
     bool fits(const Lengths& lengths) const { return fullest(needed(lengths)).total() <= capacity_; }
 
@@ -296,7 +295,7 @@ private:
             chunk.layers = std::min(end - 1, layers) - chunk.first_layer;
             const ChunkParts parts(chunk, costs_);
             return std::all_of(stage_of_[k].begin(), stage_of_[k].end(), [&](int stage) {
-                return memory_of_alike(stage, parts, program_, plan_, accelerator_, optimizer_).total() <= capacity;
+                return memory_of_alike(stage, parts, program_, plan_, memory_).total() <= capacity;
             });
         };
         const Chains chains(units_, chunks_, fit);
@@ -472,8 +471,7 @@ private:
     const LayerCosts& costs_;
     const Program& program_;
     const ParallelPlan& plan_;
-    const Accelerator& accelerator_;
-    const OptimizerSettings& optimizer_;
+    const MemoryModel& memory_;
     Bytes capacity_;
     Units units_;
     int chunks_;
@@ -485,16 +483,13 @@ private:
 }  // namespace
 
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
-                                                             const ParallelPlan& plan, const Accelerator& accelerator,
-                                                             const OptimizerSettings& optimizer, Bytes capacity)
+                                                             const ParallelPlan& plan, const MemoryModel& memory, Bytes capacity)
 {
     ParallelPlan slots = plan;  // as many parts
     slots.split = LayerSplit::slots;
     auto even = layout(static_cast<int>(costs.layers.size()), slots);
     const bool alone = network_parts(plan.schedule, plan.pp, plan.chunks) == 1;
-    return alone || std::holds_alternative<Infeasible>(even)
-               ? even
-               : Balance(costs, program, plan, accelerator, optimizer, capacity).run();
+    return alone || std::holds_alternative<Infeasible>(even) ? even : Balance(costs, program, plan, memory, capacity).run();
 }
 
 }  // namespace prismopt

@@ -7,6 +7,7 @@
 #include "model/plan/layout.hpp"
 #include "model/plan/plan.hpp"
 #include "model/schedule/program.hpp"
+#include "model/step/compile/memory.hpp"
 
 #include <variant>
 #include <vector>
@@ -23,7 +24,6 @@ namespace prismopt {
 /// Not modelled: transfers between stages, factors of known nodes, and what a stage does once per step (reduction of gradients,
 /// update). Infeasible if the network has fewer parts than chunks.
 std::variant<std::vector<Chunk>, Infeasible> balanced_layout(const LayerCosts& costs, const Program& program,
-                                                             const ParallelPlan& plan, const Accelerator& accelerator,
-                                                             const OptimizerSettings& optimizer, Bytes capacity);
+                                                             const ParallelPlan& plan, const MemoryModel& memory, Bytes capacity);
 
 }  // namespace prismopt

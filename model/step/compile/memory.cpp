@@ -1,6 +1,6 @@
 #include "model/step/compile/memory.hpp"
 
-#include "model/step/compile/outer_exchange.hpp"
+#include "model/step/compile/stage_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,33 +11,6 @@
 namespace prismopt {
 
 namespace {
-
-/// Numbers that one GPU holds of a state that the plan's sharding level divides, or not.
-class ShareOfStates {
-public:
-    explicit ShareOfStates(const ParallelPlan& plan)
-        : level_(plan.sharding), dense_(plan.sharding_gpus()),
-          expert_(std::max(1, plan.tp * plan.gradient_gpus() / (plan.ep * plan.etp)))
-    {
-    }
-    /// `from`: the lowest level that divides the state; `whole`: what is held undivided beside it.
-    double of(const Parameters& own, Sharding from, double whole) const
-    {
-        return level_ < from ? own.all : std::min(own.all, own.dense() / dense_ + own.expert / expert_ + whole);
-    }
-
-private:
-    Sharding level_;
-    double dense_;
-    double expert_;
-};
-
-/// Of a parameter of a stage, in the mean.
-double state_bytes(const OptimizerSettings& optimizer, const Parameters& own)
-{
-    const double ends = own.all > 0.0 ? own.ends / own.all : 0.0;
-    return (1.0 - ends) * optimizer.state_bytes(true) + ends * optimizer.state_bytes(false);
-}
 
 /// Of a stage whose chunks all keep as much.
 double peak_of_alike(const Program& program, int stage, const Activations& kept)
@@ -93,50 +66,6 @@ std::vector<double> peak_activations(const Program& program, const std::vector<A
     run_until(program.ops.size());
     return peak;
 }
-
-/// Per parameter, in the mean.
-double stored_bytes(const OptimizerSettings& optimizer, const Parameters& own)
-{
-    const double bytes = optimizer.parameter_bytes() - (own.all > 0.0 ? own.saved_bytes / own.all : 0.0);
-    const bool of_their_own = optimizer.product_bytes > 0.0 && own.all > 0.0;
-    return of_their_own ? bytes + (optimizer.product_bytes - bytes) * own.products / own.all : bytes;
-}
-
-/// What the chunks of a stage need, but for activations.
-struct OfChunks {
-    Parameters parameters;
-    double workspace = 0.0;
-    double gathered = 0.0;  // numbers of a layer in work and the next one
-
-    void add(const ChunkParts& chunk)
-    {
-        parameters += chunk.parameters();
-        workspace = std::max(workspace, chunk.largest(&PartCost::workspace_bytes));
-        for (const ChunkParts::CountedPart& one : chunk.parts) {
-            gathered = std::max(gathered, 2.0 * (one.cost->parameters.all - one.cost->parameters.rows));
-        }
-    }
-
-    MemoryUse use(int stage, double activations, const ParallelPlan& plan, const Accelerator& accelerator,
-                  const OptimizerSettings& optimizer) const
-    {
-        const ShareOfStates share(plan);
-        Parameters own = parameters;
-        own.all -= std::exchange(own.rows, 0.0);
-        const Parameters trained = own.trained();
-        const double outer = plan.local_steps > 1 ? outer_state_bytes : 0.0;
-        const Bytes states{(state_bytes(optimizer, trained) + outer) * share.of(trained, Sharding::zero1, 0.0)};
-        const bool on_host = plan.offload == Offload::optimizer;
-        return {Bytes{stored_bytes(optimizer, own) * share.of(own, Sharding::zero3, gathered) + parameters.row_bytes},
-                Bytes{optimizer.gradient_bytes() * share.of(trained, Sharding::zero2, 0.0)},
-                on_host ? Bytes{} : states,
-                Bytes{activations},
-                Bytes{workspace},
-                accelerator.memory_reserved,
-                stage,
-                on_host ? states : Bytes{}};
-    }
-};
 
 /// Bytes of one microbatch more in flight, whose forward pass runs beside a backward pass (Megatron-Core, schedules.py: one more
 /// warm-up pass): of the chunk that keeps most.
@@ -236,15 +165,15 @@ const std::vector<double>& ActivationPeaks::of(const Program& program, std::vect
 }
 
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator, const OptimizerSettings& optimizer, ActivationPeaks& known)
+                                       const MemoryModel& model, ActivationPeaks& known)
 {
-    std::vector<OfChunks> needs(plan.pp);
+    std::vector<StageContents> contents(plan.pp);
     std::vector<Activations> kept;
     std::vector<double> largest(plan.pp, 0.0);  // [stage]: of what a chunk keeps
     for (int part = 0; part < plan.pp * plan.chunks; ++part) {
         const int stage = part / plan.chunks;
         const ChunkParts& chunk = chunks[part_of_network(program.shape, {stage, part % plan.chunks})];
-        needs[stage].add(chunk);
+        contents[stage].add(chunk);
         kept.push_back(kept_by(chunk));
         largest[stage] = std::max(largest[stage], kept.back().saved);
     }
@@ -252,39 +181,40 @@ std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const C
     std::vector<MemoryUse> uses;
     uses.reserve(plan.pp);
     for (int stage = 0; stage < plan.pp; ++stage) {
-        uses.push_back(
-            needs[stage].use(stage, activations[stage] + kept_beside(plan, largest[stage]), plan, accelerator, optimizer));
+        const double saved = activations[stage] + kept_beside(plan, largest[stage]);
+        uses.push_back(contents[stage].peak(stage, saved, {plan, model, program.shape.microbatches}));
     }
     return uses;
 }
 
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const Accelerator& accelerator, const OptimizerSettings& optimizer)
+                          const MemoryModel& model)
 {
-    OfChunks needs;
+    StageContents contents;
     for (int k = 0; k < plan.chunks; ++k) {
-        needs.add(chunk);
+        contents.add(chunk);
     }
     const Activations kept = kept_by(chunk);
-    return needs.use(stage, peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved), plan, accelerator, optimizer);
+    const double saved = peak_of_alike(program, stage, kept) + kept_beside(plan, kept.saved);
+    return contents.peak(stage, saved, {plan, model, program.shape.microbatches});
 }
 
 Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
-                      const ParallelPlan& plan, const Accelerator& accelerator, const OptimizerSettings& optimizer)
+                      const ParallelPlan& plan, const MemoryModel& model)
 {
-    OfChunks needs;
+    StageContents contents;
     double all = 0.0;
     double smallest = std::numeric_limits<double>::infinity();
     for (int k = 0; k < shape.chunks; ++k) {
         const ChunkParts chunk(chunks[part_of_network(shape, {stage, k})], costs);
-        needs.add(chunk);
+        contents.add(chunk);
         const double saved = kept_by(chunk).saved;
         all += saved;
         smallest = std::min(smallest, saved);
     }
     // Of two copies of the network, a microbatch passes through one: one chunk of the stage.
     const double of_microbatch = facts_of(shape.schedule).model_copies > 1 ? smallest : all;
-    return needs.use(stage, least_held(shape, stage) * of_microbatch, plan, accelerator, optimizer).total();
+    return contents.peak(stage, least_held(shape, stage) * of_microbatch, {plan, model, shape.microbatches}).total();
 }
 
 const MemoryUse& fullest(std::span<const MemoryUse> stages)

@@ -65,30 +65,34 @@ private:
     std::size_t oldest_ = 0;
 };
 
-/// Returns the memory per GPU of each stage, [stage]: parameters, gradients and states in the optimizer's number types.
-/// ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3 parameters as well,
-/// except those of the current layer and the next one; states of routed experts are divided by the GPUs that hold the same
-/// experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. Offloaded states are
-/// in host memory, which is assumed large enough. `chunks` in network order. Sources: Rajbhandari
-/// et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation. Not modelled: fragmentation beyond
-/// Accelerator::memory_reserved.
+/// What decides how much memory a plan needs, beside the plan and the costs of its layers.
+struct MemoryModel {
+    const Accelerator& accelerator;
+    const SoftwareStack& stack;
+    const OptimizerSettings& optimizer;
+};
+
+/// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters, gradients and states in the
+/// optimizer's number types. ZeRO-1 divides the optimizer states by the GPUs of the sharding group, ZeRO-2 gradients as well, ZeRO-3
+/// parameters as well, except those of the current layer and the next one; states of routed experts are divided by the GPUs that hold
+/// the same experts. With local updates, `plan` is that of a building, and the outer optimizer's state counts to the states. `chunks` in
+/// network order. Sources: Rajbhandari et al., arXiv 1910.02054, section 3; Megatron-LM's distributed optimizer documentation; what
+/// else frameworks hold: MemoryRules. Not modelled: fragmentation beyond Accelerator::memory_reserved and MemoryRules::fragmentation.
 std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks, const ParallelPlan& plan,
-                                       const Accelerator& accelerator, const OptimizerSettings& optimizer,
-                                       ActivationPeaks& known);
+                                       const MemoryModel& model, ActivationPeaks& known);
 inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<const ChunkParts> chunks,
-                                              const ParallelPlan& plan, const Accelerator& accelerator,
-                                              const OptimizerSettings& optimizer)
+                                              const ParallelPlan& plan, const MemoryModel& model)
 {
     ActivationPeaks none;
-    return memory_by_stage(program, chunks, plan, accelerator, optimizer, none);
+    return memory_by_stage(program, chunks, plan, model, none);
 }
 /// Returns the memory of a stage whose chunks are all equal to this one.
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
-                          const Accelerator& accelerator, const OptimizerSettings& optimizer);
+                          const MemoryModel& model);
 /// Returns a lower bound of the memory of a stage that needs no program, with the fewest microbatches that its schedule holds.
 /// `chunks`: in network order.
 Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chunk> chunks, const LayerCosts& costs,
-                      const ParallelPlan& plan, const Accelerator& accelerator, const OptimizerSettings& optimizer);
+                      const ParallelPlan& plan, const MemoryModel& model);
 /// Returns the largest memory use; the first of several equal ones.
 const MemoryUse& fullest(std::span<const MemoryUse> stages);
 

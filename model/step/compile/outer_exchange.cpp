@@ -31,7 +31,7 @@ double outer_exchange_time(const Parameters& trained, const ParallelPlan& plan, 
     const double shares = dense_share + expert_share;
     double seconds =
         time(Collective::all_reduce, shares, across) + (Bytes{update_traffic * shares} / cluster.accelerator.memory_bandwidth).si;
-    if (plan.offload == Offload::optimizer) {
+    if (updates_on_host(plan.offload)) {
         seconds += (Bytes{offloaded_traffic * shares} / cluster.accelerator.host_link).si;
     }
     if (plan.sharding == Sharding::none) {

@@ -200,18 +200,17 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
-    const OptimizerSettings& optimizer = network_.optimizer;
-    auto layers =
-        plan.split == LayerSplit::balanced
-            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_of(setting_))
-            : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    const MemoryModel memory{accelerator, setting_.cluster.stack, network_.optimizer};
+    auto layers = plan.split == LayerSplit::balanced
+                      ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, memory, capacity_of(setting_))
+                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }
     CompiledPlan result;
     result.chunks = std::move(std::get<std::vector<Chunk>>(layers));
     const PlacedChunks chunks(placed.shape, result.chunks, {parts.costs.data(), parts.costs.size()});
-    result.stages = memory_by_stage(*parts.program, chunks.made_of(), parts.building, accelerator, optimizer, peaks_);
+    result.stages = memory_by_stage(*parts.program, chunks.made_of(), parts.building, memory, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(parts.costs.front()->typical());
     if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
@@ -444,9 +443,8 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     make_room_for_costs(1);
     const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch), *places, 0);
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
-    const auto of_stage = [&](int stage) {
-        return least_memory_of(stage, shape, *of_chunks, layer, building, setting_.cluster.accelerator, network_.optimizer);
-    };
+    const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer};
+    const auto of_stage = [&](int stage) { return least_memory_of(stage, shape, *of_chunks, layer, building, memory); };
     return std::max(of_stage(0), of_stage(shape.stages - 1)).si;
 }
 

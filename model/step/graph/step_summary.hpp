@@ -17,7 +17,8 @@ struct MemoryUse {
     Bytes workspace;    // largest temporaries of one kernel chain
     Bytes reserved;     // of the accelerator
     int stage = 0;
-    Bytes host{};  // offloaded states, in the memory of the host: not part of the total
+    Bytes host{};    // offloaded states, in the memory of the host: not part of the total
+    Bytes cached{};  // freed blocks that the allocator keeps as long as there is room: not part of the total
 
     Bytes total() const { return parameters + gradients + optimizer_state + activations + workspace + reserved; }
 };

@@ -132,6 +132,7 @@ TEST(RunRows, SayWhatIsWrong)
         {with(of_catalog, {{"step_time_s", "inf"}}), "step_time_s is \"inf\""},
         {with(of_catalog, {{"step_time_s", "1e9"}}), "not plausible"},
         {with(of_catalog, {{"memory_gb", "-5"}}), "memory_gb is \"-5\""},
+        {with(of_catalog, {{"memory_basis", "total"}}), "reserved"},
         {with(of_catalog, {{"network", "llama3-9b"}}), "did you mean \"llama3-8b\"?"},
         {with(of_catalog, {{"network", ""}}), "no network"},
         {with(of_catalog, {{"gpus", "many"}}), "gpus is \"many\""},

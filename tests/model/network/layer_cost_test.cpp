@@ -323,6 +323,59 @@ TEST(LayerCosts, LossMovesTheLogits)
     EXPECT_NEAR(head_s(52.0) - head_s(24.0), 28.0 * 1024 * 51200 / 1e12, 1e-12);
 }
 
+/// Bytes per logit: Megatron's loss keeps 32-bit logits, and a 16-bit gradient beside them. PyTorch's has three 32-bit tensors at once: 8B with
+/// 32,768 tokens and 128,256 entries holds 50.4 GB; 16 bytes where tensor parallelism divides the vocabulary. A compiled one has logits and
+/// gradient in 16 bits; chunks an eighth of PyTorch's beside 16-bit logits; and fused with the head only numbers like its input remain.
+TEST(LayerCosts, HoldsTheLossAsItsStackDoes)
+{
+    const auto head = [](LossKernel loss, const MemoryRules& rules, int tp) {
+        Workload w = workload_of(gpt(4, 1024, 8));
+        w.loss = loss;
+        Cluster c = products_only();
+        c.stack.holds = rules;
+        return layer_costs(network_of(w), w.precision, LayerShape{{.tp = tp}, 2048}, c).head;
+    };
+    const auto saved = [&](LossKernel loss, const MemoryRules& rules, int tp) {
+        return head(loss, rules, tp).saved_bytes - head(LossKernel::fused_linear, rules, tp).saved_bytes;
+    };
+    const MemoryRules megatron;
+    const double logits = 2048.0 * 51200.0;
+    const double input = 2048.0 * 1024.0;
+    const double stream = 2.0 * 2.0 * input;  // and its gradient
+    EXPECT_DOUBLE_EQ(saved(LossKernel::of_stack, megatron, 1), 4.0 * logits);
+    EXPECT_DOUBLE_EQ(head(LossKernel::of_stack, megatron, 1).workspace_bytes, 2.0 * logits + stream);
+    EXPECT_DOUBLE_EQ(saved(LossKernel::unfused, megatron, 1), 4.0 * logits);
+    EXPECT_DOUBLE_EQ(head(LossKernel::unfused, megatron, 1).workspace_bytes, 8.0 * logits + stream);
+    EXPECT_DOUBLE_EQ(head(LossKernel::unfused, megatron, 1).cached_bytes, 2.0 * logits);
+    EXPECT_DOUBLE_EQ(head(LossKernel::unfused, megatron, 8).workspace_bytes, 12.0 * logits / 8.0 + stream);
+    EXPECT_DOUBLE_EQ(saved(LossKernel::fused, megatron, 1), 2.0 * logits);
+    EXPECT_DOUBLE_EQ(head(LossKernel::fused, megatron, 1).workspace_bytes, 2.0 * logits + stream);
+    EXPECT_DOUBLE_EQ(head(LossKernel::chunked, megatron, 1).workspace_bytes, 12.0 / 8.0 * logits + stream);
+    EXPECT_DOUBLE_EQ(head(LossKernel::fused_linear, megatron, 1).workspace_bytes, 14.0 * input + stream);
+}
+
+/// Transformer Engine saves inputs of products in 8 bits: GPT's of four products, 1 + 1 + 1 + 4 times h per token; in both orientations, so
+/// that nothing is gained, where there are no products of 4 bits.
+TEST(LayerCosts, SavesOperandsInTheirPrecision)
+{
+    Cluster c = products_only();
+    c.accelerator.peak_fp8 = 2.0 * c.accelerator.peak_bf16;
+    const auto saved = [&c](Precision precision) {
+        Workload w = workload_of(gpt_175b);
+        w.precision = precision;
+        return layer_costs(network_of(w), w.precision, LayerShape{{}, 2048}, c).kinds.front().saved_bytes;
+    };
+    const double wide = saved(Precision::bf16);
+    EXPECT_DOUBLE_EQ(saved(Precision::fp8), wide);
+    c.stack.holds.saves_operands = true;
+    EXPECT_DOUBLE_EQ(saved(Precision::bf16), wide);
+    EXPECT_DOUBLE_EQ(saved(Precision::fp8), wide);
+    c.accelerator.peak_fp4 = 4.0 * c.accelerator.peak_bf16;
+    const double less = wide - saved(Precision::fp8);
+    EXPECT_GE(less, sbh * (1.0 + 1.0 + 1.0 + 4.0));
+    EXPECT_LE(less, sbh * (1.0 + 1.0 + 1.0 + 4.0 + 4.0));  // and of the activation
+}
+
 /// What a layer keeps leaves during its forward pass and returns during its backward pass; what compute does not hide is waited
 /// for.
 TEST(Offload, MovesActivationsBesideCompute)

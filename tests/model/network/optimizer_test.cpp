@@ -8,7 +8,7 @@ namespace prismopt {
 namespace {
 
 /// Bytes a parameter beside the 16-bit parameter: Megatron-Core, docs/user-guide/features/dist_optimizer.md (18 in all with AdamW
-/// and 32-bit gradients, 16 with 16-bit ones); Dettmers et al., arXiv 2110.02861 (two bytes of moments and their scales); Liu et
+/// and 32-bit gradients, 16 with 16-bit ones); bitsandbytes, docs/source/explanations/optimizers.mdx (two bytes of moments and a 32-bit scale of 256); Liu et
 /// al., arXiv 2502.16982 (half of AdamW's moments).
 TEST(Optimizer, HoldsThePublishedBytes)
 {
@@ -17,11 +17,19 @@ TEST(Optimizer, HoldsThePublishedBytes)
     const OptimizerSettings reduced{.gradients = NumberType::bf16};
     EXPECT_EQ(2.0 + reduced.gradient_bytes() + reduced.state_bytes(true), 16.0);
     const OptimizerSettings blocks{.states = NumberType::int8};
-    EXPECT_DOUBLE_EQ(blocks.state_bytes(true), 4.0 + 2.0 + 2.0 * 4.0 / 2048.0);
+    EXPECT_DOUBLE_EQ(blocks.state_bytes(true), 4.0 + 2.0 + 2.0 * 4.0 / 256.0);
     // All in 16 bits: 8 bytes, 43.47 GB of Mistral 7B as foundation-model-stack/fms-acceleration measured (6.00 without gradients).
     const OptimizerSettings pure{.states = NumberType::bf16, .master = MasterCopy::none, .gradients = NumberType::bf16};
     EXPECT_EQ(2.0 + pure.gradient_bytes() + pure.state_bytes(true), 8.0);
     EXPECT_EQ(pure.update_traffic(true), 3.0 * 2.0 + 2.0 * 4.0 + 2.0 * 2.0);  // the parameter is read, too
+    // bitsandbytes and torchao: 2.03 and 1.06 bytes of two moments with their scales. Lion has one moment, Adafactor next to none.
+    const auto states = [](Optimizer kind, NumberType type) {
+        return OptimizerSettings{.kind = kind, .states = type, .master = MasterCopy::none}.state_bytes(true);
+    };
+    EXPECT_NEAR(states(Optimizer::adamw, NumberType::int8), 2.03, 0.005);
+    EXPECT_NEAR(states(Optimizer::adamw, NumberType::int4), 1.06, 0.005);
+    EXPECT_EQ(states(Optimizer::lion, NumberType::bf16), 2.0);
+    EXPECT_EQ(states(Optimizer::adafactor, NumberType::fp32), 0.0);
     const OptimizerSettings muon{.kind = Optimizer::muon};
     EXPECT_EQ(2.0 + muon.gradient_bytes() + muon.state_bytes(true), 14.0);
     EXPECT_EQ(2.0 + muon.gradient_bytes() + muon.state_bytes(false), 18.0);

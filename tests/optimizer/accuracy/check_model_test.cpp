@@ -55,6 +55,26 @@ TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
     EXPECT_GT(checked.runs.front().predicted_s, 0.0);
 }
 
+/// Tensors have less than the allocator reserved for them, and that is less than the device has in use: its context besides.
+TEST(CheckModel, ComparesPeaksOfMemoryByWhatTheyCount)
+{
+    MeasuredRuns runs;
+    runs.runs.assign(3, shipped_runs().runs.front());
+    for (MeasuredRun& run : runs.runs) {
+        run.cluster.accelerator.memory_reserved = Bytes{3e9};
+        run.cluster.accelerator.memory = Bytes{1e15};
+        run.cluster.stack.holds.fragmentation = 0.1;
+        run.cluster.stack.holds.cached = 0.2;
+    }
+    runs.runs[1].memory_basis = MemoryBasis::reserved;
+    runs.runs[2].memory_basis = MemoryBasis::allocated;
+    const CheckedModel checked = check_model(runs);
+    ASSERT_EQ(checked.runs.size(), 3U);
+    const double allocated = checked.runs[2].memory_bytes;
+    EXPECT_NEAR(checked.runs[1].memory_bytes, 1.3 * allocated, 1.0);
+    EXPECT_NEAR(checked.runs[0].memory_bytes, 1.3 * allocated + 3e9, 1.0);
+}
+
 /// A machine without a figure, and one without a link, are reasons of their rows; the others are judged.
 TEST(CheckModel, RowsThatCannotBeJudgedAreCountedWithTheirReason)
 {

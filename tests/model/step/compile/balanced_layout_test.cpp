@@ -22,6 +22,8 @@ struct Case {
     ParallelPlan plan;
     std::shared_ptr<const Program> program;
     Accelerator accelerator;
+    SoftwareStack stack;
+    OptimizerSettings optimizer;
 
     Case(LayerCosts of, Schedule schedule, int pp, int v, int microbatches) : costs(std::move(of))
     {
@@ -33,13 +35,13 @@ struct Case {
         program = std::get<std::shared_ptr<const Program>>(compiled_program({schedule, pp, microbatches, v}));
     }
 
+    MemoryModel memory_model() const { return {accelerator, stack, optimizer}; }
     int parts() const { return network_parts(plan.schedule, plan.pp, plan.chunks); }
     int layers() const { return static_cast<int>(costs.layers.size()); }
 
     std::vector<Chunk> balanced(double capacity) const
     {
-        return std::get<std::vector<Chunk>>(
-            balanced_layout(costs, *program, plan, accelerator, OptimizerSettings{}, Bytes{capacity}));
+        return std::get<std::vector<Chunk>>(balanced_layout(costs, *program, plan, memory_model(), Bytes{capacity}));
     }
     /// Seconds that the busiest stage takes for the forward and backward passes of a microbatch.
     double busiest(const std::vector<Chunk>& chunks) const
@@ -69,7 +71,7 @@ struct Case {
         for (const Chunk& chunk : chunks) {
             made_of.emplace_back(chunk, costs);
         }
-        return fullest(memory_by_stage(*program, made_of, plan, accelerator, OptimizerSettings{})).total().si;
+        return fullest(memory_by_stage(*program, made_of, plan, memory_model())).total().si;
     }
     /// Calls visit(chunks) for each contiguous split of embedding, layers and head.
     void each_split(const std::function<void(const std::vector<Chunk>&)>& visit) const
@@ -251,7 +253,7 @@ TEST(BalancedLayout, FillsEachChunk)
     EXPECT_EQ(chunks[1].layers, 1);
     EXPECT_EQ(chunks.back().layers, 0);
     const Case seven(costs, Schedule::one_f_one_b, 7, 1, 8);
-    const auto refused = balanced_layout(costs, *seven.program, seven.plan, {}, {}, Bytes{1e12});
+    const auto refused = balanced_layout(costs, *seven.program, seven.plan, seven.memory_model(), Bytes{1e12});
     EXPECT_EQ(std::get<Infeasible>(refused).reason, Reason::layers_and_chunks);
     const Case one(costs, Schedule::one_f_one_b, 1, 1, 8);
     EXPECT_EQ(one.balanced(1e12).front().layers, 4);

@@ -1,0 +1,132 @@
+#include "model/network/alternate_products.hpp"
+
+#include "model/network/passes.hpp"
+
+#include <cstddef>
+#include <variant>
+
+namespace prismopt {
+
+namespace {
+
+template <class Kind>
+const Kind* next(const LayerKind& kind, std::size_t after)
+{
+    for (std::size_t i = after + 1; i < kind.operators.size(); ++i) {
+        if (const auto* found = std::get_if<Kind>(&kind.operators[i])) {
+            return found;
+        }
+        if (std::holds_alternative<Linear>(kind.operators[i])) {
+            break;
+        }
+    }
+    return nullptr;
+}
+
+/// Columns of the products that one operator stands for, in their order.
+std::vector<double> products_of(const LayerKind& kind, std::size_t i)
+{
+    const double columns = std::get<Linear>(kind.operators[i]).out.whole();
+    if (const auto* attention = next<Attention>(kind, i)) {
+        const double query = attention->query().whole();
+        const double key = attention->key().whole();
+        const double value = attention->value().whole();
+        if (columns == query + key + value) {
+            return {query, key, value};
+        }
+    }
+    const auto* following = next<Linear>(kind, i);
+    const bool gated = following != nullptr && columns == 2.0 * following->in.whole();
+    return gated ? std::vector<double>{columns / 2.0, columns / 2.0} : std::vector<double>{columns};
+}
+
+double result_numbers(const Linear& part, const Extent& e)
+{
+    const Extent own = e.beside(part.rows_each);
+    switch (part.split) {
+        case Linear::Split::columns: return own.numbers(Place::columns, part.out);
+        case Linear::Split::rows: return own.numbers(Place::sequence, part.out);
+        case Linear::Split::none: break;
+    }
+    return own.numbers(part.tokens, part.out);
+}
+
+double result_numbers(const Attention& part, const Extent& e) { return e.numbers(Place::columns, part.output()); }
+
+double result_numbers(const TokenExchange& part, const Extent& e)
+{
+    const double load = part.way == TokenExchange::Way::there ? e.load(part.routing) : 1.0;  // of the experts here
+    return e.shape.ep > 1 ? e.copies(part.routing) * load * part.width : 0.0;
+}
+
+/// The logarithm of a sum of exponentials per head and query, in 32 bits.
+double sums_bytes(const Operator& part, const Extent& e)
+{
+    const auto* attention = std::get_if<Attention>(&part);
+    return attention != nullptr ? 4.0 * e.tokens * attention->heads / e.tp : 0.0;
+}
+
+}  // namespace
+
+std::vector<double> alternately_saved(const LayerKind& kind)
+{
+    std::vector<double> shares(kind.operators.size(), 0.0);
+    bool saves = true;  // the first one
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const Operator& part = kind.operators[i];
+        if (std::holds_alternative<Attention>(part) || std::holds_alternative<TokenExchange>(part)) {
+            shares[i] = 1.0;
+        } else if (std::holds_alternative<Linear>(part)) {
+            double all = 0.0;
+            double saved = 0.0;
+            for (const double columns : products_of(kind, i)) {
+                all += columns;
+                saved += saves ? columns : 0.0;
+                saves = !saves;
+            }
+            shares[i] = saved / all;
+        }
+    }
+    return shares;
+}
+
+Kept alternately_kept(const LayerKind& kind, const LayerShape& shape)
+{
+    const Extent extent(shape, kind.tokens);
+    const std::vector<double> shares = alternately_saved(kind);
+    Kept all{.numbers = extent.numbers(Place::sequence, kind.width)};
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const double numbers = std::visit(
+            [&extent]<class Part>(const Part& part) {
+                if constexpr (requires { result_numbers(part, extent); }) {
+                    return result_numbers(part, extent);
+                } else {
+                    return 0.0;
+                }
+            },
+            kind.operators[i]);
+        all.numbers += shares[i] * numbers;
+        all.bytes += sums_bytes(kind.operators[i], extent);
+    }
+    return all;
+}
+
+Calls alternate_calls(const LayerKind& kind, const LayerShape& shape)
+{
+    const std::vector<double> shares = alternately_saved(kind);
+    LayerKind again = kind;
+    again.operators.clear();
+    for (std::size_t i = 0; i + 1 < shares.size(); ++i) {  // no one reads the last result
+        if (shares[i] == 1.0) {
+            continue;
+        }
+        Operator part = kind.operators[i];
+        if (auto* linear = std::get_if<Linear>(&part); linear != nullptr && shares[i] > 0.0) {
+            linear->out = (1.0 - shares[i]) * linear->out.whole();
+        }
+        again.operators.push_back(part);
+    }
+    return forward_calls(again, shape);
+}
+
+}  // namespace prismopt
