@@ -70,8 +70,8 @@ class PartCosts {
 public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
               const Cluster& cluster)
-        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster, groups),
-          stored_low_(network.activation_storage == ActivationStorage::fp8)
+        : optimizer_(network.optimizer), shape_(shape), full_(shape.with_full_sequences()), cluster_(cluster),
+          times_(precision, cluster, groups), stored_low_(network.activation_storage == ActivationStorage::fp8)
     {
     }
 
@@ -182,7 +182,7 @@ private:
 
     double stream_bytes(const LayerKind& kind) const
     {
-        return 2.0 * times_.width() * Extent(shape_, kind.tokens).tokens * kind.width;
+        return 2.0 * times_.width() * Extent(full_, kind.tokens).tokens * kind.width;
     }
 
     PassBuilder pass(const Calls& calls) const
@@ -196,7 +196,7 @@ private:
     {
         // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
         // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-        part.input_bytes = stream_bytes(kind) / shape_.tp;
+        part.input_bytes = stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
         part.needs_gradient = kind.backward;
         const double number = 2.0 * times_.width();
         const double saved_less = stored_low_ ? number - low_number : 0.0;
@@ -204,11 +204,11 @@ private:
         // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
         LayerKind trained = kind;
         trained.backward = true;
-        const Kept all = kept_of(trained, shape_, Recompute::none);
+        const Kept all = kept_of(trained, full_, Recompute::none);
         const double whole = bytes(all);
         part.saved_bytes = !kind.backward                      ? 0.0
                            : recompute == Recompute::full      ? stream_bytes(kind) / Extent(shape_).sequence_split
-                           : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
+                           : recompute == Recompute::selective ? bytes(kept_of(kind, full_, recompute))
                                                                : whole;
         part.held_bytes = kind.backward ? number * all.held_numbers - saved_less * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
@@ -225,6 +225,7 @@ private:
 
     const OptimizerSettings& optimizer_;
     const LayerShape& shape_;
+    LayerShape full_;  // of memory
     const Cluster& cluster_;
     CallTimes times_;
     bool stored_low_;  // inputs of products
