@@ -117,12 +117,12 @@ TEST(Lengths, PipelinesMatchAPlainSimulation)
         for (const int simulated : {4, 16}) {
             const auto steps = sample_steps(graph, pipeline_tables(no_noise), {0, draws, 1}, {.replicas_simulated = simulated});
             const SampleMoments found(steps);
+            // Ranked: a path length plus a residual that knows no longest microbatch.
             const bool ranked = simulated < replicas;
-            // Most replicas are long or short by their mean: a path length plus a residual.
-            const double model = ranked ? 0.01 * expected.mean : 0.0;
-            EXPECT_NEAR(found.mean, expected.mean, 4.0 * std::hypot(found.error, expected.error) + model + 1e-3)
+            EXPECT_NEAR(found.mean, expected.mean,
+                        4.0 * std::hypot(found.error, expected.error) + (ranked ? 0.01 * expected.mean : 1e-3))
                 << replicas << " replicas, " << simulated;
-            EXPECT_NEAR(sorted_quantile(sorted(steps), 0.95) / sorted_quantile(sorted(truth), 0.95), 1.0, 0.015)
+            EXPECT_NEAR(sorted_quantile(sorted(steps), 0.95) / sorted_quantile(sorted(truth), 0.95), 1.0, ranked ? 0.07 : 0.015)
                 << replicas << " replicas, " << simulated;
         }
     }
