@@ -228,7 +228,10 @@ std::vector<double> Predictor::training_times(const ParallelPlan& plan, const Ph
 
 double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const
 {
-    const double flops = model_flops_per_sequence(network_of(problem_.workload), phase.sequence) * phase.global_batch;
+    const LengthMix trained = phase.lengths ? trained_mix(*phase.lengths, phase.sequence, phase.filled) : LengthMix{};
+    const double flops =
+        model_flops_per_sequence(network_of(problem_.workload), phase.sequence, phase.lengths ? &trained : nullptr) *
+        phase.global_batch;
     return flops / mean_step_s / here.gpus() / 1e12;
 }
 
@@ -326,7 +329,7 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
             .si /
         1e12;
     result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
-    result.tokens_per_second = static_cast<double>(first.sequence) * first.global_batch / result.step.mean.value;
+    result.tokens_per_second = first.tokens_of_step() / result.step.mean.value;
     result.ettr = std::min(1.0, productive.mean / result.training.mean.value);
     result.run = outlook(problem_, run, histories, result, confidence);
     constexpr double hour_s = (1_h).si;

@@ -24,7 +24,7 @@ struct TrainedBatch {
 /// What the scenario is about anyway.
 double accepted_batch(const Learning& learning)
 {
-    return std::max(learning.reference_batch, static_cast<double>(learning.as_given.sequence) * learning.as_given.global_batch);
+    return std::max(learning.reference_batch, learning.as_given.tokens_of_sequence() * learning.as_given.global_batch);
 }
 
 /// In octaves, but decades of epsilon, whose usual values are 1e-8 and 1e-5. An assumption.
@@ -70,7 +70,7 @@ std::string batch_stability_text(const Scenario& scenario)
         return "";
     }
     const Learning& learning = *scenario.learning;
-    TrainedBatch largest{.batch = static_cast<double>(learning.as_given.sequence) * learning.largest_choice(),
+    TrainedBatch largest{.batch = learning.as_given.tokens_of_sequence() * learning.largest_choice(),
                          .learning_rate = learning.learning_rate,
                          .epsilon = learning.epsilon};
     if (largest.batch <= accepted_batch(learning)) {

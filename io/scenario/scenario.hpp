@@ -52,6 +52,12 @@ struct SoftwareChoice {
     bool assumed = false;  // init chose it: the job may have other software
 };
 
+/// [data]: what all phases are trained on.
+struct DataSet {
+    double samples = 0.0;                          // zero: not given
+    std::shared_ptr<const SampleLengths> lengths;  // null: all samples fill their sequences
+};
+
 struct Scenario : Job {
     std::string path;
     std::string text;                          // the file as read, with the files that it names
@@ -68,6 +74,7 @@ struct Scenario : Job {
     std::optional<Learning> learning;  // what the global batch of a phase costs
     Learned learned;                   // of steps measured on the cluster, and applied to its constants; empty: nothing
     Variability variability;
+    DataSet data;
     SoftwareChoice software;             // that of [software]; each cluster has what runs on it
     std::vector<Cluster> machines;       // of several [[cluster]]; empty: a single one
     std::vector<StudyChoice> choices;    // what the study chooses beside the plan; those of what is trained first

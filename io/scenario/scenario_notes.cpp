@@ -45,6 +45,19 @@ std::string other_samples_text(const Scenario& scenario)
     return "";
 }
 
+/// Padding is computed and trains nothing.
+std::string padding_text(const Scenario& scenario)
+{
+    const Phase& first = scenario.phases.front();
+    if (!first.lengths || first.lengths->batching != Batching::padded) {
+        return "";
+    }
+    return fmt::format(
+        "samples have {:.0f} tokens in the mean, and are padded to the longest of their microbatch, up to {}; "
+        "batching = \"flattened\" or \"packed\" in [data] computes no padding (docs/data.md)",
+        first.tokens_of_sequence(), first.sequence);
+}
+
 /// Failure rates are of the nodes of the first cluster.
 std::string failures_text(const Scenario& scenario)
 {
@@ -137,7 +150,7 @@ std::vector<std::string> scenario_notes(const Scenario& scenario)
     for (std::string note :
          {scenario.older_keys, scenario.units, placeholders_text(scenario), software_text(scenario), lacking_text(scenario),
           idle_nodes_text(scenario), batch_stability_text(scenario), learned_times_text(scenario), other_samples_text(scenario),
-          own_entries_text(scenario), failures_text(scenario)}) {
+          own_entries_text(scenario), failures_text(scenario), padding_text(scenario)}) {
         if (!note.empty()) {
             notes.push_back(std::move(note));
         }

@@ -32,7 +32,9 @@ enum class Stream : std::uint8_t {
     calibration,     // donors of measured durations, by draw and microbatch
     posterior,       // constants, discrepancies and noise of measurements; fleet: the draw, event: which of them
     rounding,        // stochastic rounding; fleet: row, step and replica: column / 4, event: tile, kind: tensor
-    tensors          // elements of random tensors; fleet: row, step and replica: column, kind: tensor
+    tensors,         // elements of random tensors; fleet: row, step and replica: column, kind: tensor
+    lengths,         // of the samples of a microbatch, by step, replica and microbatch
+    data_order       // order of the samples of a data set; fleet: the epoch, event: the place
 };
 
 /// Purpose of draws. Draws for choosing are never used for reporting: the Pareto front is re-estimated on `confirm`. An exact

@@ -70,6 +70,7 @@ std::vector<NoiseSource> noise_sources(std::span<const NetworkTier> tiers)
     for (const Row& row : rows) {
         sources.push_back({row.kind, 0, row.name});
     }
+    sources.push_back({NoiseKind::lengths, 0, "lengths"});
     for (std::size_t t = 0; t < tiers.size(); ++t) {
         sources.push_back({NoiseKind::tier, t, tiers[t].name + ".variability"});
     }
@@ -81,6 +82,7 @@ const Distribution& distribution_of(const NoiseSource& source, const Variability
     static const Distribution constant;
     switch (source.kind) {
         case NoiseKind::residual: return residual_distribution(variability, static_cast<KernelClass>(source.index));
+        case NoiseKind::lengths: return constant;
         case NoiseKind::tier: return variability.tier.empty() ? constant : variability.tier[source.index];
         default: return variability.*row_of(source.kind).distribution;
     }
@@ -101,6 +103,7 @@ NoiseTables without(NoiseTables tables, const NoiseSource& source)
             break;
         case NoiseKind::operation: tables.operation = KernelDistribution(); break;
         case NoiseKind::expert_imbalance: tables.expert_imbalance.distribution = KernelDistribution(); break;
+        case NoiseKind::lengths: tables.lengths_vary = false; break;
         case NoiseKind::gpu:
             for (auto& [width, distributions] : tables.group) {
                 std::fill(distributions.begin(), distributions.end(), always_one());
@@ -121,7 +124,7 @@ bool is_of_graph(const NoiseSource& source)
         return kind != KernelClass::p2p && !is_within(kind, KernelClass::dp_collective);
     }
     return source.kind == NoiseKind::operation || source.kind == NoiseKind::expert_imbalance || source.kind == NoiseKind::gpu ||
-           source.kind == NoiseKind::common_step;
+           source.kind == NoiseKind::common_step || source.kind == NoiseKind::lengths;
 }
 
 }  // namespace prismopt

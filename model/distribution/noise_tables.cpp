@@ -116,6 +116,7 @@ void visit(NoiseTables& tables, Visit&& number)
     number(tables.node_varies);
     number(tables.stage_varies);
     number(tables.microbatch_varies);
+    number(tables.lengths_vary);
 }
 
 }  // namespace

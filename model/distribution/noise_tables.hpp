@@ -50,6 +50,7 @@ struct NoiseTables {
     bool node_varies = false;
     bool stage_varies = false;
     bool microbatch_varies = false;
+    bool lengths_vary = true;  // where samples have different lengths; their tables are those of the graph
 
     /// Returns the factor of a transfer: from `p2p_by_score` if that is accurate, else from the table.
     float transfer_factor(std::uint32_t bits) const { return p2p_is_smooth ? p2p_by_score(scores(bits)) : p2p(bits); }

@@ -3,6 +3,7 @@
 /// Extent of one microbatch on one GPU of a plan: degrees of parallelism, tokens, and widths of tensors.
 
 #include "model/plan/plan.hpp"
+#include "model/plan/sample_lengths.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,16 @@ namespace prismopt {
 struct LayerShape : ParallelPlan {
     int sequence = 0;  // tokens
     int batch = 0;     // sequences of a step
+    /// Tokens of microbatches whose samples differ in length, for the time of passes: memory is that of full sequences. Null: all
+    /// fill their sequences. Must outlive the shape.
+    const LengthMix* lengths = nullptr;
 
+    LayerShape with_full_sequences() const
+    {
+        LayerShape full = *this;
+        full.lengths = nullptr;
+        return full;
+    }
     auto operator<=>(const LayerShape&) const = default;
 };
 /// Returns the shape for a plan, a sequence length and a global batch in sequences (layer_cost.cpp).
@@ -118,7 +128,8 @@ struct Extent {
 
     /// `share`: tokens here per token of the phase's sequence.
     explicit Extent(const LayerShape& computed, double share = 1.0)
-        : shape(computed), sequence(share * computed.sequence), tokens(computed.microbatch * sequence / computed.cp),
+        : shape(computed), sequence(share * computed.sequence),
+          tokens(computed.microbatch * sequence / computed.cp * (computed.lengths != nullptr ? computed.lengths->tokens : 1.0)),
           tp(computed.tp), sequence_split(computed.shares_tokens() ? tp : 1.0)
     {
     }
@@ -144,6 +155,22 @@ struct Extent {
         }
         return result;
     }
+
+    /// Returns the mean over tokens of `of_length(tokens of the sample)`.
+    template <class OfLength>
+    double mean_over_lengths(OfLength&& of_length) const
+    {
+        if (shape.lengths == nullptr) {
+            return of_length(sequence);
+        }
+        double sum = 0.0;
+        for (const LengthShare& of : shape.lengths->lengths) {
+            sum += of.share * of_length(of.tokens * sequence / shape.sequence);
+        }
+        return sum;
+    }
+    /// Whether samples share a sequence.
+    bool shares_sequences() const { return shape.lengths != nullptr && shape.lengths->shares_sequences; }
 
     /// Returns the tokens of the most loaded GPU over the mean; a group of ep GPUs has at most ep times the mean on one of them.
     double load(const Routing& r) const { return std::min(r.kept(), std::max(1.0, static_cast<double>(shape.ep))); }

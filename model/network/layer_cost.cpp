@@ -113,7 +113,7 @@ double saved_less(ActivationStorage storage, Precision precision, const Cluster&
     if (storage == ActivationStorage::fp8) {
         return number - low_number;
     }
-    const double orientations = cluster.accelerator.peak_fp4.si > 0.0 ? 1.0 : 2.0;
+    const double orientations = cluster.accelerator.takes_block_scales() ? 1.0 : 2.0;
     return cluster.stack.holds.saves_operands ? std::max(0.0, number - orientations * operand_bytes(precision)) : 0.0;
 }
 
@@ -122,8 +122,8 @@ class PartCosts {
 public:
     PartCosts(const Network& network, Precision precision, const LayerShape& shape, const LayerGroups& groups,
               const Cluster& cluster)
-        : optimizer_(network.optimizer), shape_(shape), cluster_(cluster), times_(precision, cluster, groups),
-          loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
+        : optimizer_(network.optimizer), shape_(shape), full_(shape.with_full_sequences()), cluster_(cluster),
+          times_(precision, cluster, groups), loss_(loss_bytes(network.loss, cluster.stack.holds, shape.tp > 1)),
           saved_less_(saved_less(network.activation_storage, precision, cluster)),
           stream_number_(network.wide_stream ? 4.0 : 2.0 * times_.width())
     {
@@ -246,7 +246,7 @@ private:
 
     double stream_bytes(const LayerKind& kind) const
     {
-        return 2.0 * times_.width() * Extent(shape_, kind.tokens).tokens * kind.width;
+        return 2.0 * times_.width() * Extent(full_, kind.tokens).tokens * kind.width;
     }
 
     /// The input of a layer, in the type of the stream.
@@ -292,7 +292,7 @@ private:
     {
         // With sequence parallelism each member sends its part; without, the tensor is split for the transfer and gathered again
         // (Narayanan et al., SC21, section 4.1), so that the slow link carries it once.
-        part.input_bytes = stream_bytes(kind) / shape_.tp;
+        part.input_bytes = stream_bytes(kind) / shape_.tp * (shape_.lengths != nullptr ? shape_.lengths->tokens : 1.0);
         part.needs_gradient = kind.backward;
         const double number = 2.0 * times_.width();
         const auto bytes = [&](const Kept& kept) {
@@ -301,11 +301,11 @@ private:
         // Without a backward pass nothing is saved. While a layer runs its tensors are there; all at once is the most.
         LayerKind trained = kind;
         trained.backward = true;
-        const Kept all = kept_of(trained, shape_, Recompute::none);
+        const Kept all = kept_of(trained, full_, Recompute::none);
         const double whole = bytes(all);
         part.saved_bytes = !kind.backward                      ? 0.0
                            : recompute == Recompute::full      ? saved_stream_bytes(kind)
-                           : recompute == Recompute::selective ? bytes(kept_of(kind, shape_, recompute))
+                           : recompute == Recompute::selective ? bytes(kept_of(kind, full_, recompute))
                                                                : whole;
         part.held_bytes = kind.backward ? number * all.held_numbers - saved_less_ * all.held_products : 0.0;
         // What recompute brings back, and the gathered input and its gradient.
@@ -326,6 +326,7 @@ private:
 
     const OptimizerSettings& optimizer_;
     const LayerShape& shape_;
+    LayerShape full_;  // of memory
     const Cluster& cluster_;
     CallTimes times_;
     LossBytes loss_;

@@ -379,12 +379,31 @@ double trained_parameters_of(const Network& network)
     return parameters_of(network) - frozen;
 }
 
-double model_flops_per_sequence(const Network& network, int sequence)
+double model_flops_per_sequence(const Network& network, int sequence, const LengthMix* lengths)
 {
     double sum = 0.0;
-    const LayerShape shape = whole(sequence);
+    LayerShape shape = whole(sequence);
+    shape.lengths = lengths;
     network.for_kinds([&](const LayerKind& kind, int count) {
         sum += count * (forward_calls(kind, shape).needed_flops() + backward_calls(kind, shape, Gradients::both).needed_flops());
+    });
+    return sum;
+}
+
+double attention_flops(const Network& network, int tokens)
+{
+    const auto of_calls = [](const Calls& calls) {
+        double sum = 0.0;
+        for (const AnyCall& call : calls.list()) {
+            const auto* kernel = std::get_if<KernelCall>(&call);
+            sum += kernel != nullptr && kernel->kind == KernelClass::attention ? kernel->flops : 0.0;
+        }
+        return sum;
+    };
+    double sum = 0.0;
+    const LayerShape shape = whole(tokens);
+    network.for_kinds([&](const LayerKind& kind, int count) {
+        sum += count * (of_calls(forward_calls(kind, shape)) + of_calls(backward_calls(kind, shape, Gradients::both)));
     });
     return sum;
 }

@@ -61,7 +61,9 @@ double active_parameters_of(const Network& network);
 /// Returns the parameters that training changes.
 double trained_parameters_of(const Network& network);
 /// Returns the floating-point operations needed mathematically for one sequence, forward and backward, without recompute and
-/// elementwise operators.
-double model_flops_per_sequence(const Network& network, int sequence);
+/// elementwise operators. `lengths`: of the samples whose tokens are trained on; null: one that fills the sequence.
+double model_flops_per_sequence(const Network& network, int sequence, const LengthMix* lengths = nullptr);
+/// Returns the floating-point operations of attention kernels, forward and backward, for one sample of so many tokens.
+double attention_flops(const Network& network, int tokens);
 
 }  // namespace prismopt

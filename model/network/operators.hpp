@@ -168,7 +168,10 @@ struct Attention {
 
 private:
     double keys_in_reach(const Extent& e) const;
+    double keys_in_reach(double s) const;
     double keys_computed(const Extent& e) const;
+    double keys_computed(double s) const;
+    double keys_of_rows(const Extent& e) const;
     double keys_of_kernel(const Extent& e) const;
     double queries(const Extent& e) const;
     double traffic(const Extent& e) const;

@@ -38,7 +38,7 @@ double tokens_of(const std::vector<Phase>& phases)
 Phase longer(Phase phase, double factor)
 {
     if (factor != 1.0) {
-        const double step = static_cast<double>(phase.sequence) * phase.global_batch;
+        const double step = phase.tokens_of_step();
         phase.tokens = std::ceil(phase.tokens * factor / step) * step;
     }
     return phase;

@@ -3,8 +3,10 @@
 /// Phases of a training run, and the form that a plan takes in each of them.
 
 #include "model/plan/plan.hpp"
+#include "model/plan/sample_lengths.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,8 +30,13 @@ struct Phase {
     int sequence = 0;      // tokens per sequence
     int global_batch = 0;  // sequences per optimizer step
     PhasePlan own{};
+    std::shared_ptr<const SampleLengths> lengths = nullptr;  // null: all samples fill their sequences
+    double filled = 1.0;                                     // share of a sequence's tokens that are trained on
 
-    double steps() const { return tokens / (static_cast<double>(sequence) * global_batch); }
+    /// Tokens of a sequence that are trained on.
+    double tokens_of_sequence() const { return sequence * filled; }
+    double tokens_of_step() const { return tokens_of_sequence() * global_batch; }
+    double steps() const { return tokens / tokens_of_step(); }
 };
 
 /// Returns the tokens of all phases.

@@ -132,7 +132,7 @@ std::vector<Phase> phases_of(const Learning& learning, int global_batch)
     const auto add = [&](double tokens, int sequences) {
         Phase phase = learning.as_given;
         phase.global_batch = sequences;
-        const double batch = static_cast<double>(phase.sequence) * sequences;
+        const double batch = phase.tokens_of_sequence() * sequences;
         const double left = tokens_between(learning, reached, end, batch);
         phase.tokens = std::ceil(std::min(tokens, left) / batch) * batch;
         reached = phase.tokens < left ? point_after(learning, reached, phase.tokens, batch) : end;
@@ -143,7 +143,7 @@ std::vector<Phase> phases_of(const Learning& learning, int global_batch)
             add(stage.tokens, stage.global_batch);
         }
     }
-    if (phases.empty() && static_cast<double>(learning.as_given.sequence) * global_batch == learning.reference_batch) {
+    if (phases.empty() && learning.as_given.tokens_of_sequence() * global_batch == learning.reference_batch) {
         phases.push_back(learning.as_given);
         phases.back().global_batch = global_batch;
     } else if (reached < end) {

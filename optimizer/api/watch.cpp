@@ -61,7 +61,7 @@ public:
         const Phase& phase = phases_.front();
         return {.path = std::move(path),
                 .trainer = std::move(trainer),
-                .tokens_per_step = static_cast<double>(phase.sequence) * phase.global_batch,
+                .tokens_per_step = phase.tokens_of_step(),
                 .sequences_per_step = static_cast<double>(phase.global_batch),
                 .gpus = plan_in_phase(plan_, phase).gpus()};
     }

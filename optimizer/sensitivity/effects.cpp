@@ -106,6 +106,15 @@ void add_kernels(const NamedKernels& kernels, const Scenario& scenario, double f
     effects.push_back(std::move(speed));
 }
 
+bool lengths_vary(const Scenario& scenario) { return scenario.phases.front().lengths != nullptr; }
+
+/// Of the samples of the first phase.
+double cv_of_lengths(const Scenario& scenario)
+{
+    const Phase& first = scenario.phases.front();
+    return cv_of(*first.lengths, first.sequence);
+}
+
 /// All effects to look for, without their consequences.
 std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem, const ParallelPlan& plan,
                                const SensitivityOptions& options)
@@ -125,6 +134,9 @@ std::vector<Effect> candidates(const Scenario& scenario, const Problem& problem,
     for (const NoiseSource& source : noise_sources(cluster.tiers)) {
         const DistributionQuantile distribution(distribution_of(source, scenario.variability));
         const bool known = cluster.nodes_known() && (source.kind == NoiseKind::gpu || source.kind == NoiseKind::node);
+        if (source.kind == NoiseKind::lengths && lengths_vary(scenario) && chosen(source.name)) {
+            effects.push_back({EffectKind::variance, source.name, {Without{source}}, cv_of_lengths(scenario), {}, {}});
+        }
         if (source.kind != NoiseKind::residual && !distribution.constant() && !known && chosen(source.name)) {
             effects.push_back({EffectKind::variance, source.name, {Without{source}}, distribution.moments().cv(), {}, {}});
         }
@@ -215,7 +227,7 @@ std::vector<std::string> sensitivity_names(const Scenario& scenario)
         names.push_back(kernels.name);
     }
     for (const NoiseSource& source : noise_sources(scenario.cluster.tiers)) {
-        if (source.kind != NoiseKind::residual) {
+        if (source.kind != NoiseKind::residual && (source.kind != NoiseKind::lengths || lengths_vary(scenario))) {
             names.push_back(source.name);
         }
     }

@@ -2,6 +2,7 @@
 
 #include "model/plan/phase.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -15,6 +16,16 @@ Problem problem_of(const Scenario& s, NoiseTables tables)
     problem.deviation = deviation_from(s.numerics.reference, numeric_choice(s.workload));
     problem.local = local_updates_of(s, s.workload, tokens_to_the_loss(s));
     return problem;
+}
+
+/// Whether this quantile of all that varies is at least its mean.
+bool quantiles_reach_means_of(const Scenario& scenario, double probability)
+{
+    const auto of_lengths = [probability](const Phase& phase) {
+        return !phase.lengths || quantiles_reach_means(*phase.lengths, phase.sequence, probability);
+    };
+    return quantiles_reach_means(scenario.variability, probability) &&
+           std::all_of(scenario.phases.begin(), scenario.phases.end(), of_lengths);
 }
 
 }  // namespace
@@ -39,13 +50,15 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     for (const std::string& objective : of.objectives) {
         const Objective* found = find_objective(objective);
         objectives.push_back(found);
-        bounded.push_back(found->bound != nullptr &&
-                          (found->quantile == 0.0 || quantiles_reach_means(of.variability, found->quantile)));
+        bounded.push_back(found->bound != nullptr && (found->quantile == 0.0 || quantiles_reach_means_of(of, found->quantile)));
         if (!near_objective && bounded.back() && found->scales != ScalesWith::nothing) {
             near_objective = objectives.size() - 1;
         }
     }
     skewness = largest_skewness(of.variability);
+    for (const Phase& phase : of.phases) {
+        skewness = std::max(skewness, phase.lengths ? skewness_of_squares(*phase.lengths, phase.sequence) : 0.0);
+    }
 }
 
 std::vector<Estimate> StudyModel::values(const Prediction& prediction) const

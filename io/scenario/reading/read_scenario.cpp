@@ -185,7 +185,7 @@ double slowest_run_s(const Scenario& scenario)
         const Network network = network_of(*trained);
         double seconds = 0.0;
         for (const Phase& phase : scenario.phases) {
-            const double sequences = phase.tokens / phase.sequence;
+            const double sequences = phase.tokens / phase.tokens_of_sequence();
             const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
             seconds += sequences * model_flops_per_sequence(network, phase.sequence) / (peak * gpus);
         }
@@ -388,6 +388,11 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
             sequences, fmt::format("{} was captured with {} tokens per sample", network.name, network.captured_tokens),
             fmt::format("write sequence_length = {}, or capture the network with other inputs", network.captured_tokens)};
     }
+    if (network.captured && phase.lengths) {
+        return Complaint{"has samples of different lengths",
+                         fmt::format("{} was captured with samples of one length", network.name),
+                         "remove lengths from [data], or describe the network in [workload]"};
+    }
     if (!network.trains() && network.vocabulary > 0 && phase.sequence == 1) {
         return Complaint{sequences.substr(0, sequences.rfind(" tokens")) + " token",
                          "that is generation token by token, whose key/value cache is not modelled",
@@ -556,8 +561,10 @@ Fields<Scenario> made_scenario_fields()
         add_warning(older_keys_text(in(value)), s.older_keys);
     });
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
+    all.custom(section_key("data", data_table, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) { s.data = read_data(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
-               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value); });
+               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value, s.data); });
     all.custom(section_key("software", table_of<SoftwareChoice, software_choice_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
     all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys) { read_clusters(value, s); });

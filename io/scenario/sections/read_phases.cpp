@@ -3,14 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace prismopt {
 
 namespace {
 
 constexpr Range tokens_range{"tokens to train on", 1, 1e18, "15.6e12"};
 constexpr Range phase_steps_range{"optimizer steps to train, instead of tokens", 1, 1e12, "1e5"};
+constexpr Range phase_samples_range{"samples to train on, instead of tokens", 1, 1e15, "1e6"};
+constexpr Range epochs_range{"passes over the data set, instead of tokens; needs samples in [data]", 0, 1e6, "3",
+                             Range::Ends::open_low};
 constexpr Range sequence_range{"tokens per sequence", 1, 100'000'000, "8192"};
 constexpr Range batch_range{"sequences per optimizer step", 1, 100'000'000, "2048"};
+
+KeyInfo amount_key(std::string key, const Range& range)
+{
+    return {std::move(key),
+            std::string(range.meaning),
+            std::string(range.example),
+            {{.kind = ValueShape::Kind::number, .range = range}}};
+}
 
 }  // namespace
 
@@ -23,11 +37,10 @@ const Fields<Phase>& phase_fields()
     static const auto fields =
         Fields<Phase>("[[phase]]", "a training phase; a later phase may change parts of the plan")
             .amount("tokens", &Phase::tokens, tokens_range)
-            .custom({"steps",
-                     std::string(phase_steps_range.meaning),
-                     std::string(phase_steps_range.example),
-                     {{.kind = ValueShape::Kind::number, .range = phase_steps_range}}},
+            .custom(amount_key("steps", phase_steps_range),
                     [](const Value&, Phase&, Keys) {})  // with the batch and the sequence: read_amount()
+            .custom(amount_key("samples", phase_samples_range), [](const Value&, Phase&, Keys) {})
+            .custom(amount_key("epochs", epochs_range), [](const Value&, Phase&, Keys) {})
             .integer("sequence_length", &Phase::sequence, sequence_range)
             .required()
             .integer("global_batch", &Phase::global_batch, batch_range)
@@ -54,19 +67,41 @@ const Fields<Phase>& phase_fields()
 
 namespace {
 
-/// Tokens, or steps of the phase's batch.
-void read_amount(Table& table, Phase& phase)
+/// The ways to give the length of a phase.
+constexpr std::array amounts{"tokens", "steps", "samples", "epochs"};
+
+/// Samples of whole epochs. Without lengths, a sample fills a sequence.
+double samples_of_epochs(const Value& epochs, const DataSet& data)
 {
-    const auto steps = table.find("steps");
-    if (!steps) {
-        table.at("tokens", "tokens = 15.6e12");
-        return;
+    if (data.samples == 0.0) {
+        epochs.fail({"needs the size of the data set", "an epoch is one pass over its samples",
+                     "add [data] with samples = 52000, or give tokens, steps or samples"});
     }
-    if (const auto tokens = table.find("tokens")) {
-        steps->fail({fmt::format("is given beside tokens in line {}", tokens->line()), "each gives the length of the phase",
-                     "remove one of the two"});
+    return epochs.number(epochs_range) * data.samples;
+}
+
+/// Tokens, or steps of the phase's batch, or samples.
+void read_amount(Table& table, const DataSet& data, Phase& phase)
+{
+    const char* given = nullptr;
+    for (const char* amount : amounts) {
+        const auto value = table.find(amount);
+        if (value && given != nullptr) {
+            value->fail({fmt::format("is given beside {} in line {}", given, table.find(given)->line()),
+                         "each gives the length of the phase", "remove one of the two"});
+        }
+        given = value ? amount : given;
     }
-    phase.tokens = steps->number(phase_steps_range) * phase.global_batch * phase.sequence;
+    const double tokens_of_sample = phase.lengths ? mean_tokens(*phase.lengths, phase.sequence) : phase.sequence;
+    if (given == nullptr) {
+        table.at("tokens", "tokens = 15.6e12, or steps, samples or epochs");
+    } else if (const auto steps = table.find("steps")) {
+        phase.tokens = steps->number(phase_steps_range) * phase.tokens_of_step();
+    } else if (const auto samples = table.find("samples")) {
+        phase.tokens = samples->number(phase_samples_range) * tokens_of_sample;
+    } else if (const auto epochs = table.find("epochs")) {
+        phase.tokens = samples_of_epochs(*epochs, data) * tokens_of_sample;
+    }
 }
 
 void check_phase(Table& table, bool first, const Phase& phase)
@@ -94,22 +129,25 @@ void check_phase(Table& table, bool first, const Phase& phase)
                    "give that phase more stages, or remove one of the two"});
     }
     if (phase.steps() < 1.0) {
-        table.find("tokens")->fail({"is less than one step",
-                                    fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
-                                    "write tokens as a plain count, as in 15.6e12"});
+        const auto* amount = std::find_if(amounts.begin(), amounts.end(), [&table](const char* key) { return table.find(key); });
+        table.find(*amount)->fail({"is less than one step",
+                                   fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
+                                   "write tokens as a plain count, as in 15.6e12"});
     }
 }
 
 }  // namespace
 
-std::vector<Phase> read_phases(const Value& phases)
+std::vector<Phase> read_phases(const Value& phases, const DataSet& data)
 {
     std::vector<Phase> result;
     for (const Value& element : phases.list("[[phase]] with tokens, sequence_length and global_batch")) {
         Table table = element.table("[[phase]] with tokens, sequence_length and global_batch");
         Phase phase;
         phase_fields().read_whole(table, Keys::all, phase);
-        read_amount(table, phase);
+        phase.lengths = data.lengths;
+        phase.filled = data.lengths ? filled_share(*data.lengths, phase.sequence) : 1.0;
+        read_amount(table, data, phase);
         check_phase(table, result.empty(), phase);
         result.push_back(phase);
     }

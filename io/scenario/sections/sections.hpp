@@ -54,7 +54,9 @@ std::vector<Workload> read_networks(Table table);
 Workload read_network(Table& table);
 /// Warning about deprecated keys of [workload]; empty: none are used.
 std::string older_keys_text(Table table);
-std::vector<Phase> read_phases(const Value& phases);
+const SectionTable& data_table();
+DataSet read_data(Table table);
+std::vector<Phase> read_phases(const Value& phases, const DataSet& data);
 Variability read_variability(Table table);
 /// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network.
 Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload);

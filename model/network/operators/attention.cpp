@@ -37,7 +37,11 @@ constexpr double rearranged = 4.0;
 /// Of a query, in the mean. A window: w - w (w - 1) / (2 s) of a causal one.
 double Attention::keys_in_reach(const Extent& e) const
 {
-    const double s = e.sequence;
+    return e.mean_over_lengths([this](double s) { return keys_in_reach(s); });
+}
+
+double Attention::keys_in_reach(double s) const
+{
     const double half = causal ? 0.5 : 1.0;
     if (others > 0.0) {
         return others;
@@ -55,16 +59,20 @@ double Attention::keys_in_reach(const Extent& e) const
 double Attention::keys_computed(const Extent& e) const
 {
     if (kernel == AttentionKernel::plain) {
-        return others > 0.0 ? others : e.sequence;
+        return keys_of_rows(e);
     }
+    return e.mean_over_lengths([this](double s) { return keys_computed(s); });
+}
+
+double Attention::keys_computed(double s) const
+{
     if (others > 0.0) {
         return others;
     }
-    const double s = e.sequence;
     const double diagonal = causal ? 0.5 * tile : 0.0;
     const bool has_edge = window > 0.0 && window < s;
     const double whole = (causal ? 0.5 : 1.0) * s + diagonal;
-    return std::min({s, whole, keys_in_reach(e) + diagonal + (has_edge ? 0.5 * tile : 0.0)});
+    return std::min({s, whole, keys_in_reach(s) + diagonal + (has_edge ? 0.5 * tile : 0.0)});
 }
 
 double Attention::queries(const Extent& e) const { return e.tokens * heads / e.tp; }
@@ -92,7 +100,16 @@ double Attention::numbers_of_keys(const Extent& e, const Width& width) const
     return members * e.beside(others).tokens * width.local(members * e.tp);
 }
 
-double Attention::scores(const Extent& e) const { return e.tokens * (others > 0.0 ? others : e.sequence) * heads / e.tp; }
+/// Whole rows of scores: of a sequence that samples share as well.
+double Attention::keys_of_rows(const Extent& e) const
+{
+    if (others > 0.0) {
+        return others;
+    }
+    return e.shares_sequences() ? e.sequence : e.mean_over_lengths([](double s) { return s; });
+}
+
+double Attention::scores(const Extent& e) const { return e.tokens * keys_of_rows(e) * heads / e.tp; }
 
 /// Of products with so many keys.
 double Attention::flops(const Extent& e, double keys) const

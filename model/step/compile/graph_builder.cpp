@@ -292,6 +292,46 @@ private:
     ExecutionGraph graph_;
 };
 
+/// Seconds of passes, by what they follow as lengths of samples vary.
+struct FollowingLengths {
+    double compute_s = 0.0;
+    double tokens_s = 0.0;  // of compute, and of collectives and messages
+    double attention_s = 0.0;
+    double exposed_s = 0.0;  // of sharded parameters' collectives
+
+    /// Gathers and reductions of sharded parameters follow nothing, and waits for the host do not get longer.
+    void add(const ChunkPass& pass, double passes)
+    {
+        pass.for_parts([&](int parts, const PassCost& cost) {
+            const double count = passes * parts;
+            compute_s += count * cost.compute_s;
+            for (const Segment& segment : cost.segments) {
+                for (const Kernel& kernel : segment) {
+                    double& follows = kernel.kind == KernelClass::attention ? attention_s : tokens_s;
+                    follows += kernel.kind == KernelClass::host_wait ? 0.0 : count * kernel.seconds;
+                }
+            }
+            for (const Exposed& message : cost.exposed) {
+                for (const Exposed::Share& part : message.parts) {
+                    const bool of_parameters = is_within(part.kind, KernelClass::sharded_collective);
+                    tokens_s += of_parameters ? 0.0 : count * part.share * message.seconds;
+                    exposed_s += of_parameters ? count * part.share * (message.seconds - message.slowed_s) : 0.0;
+                }
+            }
+        });
+    }
+    /// `hidden`: share of the exposed seconds that compute saves where it is longer.
+    LengthShares shares(double hidden) const
+    {
+        if (compute_s <= 0.0) {
+            return {};
+        }
+        return {.tokens = static_cast<float>(tokens_s / compute_s),
+                .attention = static_cast<float>(attention_s / compute_s),
+                .exposed = static_cast<float>(hidden * exposed_s / compute_s)};
+    }
+};
+
 }  // namespace
 
 ExecutionGraph build_graph(const PlacedPlan& placed, const PlacesOfReplica& places, std::shared_ptr<const Program> program,
@@ -310,6 +350,28 @@ void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDist
                     static_cast<float>(chains.mean_compute(costs_of[i], inside_replica(placed.widths)));
             }
         });
+    }
+}
+
+void add_lengths(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
+                 std::shared_ptr<const LengthFactors> factors, ExecutionGraph& graph)
+{
+    if (!factors) {
+        return;
+    }
+    std::vector<FollowingLengths> stages(graph.stages());
+    for (int chunk = 0; chunk < chunks.count(); ++chunk) {
+        chunks.with_passes(chunk, graph.passes(), [&](std::span<const Pass> kinds, std::span<const ChunkPass> costs_of) {
+            for (std::size_t i = 0; i < kinds.size(); ++i) {
+                stages[chunks.position(chunk).stage].add(costs_of[i],
+                                                         graph.program->op_count[graph.distribution_at(chunk, kinds[i])]);
+            }
+        });
+    }
+    graph.lengths = std::move(factors);
+    for (const FollowingLengths& stage : stages) {
+        graph.length_shares.push_back(
+            stage.shares(placed.plan.dp_overlap == DataParallelOverlap::on ? 1.0 - cluster.stack.communication_share : 0.0));
     }
 }
 

@@ -37,4 +37,8 @@ void add_waiting(const PlacedPlan& placed, const PlacedChunks& chunks, ChainDist
 void add_distributions(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster, ChainDistributions& chains,
                        ExecutionGraph& graph);
 
+/// Adds the differences between microbatches by the lengths of their samples. `factors`: null if they do not differ.
+void add_lengths(const PlacedPlan& placed, const PlacedChunks& chunks, const Cluster& cluster,
+                 std::shared_ptr<const LengthFactors> factors, ExecutionGraph& graph);
+
 }  // namespace prismopt

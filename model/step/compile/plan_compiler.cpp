@@ -120,6 +120,44 @@ PlanCompiler::StageCosts PlanCompiler::costs(const LayerShape& shape, const Numb
     return result;
 }
 
+LayerShape PlanCompiler::shape_of(const ParallelPlan& plan)
+{
+    LayerShape shape = layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch);
+    if (setting_.phase.lengths) {
+        shape.lengths = &lengths_of(plan.microbatch).mix;
+    }
+    return shape;
+}
+
+PlanCompiler::MicrobatchLengths& PlanCompiler::lengths_of(int microbatch)
+{
+    const auto [found, is_new] = lengths_.emplace(microbatch, MicrobatchLengths{});
+    if (is_new) {
+        const Phase& phase = setting_.phase;
+        found->second.mix = length_mix(*phase.lengths, phase.sequence, microbatch, phase.filled);
+    }
+    return found->second;
+}
+
+/// Null where microbatches do not differ, or are taken at their mean.
+std::shared_ptr<const LengthFactors> PlanCompiler::length_factors_of(int microbatch)
+{
+    const Phase& phase = setting_.phase;
+    if (!phase.lengths || !setting_.noise.lengths_vary) {
+        return nullptr;
+    }
+    MicrobatchLengths& known = lengths_of(microbatch);
+    if (!known.factors) {
+        const double all = model_flops_per_sequence(network_, phase.sequence);
+        const double others = std::max(0.0, all - attention_flops(network_, phase.sequence));
+        const SampleWork work{.of_token = others / phase.sequence,
+                              .attention = [this](int tokens) { return attention_flops(network_, tokens); }};
+        known.factors = std::make_shared<const LengthFactors>(
+            length_factors(microbatch_work(*phase.lengths, phase.sequence, microbatch, work)));
+    }
+    return known.factors;
+}
+
 /// A plan that cannot be placed has groups without communication.
 std::shared_ptr<const NumberedPlaces> PlanCompiler::places_for_bounds(const ParallelPlan& plan)
 {
@@ -137,7 +175,7 @@ PlanCompiler::Prepared PlanCompiler::prepared(const PlacedPlan& placed, std::sha
     const ParallelPlan& plan = placed.plan;
     Prepared result{placed,
                     std::move(program),
-                    layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch),
+                    shape_of(plan),
                     places_.of(plan, placed.placement),
                     {},
                     plan_of_building(plan, setting_.cluster)};
@@ -183,6 +221,7 @@ ExecutionGraph PlanCompiler::graph_of(const Prepared& prepared, const std::vecto
     }
     if (purpose == CompileFor::sampling) {
         add_distributions(placed, chunks, setting_.cluster, chains_, slowest);
+        add_lengths(placed, chunks, setting_.cluster, length_factors_of(placed.plan.microbatch), slowest);
     }
     return slowest;
 }
@@ -283,7 +322,7 @@ std::optional<PlanCompiler::PlainPlan> PlanCompiler::plain(const ParallelPlan& p
     PlainPlan plain{.plan = plan, .shape = schedule_shape(plan, setting_.phase.global_batch), .layer = {}, .places = {}};
     plain.plan.sharding = Sharding::none;
     plain.plan.shard_gpus = 0;
-    plain.layer = layer_shape(plain.plan, setting_.phase.sequence, setting_.phase.global_batch);
+    plain.layer = shape_of(plain.plan);
     plain.places = places_for_bounds(plain.plan);
     const std::vector<ReplicaKind>& replicas = plain.places->groups.replicas;
     plain.kind = longest_communication(plain.layer, *plain.places);
@@ -441,7 +480,7 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     }
     const auto places = places_for_bounds(plan);
     make_room_for_costs(1);
-    const LayerCosts& layer = costs(layer_shape(plan, setting_.phase.sequence, setting_.phase.global_batch), *places, 0);
+    const LayerCosts& layer = costs(shape_of(plan), *places, 0);
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
     const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer};
     const auto of_stage = [&](int stage) { return least_memory_of(stage, shape, *of_chunks, layer, building, memory); };

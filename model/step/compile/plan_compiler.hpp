@@ -115,6 +115,9 @@ public:
 
     const Setting& setting() const { return setting_; }
 
+    /// Returns the shape of layers for a plan, with the lengths of samples. Valid as long as the compiler.
+    LayerShape shape_of(const ParallelPlan& plan);
+
 private:
     /// Costs of the layers of one kind of replica, [stage] or one for all stages.
     using StageCosts = boost::container::small_vector<const LayerCosts*, 4>;
@@ -172,6 +175,15 @@ private:
     LastBounds<double> least_steps_;
     LastBounds<double> least_constant_steps_;
     LastBounds<LeastStep> least_steps_of_groups_;
+    /// Microbatches of one size, where samples differ in length.
+    struct MicrobatchLengths {
+        LengthMix mix;
+        std::shared_ptr<const LengthFactors> factors;  // null until a graph needs them
+    };
+    MicrobatchLengths& lengths_of(int microbatch);
+    std::shared_ptr<const LengthFactors> length_factors_of(int microbatch);
+    std::map<int, MicrobatchLengths> lengths_;  // by sequences per microbatch
+
     std::map<std::pair<int, double>, GroupFactor> groups_;  // by degree and segment cv
     std::map<int, double> least_factors_;                   // of tensor-parallel groups, by degree
     double least_factor(int degree);

@@ -9,6 +9,7 @@
 #include "model/schedule/program.hpp"
 #include "model/step/graph/coupled_distribution.hpp"
 #include "model/step/graph/exchange.hpp"
+#include "model/step/graph/length_factors.hpp"
 #include "model/step/graph/op_distribution.hpp"
 
 #include <cstddef>
@@ -39,6 +40,8 @@ struct ExecutionGraph {
     double group_mean = 1.0;
     std::vector<float> lead_s;    // [set of coupled replicas]: of its noise-free step over the slowest set's; empty: none
     CoupledDistribution coupled;  // if replicas are coupled
+    std::shared_ptr<const LengthFactors> lengths;  // of microbatches; null: all are equal
+    std::vector<LengthShares> length_shares;       // [stage]; if they differ
 
     int stages() const { return program->shape.stages; }
     int chunks() const { return program->shape.chunks; }

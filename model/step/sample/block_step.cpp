@@ -166,12 +166,28 @@ void BlockStep::draw_microbatches(std::uint32_t replica, std::span<Floats> out) 
     });
 }
 
-void BlockStep::draw_microbatches(const Ints& replica, std::span<Floats> out) const
+Words BlockStep::in_step(const Ints& replica) const
 {
     Words who;
     for (int l = 0; l < lanes; ++l) {
         who.at[l] = step_replica(step, static_cast<std::uint32_t>(replica.at[l]));
     }
+    return who;
+}
+
+void BlockStep::draw_lengths(std::uint32_t replica, std::uint32_t event, std::array<Words, 4>& words) const
+{
+    draw_strata(step_replica(step, replica), event, Stream::lengths, words);
+}
+
+void BlockStep::draw_lengths(const Ints& replica, std::uint32_t event, std::array<Words, 4>& words) const
+{
+    draw_strata(in_step(replica), event, Stream::lengths, words);
+}
+
+void BlockStep::draw_microbatches(const Ints& replica, std::span<Floats> out) const
+{
+    const Words who = in_step(replica);
     look_up_microbatches(out, [&](std::uint32_t event, std::array<Words, 4>& words) {
         draw_strata(who, event, Stream::microbatch, words);
     });

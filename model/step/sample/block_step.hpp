@@ -46,6 +46,9 @@ public:
     /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [microbatch].
     void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
     void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
+    /// Draws four words for the lengths in four microbatches of one replica, or of a replica per lane. `event`: which four.
+    void draw_lengths(std::uint32_t replica, std::uint32_t event, std::array<Words, 4>& words) const;
+    void draw_lengths(const Ints& replica, std::uint32_t event, std::array<Words, 4>& words) const;
     /// Draws four words, not stratified, for an event of one replica or of all (who: step_replica()).
     void draw(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
 
@@ -72,6 +75,7 @@ private:
     /// As draw(), for an event that is stratified over the block.
     void draw_strata(std::uint32_t who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
+    Words in_step(const Ints& replica) const;
     template <class Draw>
     void look_up_microbatches(std::span<Floats> out, Draw&& draw) const;
     void draw_common();

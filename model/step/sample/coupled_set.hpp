@@ -4,6 +4,7 @@
 
 #include "model/step/graph/execution_graph.hpp"
 #include "model/step/sample/block_step.hpp"
+#include "model/step/sample/length_rows.hpp"
 
 #include <vector>
 
@@ -25,10 +26,15 @@ public:
     void mean(int stage, Floats& out) const;
 
 private:
+    MemberRows rows_on_stage(int stage, bool vary);
+    void hide_gathers(int stage, Floats& factor) const;
+
     const ExecutionGraph& graph_;
     int members_;
     int rows_;
-    std::vector<Floats> microbatch_;  // [member * rows + microbatch]; a row of ones if they do not vary
+    std::vector<Floats> microbatch_;   // [member * rows + microbatch]; a row of ones if they do not vary
+    std::vector<LengthRows> lengths_;  // [member]; empty if microbatches do not differ in lengths
+    std::vector<Floats> on_stage_;     // the same as microbatch_, with the factors of lengths on one stage
     std::vector<Floats> factor_;
 };
 

@@ -60,7 +60,11 @@ std::size_t BoundPlan::coupled_rows() const
     const auto members = static_cast<std::size_t>(graph.placement.coupled);
     const auto stages = static_cast<std::size_t>(graph.stages());
     const auto microbatches = static_cast<std::size_t>(graph.program->shape.microbatches);
-    return coupled() ? simulated * members * stages + (members + stages) * microbatches : 0;
+    if (!coupled()) {
+        return lengths_vary() ? (2 + stages) * microbatches : 0;
+    }
+    const std::size_t of_lengths = lengths_vary() ? 3 * members * microbatches : 0;
+    return simulated * members * stages + (members + stages) * microbatches + of_lengths;
 }
 
 LotExtent extent_of(const BoundPlan& plan)
@@ -99,6 +103,10 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     if (plan.coupled()) {
         set_.emplace(graph_, noise.microbatch_varies);
         run_.factor_rows = set_->rows();
+    } else if (plan.lengths_vary()) {
+        lengths_.emplace(graph_);
+        run_.factor_rows = graph_.program->shape.microbatches;
+        length_factor_.resize(static_cast<std::size_t>(stages_) * run_.factor_rows);
     }
 }
 
@@ -109,7 +117,7 @@ void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
     if (exchanges()) {
         take_collectives(at);
     }
-    if (at.factors_vary || plan_.ranks_replicas() || set_) {
+    if (factors_vary(at) || plan_.ranks_replicas() || set_) {
         take_factors(at, factors);
     } else {
         std::fill_n(optimizer_.at, lanes, slowest_optimizer_s_);
@@ -292,12 +300,20 @@ const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Flo
         }
         return stage_factor_.data();
     }
-    if (at.mean_microbatch.empty()) {
+    if (at.mean_microbatch.empty() && !lengths_) {
         return members;
+    }
+    if (lengths_) {
+        lengths_->draw(at, static_cast<std::uint32_t>(replica));
     }
     for (int stage = 0; stage < stages_; ++stage) {
         stage_factor_[stage] = members[stage];
-        multiply(at.mean_microbatch[replica], stage_factor_[stage]);
+        if (!at.mean_microbatch.empty()) {
+            multiply(at.mean_microbatch[replica], stage_factor_[stage]);
+        }
+        if (lengths_) {
+            lengths_->multiply_by_mean(stage, stage_factor_[stage]);
+        }
     }
     return stage_factor_.data();
 }
@@ -320,7 +336,7 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
 {
     run_.slot = slots;
     slots[Program::start] = Floats{};
-    run_.communication_factor = at.factors_vary || set_ ? &at.communication : nullptr;
+    run_.communication_factor = factors_vary(at) || set_ ? &at.communication : nullptr;
     run_.transfer_factor = run_.communication_factor != nullptr ? at.transfers() : nullptr;
     if (run_.communication_factor == nullptr) {
         run_.compute_factor = nullptr;
@@ -329,6 +345,9 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
         run_.compute_factor = set_->factors();
     } else {
         run_.compute_factor = &factor(chosen_factor_, k, 0);
+        if (lengths_) {
+            take_lengths(at, k);
+        }
         run_.microbatch = microbatch.empty() ? nullptr : microbatch.data();
     }
     if (!microbatch_.empty()) {
@@ -338,6 +357,21 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     if (exchanges()) {
         std::fill(gradients_end_.begin(), gradients_end_.end(), Floats{});
     }
+}
+
+/// The factors of the k-th simulated replica, with those of its microbatches' lengths.
+void PlanStep::take_lengths(const BlockStep& at, int k)
+{
+    const int rows = run_.factor_rows;
+    lengths_->draw(at, chosen_[k]);
+    for (int stage = 0; stage < stages_; ++stage) {
+        for (int microbatch = 0; microbatch < rows; ++microbatch) {
+            Floats& out = length_factor_[static_cast<std::size_t>(stage) * rows + microbatch];
+            out = factor(chosen_factor_, k, stage);
+            lengths_->multiply_by(stage, microbatch, out);
+        }
+    }
+    run_.compute_factor = length_factor_.data();
 }
 
 /// When the last stage of the replica at hand is done.

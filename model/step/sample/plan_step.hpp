@@ -8,6 +8,7 @@
 #include "model/step/sample/block_step.hpp"
 #include "model/step/sample/coupled_set.hpp"
 #include "model/step/sample/lane_kernels.hpp"
+#include "model/step/sample/length_rows.hpp"
 #include "model/step/sample/op_window.hpp"
 #include "model/step/sample/replica_residuals.hpp"
 
@@ -24,9 +25,11 @@ struct BoundPlan {
     int nodes() const;
     int replicas() const { return graph.placement.replicas / graph.placement.coupled; }
     bool coupled() const { return graph.placement.coupled > 1; }
-    /// Returns the rows of 64 draws that a PlanStep keeps for the factors of coupled replicas.
+    /// Returns the rows of 64 draws that a PlanStep keeps for the factors of coupled replicas, and of lengths.
     std::size_t coupled_rows() const;
     bool ranks_replicas() const { return !paths.empty(); }
+    /// Whether microbatches differ in the lengths of their samples.
+    bool lengths_vary() const { return graph.lengths != nullptr; }
 
     const ExecutionGraph& graph;
     int simulated;                    // replicas
@@ -86,6 +89,8 @@ private:
     void take_collectives(const BlockStep& at);
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
     const Floats* mean_factors(const BlockStep& at, int replica, const Floats* members);
+    void take_lengths(const BlockStep& at, int k);
+    bool factors_vary(const BlockStep& at) const { return at.factors_vary || plan_.lengths_vary(); }
     void add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const;
     Floats last_end();
     void wait_for_others(const BlockStep& at);
@@ -101,19 +106,21 @@ private:
     PipelineRun run_;  // points into this object, which must not move
     Floats slowest_;   // end of the slowest replica so far
     Floats optimizer_;
-    Floats widest_;                           // largest factor of the drawn nodes that a group spans
-    float slowest_known_ = 0.0F;              // the same of the known nodes
-    std::vector<Floats> gathered_;            // [part]: time at which its parameters are gathered
-    std::vector<Floats> reduce_;              // [part]: duration of its gradient collective
-    std::vector<Floats> chosen_factor_;       // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
-    std::vector<Ints> chosen_;                // [simulated]: replica, by lane
-    std::vector<Floats> chosen_path_;         // [simulated]
-    std::vector<Floats> path_;                // [replica]
-    std::vector<Floats> shared_;              // [path]: the part of its length common to all replicas
-    std::vector<Floats> stage_factor_;        // [stage]: mean over microbatches, of the current replica
-    std::vector<Floats> gradients_end_;       // [stage]
-    std::vector<Floats> microbatch_;          // [microbatch]: of the current replica, if the plan ranks replicas
-    std::optional<CoupledSet> set_;           // the current set
+    Floats widest_;                      // largest factor of the drawn nodes that a group spans
+    float slowest_known_ = 0.0F;         // the same of the known nodes
+    std::vector<Floats> gathered_;       // [part]: time at which its parameters are gathered
+    std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
+    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    std::vector<Ints> chosen_;           // [simulated]: replica, by lane
+    std::vector<Floats> chosen_path_;    // [simulated]
+    std::vector<Floats> path_;           // [replica]
+    std::vector<Floats> shared_;         // [path]: the part of its length common to all replicas
+    std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the current replica
+    std::vector<Floats> gradients_end_;  // [stage]
+    std::vector<Floats> microbatch_;     // [microbatch]: of the current replica, if the plan ranks replicas
+    std::optional<CoupledSet> set_;      // the current set
+    std::optional<LengthRows> lengths_;  // of the current replica, if they vary and replicas are not coupled
+    std::vector<Floats> length_factor_;  // [stage * microbatches + microbatch]: factors of the current replica, lengths included
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };
 

@@ -45,7 +45,9 @@ NoiseTables rebuilt(const NoiseSource& source)
             *distribution = Distribution{};
         }
     }
-    return build_noise_tables(v, source_widths);
+    NoiseTables tables = build_noise_tables(v, source_widths);
+    tables.lengths_vary = source.kind != NoiseKind::lengths;
+    return tables;
 }
 
 TEST(NoiseSource, RemovedIsAsIfItNeverVaried)
