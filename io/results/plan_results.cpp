@@ -82,6 +82,8 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            {.style = decimals(1), .outputs = {.study = false}}, [](auto& r) { return &r.prediction.memory.host.si; }),
     Number("memory_headroom", "1", "free share of the fullest GPU's memory", {.style = percent(1)},
            [](auto& r) { return &r.prediction.memory_headroom; }),
+    Number("fit_probability", "1", "probability of fitting into memory, given the scatter of measured peaks about predicted ones",
+           {.style = percent(0), .since = 14, .range = optional_share}, [](auto& r) { return &r.prediction.fit_probability; }),
     // Shares of the noise-free step.
     Number("bubble_share", "1", "idle share of the busiest stage in the noise-free step", {.style = percent(1)},
            [](auto& r) { return &r.prediction.shares.bubble; }),

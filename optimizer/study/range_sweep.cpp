@@ -47,8 +47,8 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 
 class RangeSweep {
 public:
-    RangeSweep(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
-        : model_(model), bench_(bench), pause_(pause), range_(range), kept_(range),
+    RangeSweep(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
+        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), pause_(pause), range_(range), kept_(range),
           near_(range.near.objective, range.near.regions),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); }, needs_memory(model))
     {
@@ -141,6 +141,17 @@ private:
                     .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
     }
 
+    /// Whether a plan that fits with the least probability fits with that of the limit: that is known from its memory, but of
+    /// layers that are balanced within it.
+    bool surely_fits(const ParallelPlan& plan, std::span<const int> point, const NoiseFree& bound)
+    {
+        Predictor& predictor = certain_.of(model_.designs.variant(point));
+        if (plan.split != LayerSplit::balanced) {
+            return bound.memory_bytes <= predictor.capacity_bytes();
+        }
+        return std::holds_alternative<CompiledRun>(predictor.compile(plan, CompileFor::noise_free_step));
+    }
+
     void judge(std::uint64_t index, std::span<const int> point)
     {
         pause_();
@@ -164,12 +175,15 @@ private:
             if (may_be_near(objectives)) {
                 near_.add({region_, {index, objectives}});
             }
+        } else if (range_.feasibility == Feasibility::doubtful && surely_fits(plan, point, found)) {
+            return;
         }
         kept_.add({index, objectives});
     }
 
     const StudyModel& model_;
     HardwareBench& bench_;
+    HardwareBench& certain_;  // of plans that fit with the probability of the limit
     const Pause& pause_;
     const SweepRange& range_;
     Sweep result_;
@@ -187,9 +201,9 @@ private:
 
 }  // namespace
 
-Sweep sweep_range(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
 {
-    return RangeSweep(model, bench, pause, range)();
+    return RangeSweep(model, benches, pause, range)();
 }
 
 }  // namespace prismopt

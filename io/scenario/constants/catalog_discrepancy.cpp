@@ -1,9 +1,11 @@
-#include "io/measured/catalog_discrepancy.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 
 #include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace prismopt {
 
@@ -45,6 +47,15 @@ Discrepancy catalog_discrepancy()
 {
     const TomlFile& file = catalog_file("discrepancy.toml");
     return read_discrepancy(Table(file.root, file));
+}
+
+MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned)
+{
+    const bool measured = learned.mean != 0.0;
+    static const Discrepancy of_catalog = catalog_discrepancy();
+    limit.bias = learned.mean;
+    limit.deviation = measured ? std::hypot(learned.deviation, learned.own) : of_catalog.memory_on(stack).deviation;
+    return limit;
 }
 
 std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date)
