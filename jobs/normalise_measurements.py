@@ -151,7 +151,7 @@ def own_shape(table, row, assumed):
         "activation": row["activation"] or table["activation"],
         "normalisation": table.get("normalisation", "layer_norm"),
         "attention": row["attention"] or table.get("attention", "flash"),
-        "tied_embedding": yes(table.get("tied_embedding", False)),
+        "tied_embedding": row["tied_embedding"] or yes(table.get("tied_embedding", False)),
         "dropout": yes(table.get("dropout", False)),
     }
     if row.count("experts") > 0:

@@ -31,8 +31,8 @@ constexpr int most_layers_or_heads = 10'000;
 
 /// Of every row.
 constexpr auto row_columns = std::to_array<const char*>(
-    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
-     "outcome", "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
+    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel", "outcome",
+     "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
 constexpr auto job_columns = std::to_array<const char*>(
     {"network",         "layers",       "hidden",          "predictions",        "dense_layers", "capacity",

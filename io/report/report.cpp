@@ -210,7 +210,7 @@ std::string may_not_fit_section(const Results& results, const StudyNotes& notes)
     if (list.plans.empty()) {
         return "";
     }
-    return fmt::format("\nFaster or otherwise better, but may not fit ({}; docs/accuracy.md, Peak memory):\n", list.outcome) +
+    return fmt::format("\nThese would be on the front, but may not fit into memory ({}):\n", list.outcome) +
            plans_table(results, notes, list.plans,
                        {{"fits", "%", [](const FrontPoint& p) { return number_figure(p, "fit_probability"); }}});
 }
@@ -274,8 +274,8 @@ std::string may_not_fit_text(const Results& results)
     const FrontPoint& plan = results.may_not_fit.plans.front();
     const double best = results.front.front().objectives.front().value;
     const double less = 1.0 - plan.objectives.front().value / best;
-    return less > 0.0 ? fmt::format("  may not fit     point {}: {} less, but fits into memory with a probability of {}\n",
-                                    plan.index, relative_text(less, 2), chance_text(plan.prediction.fit_probability))
+    return less > 0.0 ? fmt::format("  may not fit     point {}: {} less {}, but fits into memory with a probability of {}\n",
+                                    plan.index, relative_text(less, 2), words(results.objectives.front().name), chance_text(plan.prediction.fit_probability))
                       : "";
 }
 
@@ -437,9 +437,9 @@ std::string search_section(const Results& results)
             grouped(by[0]), grouped(by[1]), grouped(by[2]), grouped(by[3]));
     }
     if (!results.may_not_fit.outcome.empty()) {
-        text += fmt::format("  plans that may not fit into memory ({:.0f} to {:.0f} %), but would be on the front: {}{}\n",
-                            100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit,
-                            results.may_not_fit.plans.empty() ? "none; " : fmt::format("{}; ", results.may_not_fit.plans.size()), results.may_not_fit.outcome);
+        text += fmt::format("  plans that would be on the front, but fit into memory with {:.0f} to {:.0f} % only: {} ({})\n",
+                            100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit, results.may_not_fit.plans.size(),
+                            results.may_not_fit.outcome);
     }
     text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));

@@ -200,8 +200,11 @@ std::string report_json(const Results& results, const std::string& file)
         json["front"].back()["ties_with"] = tied[i];
     }
     const MayNotFit& list = results.may_not_fit;
-    json["may_not_fit"] = {
-        {"outcome", list.outcome}, {"proved", list.proved}, {"evaluated", list.evaluated}, {"limit", json_number<Json>(list.limit)}, {"plans", Json::array()}};
+    json["may_not_fit"] = {{"outcome", list.outcome},
+                           {"proved", list.proved},
+                           {"evaluated", list.evaluated},
+                           {"limit", json_number<Json>(list.limit)},
+                           {"plans", Json::array()}};
     for (const FrontPoint& point : list.plans) {
         json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
     }

@@ -117,14 +117,16 @@ void sift_may_not_fit(Results& merged)
     };
     const std::vector<FrontPoint> plans = merged.may_not_fit.plans;
     std::erase_if(merged.may_not_fit.plans, [&](const FrontPoint& plan) {
-        return std::any_of(merged.front.begin(), merged.front.end(), [&](const FrontPoint& other) { return matches(other, plan); }) ||
+        return std::any_of(merged.front.begin(), merged.front.end(),
+                           [&](const FrontPoint& other) { return matches(other, plan); }) ||
                std::any_of(plans.begin(), plans.end(), [&](const FrontPoint& other) {
                    return dominates(values_of(other.objectives), values_of(plan.objectives));
                });
     });
-    std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(), [](const FrontPoint& a, const FrontPoint& b) {
-        return a.objectives.front().value < b.objectives.front().value;
-    });
+    std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(),
+                     [](const FrontPoint& a, const FrontPoint& b) {
+                         return a.objectives.front().value < b.objectives.front().value;
+                     });
 }
 
 }  // namespace
@@ -180,7 +182,8 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     outcome.confidence = 1.0 - doubt;
     MayNotFit& list = merged.may_not_fit;
     list.proved = list.proved && outcome.proved;
-    list.outcome = fmt::format("{} in each part, {} evaluated", list.proved ? "proved complete" : "not proved complete", list.evaluated);
+    list.outcome =
+        fmt::format("{} in each part, {} evaluated", list.proved ? "proved complete" : "not proved complete", list.evaluated);
     outcome.text = fmt::format(
         "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their lower bounds, {} open "
         "(confidence {:.6g} %)",

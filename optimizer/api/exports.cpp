@@ -99,8 +99,7 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
     for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
-        const auto member =
-            std::find_if(list->begin(), list->end(), [number](const FrontPoint& p) { return p.index == number; });
+        const auto member = std::find_if(list->begin(), list->end(), [number](const FrontPoint& p) { return p.index == number; });
         if (member != list->end() && phase == 1) {  // step times are of the first phase
             launch.step_s = member->prediction.step.p50.value;
         }

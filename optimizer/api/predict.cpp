@@ -2,10 +2,10 @@
 
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
-#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/report/front/batch_rows.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -285,7 +285,7 @@ struct PlanPredictor::State {
     std::optional<Infeasible> infeasible;
     std::optional<Infeasible> may_not_fit;  // as in PlanPrediction
     std::vector<SingleChange> changes;      // that make an infeasible plan feasible, and one that may not fit, fit
-    double usable_bytes = 0.0;          // per GPU, where memory is what the plan lacks
+    double usable_bytes = 0.0;              // per GPU, where memory is what the plan lacks
     std::optional<AssignedNodes> assigned;
     PhaseDraws draws;
 };

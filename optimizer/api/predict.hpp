@@ -72,8 +72,8 @@ struct PlanPrediction {
     MemoryInterval memory_interval = {};
     std::vector<std::string> memory_assumes = {};  // what no key of the scenario chooses
     int gpus_per_node = 1;
-    std::vector<std::string> lacking{};  // degrees that the software does not have
-    bool host_memory_known = false;      // and a limit
+    std::vector<std::string> lacking{};       // degrees that the software does not have
+    bool host_memory_known = false;           // and a limit
     std::optional<Infeasible> may_not_fit{};  // of a plan that fits with less than the probability of the limit
     // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
     double usable_bytes = 0.0;

@@ -163,6 +163,8 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
                     {"out_of_memory", fits.failed},
                     {"ran_refused", fits.ran_refused},
                     {"ran_doubtful", fits.ran_doubtful},
+                    {"stated", fits.stated},
+                    {"stated_refused", fits.stated_refused},
                     {"out_of_memory_likely_to_fit", fits.failed_likely},
                     {"brier", fits.brier},
                     {"out_of_memory_rows", nlohmann::json::array()}};
@@ -234,10 +236,12 @@ void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
 void print_fits(const CheckedModel& checked)
 {
     const FitAccuracy fits = accuracy_of_fits(checked);
-    fmt::print("\nMemory: of {} runs that ran, {} fit with a probability below {:.0f} % by the prediction, and {} with one below {:.0f} %;\n"
-               "of {} that ended out of memory, {} with 50 % or more. Brier score {:.4f} (0: perfect, 0.25: a coin)\n",
-               fits.ran, fits.ran_refused, 100.0 * least_fit_probability, fits.ran_refused + fits.ran_doubtful,
-               100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
+    fmt::print(
+        "\nMemory: {} of {} runs that ran fit with a probability below {:.0f} % by the prediction, {} of {} whose source states "
+        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or more. Brier score {:.4f} "
+        "(0: perfect, 0.25: a coin)\n",
+        fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated, fits.ran_doubtful,
+        100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
     for (const CheckedRun& run : checked.out_of_memory) {
         fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {:.0f} %\n", run.run.row,
                    run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9, 100.0 * run.fits);

@@ -78,9 +78,9 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
 struct Pass {
     Feasibility feasibility = Feasibility::certain;
     std::unique_ptr<Strategy> strategy;
-    std::vector<std::vector<double>> limits{};      // of what is known before: plans that they exclude are not asked for
+    std::vector<std::vector<double>> limits{};  // of what is known before: plans that they exclude are not asked for
     Archive archive{};
-    std::map<std::uint64_t, FrontPoint> drawn{};    // newest predictions, by index
+    std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
 };
 
 /// The request of a strategy, which does not know of which kind its points are, as one of this pass.
@@ -110,8 +110,7 @@ public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
         : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          evaluator_(model, scheduler, std::move(plan.rungs)),
-          progress_(options.progress_every_s), journal_(journal),
+          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s), journal_(journal),
           draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         main_.strategy = std::move(plan.chosen.strategy);
@@ -345,7 +344,7 @@ private:
         }
         if (!doubtful_) {
             list.proved = results.study.outcome.proved;
-            list.outcome = "there are none";
+            list.outcome = "none to search";
             return;
         }
         const Outcome outcome = doubtful_->strategy->outcome();

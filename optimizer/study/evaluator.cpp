@@ -33,7 +33,8 @@ Message Worker::operator()(const Message& bytes)
     for (const std::uint64_t point : block.points) {
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
-    Predictor& predictor = benches_.of(block.source.feasibility).of(model_.designs.variant(model_.designs.space().point(block.points.front())));
+    Predictor& predictor =
+        benches_.of(block.source.feasibility).of(model_.designs.variant(model_.designs.space().point(block.points.front())));
     return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
 }
 

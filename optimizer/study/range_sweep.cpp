@@ -48,8 +48,8 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 class RangeSweep {
 public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
-        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), pause_(pause), range_(range), kept_(range),
-          near_(range.near.objective, range.near.regions),
+        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), pause_(pause),
+          range_(range), kept_(range), near_(range.near.objective, range.near.regions),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); }, needs_memory(model))
     {
         if (range.limits.empty()) {

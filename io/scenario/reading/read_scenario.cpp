@@ -33,10 +33,12 @@ namespace {
 
 constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
-constexpr Range headroom_range{"share of the GPU memory that is reserved: not for training", 0, 1, "0.05", Range::Ends::open_high};
-constexpr Range fit_range{"probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or more "
-                          "are listed apart",
-                          0, 1, "0.9", Range::Ends::open_high};
+constexpr Range headroom_range{"share of the GPU memory that is reserved: not for training", 0, 1, "0.05",
+                               Range::Ends::open_high};
+constexpr Range fit_range{
+    "probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or more "
+    "are listed apart",
+    0, 1, "0.9", Range::Ends::open_high};
 
 void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
 

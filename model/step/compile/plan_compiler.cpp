@@ -224,10 +224,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
-    auto layers =
-        plan.split == LayerSplit::balanced
-            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_)
-            : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    auto layers = plan.split == LayerSplit::balanced
+                      ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_)
+                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }

@@ -205,10 +205,10 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     const std::optional<Infeasible>& doubt = predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
     if (doubt && names_no_plan(*values)) {
         if (const std::string example = example_design(scenario); !example.empty()) {
-            log_warning(
-                fmt::format("without --design: the default plan {} ({}), so this is the plan of [space] with the best "
-                            "noise-free {}; --design \"...\" names another",
-                            predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(), scenario.objectives.front()));
+            log_warning(fmt::format(
+                "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
+                "noise-free {}; --design \"...\" names another",
+                predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(), scenario.objectives.front()));
             chosen.plan = parse_design(example, scenario);
             predictor = PlanPredictor(chosen, {});
         }

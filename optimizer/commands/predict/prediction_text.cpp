@@ -292,7 +292,8 @@ std::string changes_text(const std::vector<SingleChange>& changes, std::string_v
     const std::string more =
         changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
     return fmt::format("{} with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
-                       what == "feasible" ? "Feasible" : "Fits", changes.front().in_space ? "of" : "outside of", aligned(rows, 0), more);
+                       what == "feasible" ? "Feasible" : "Fits", changes.front().in_space ? "of" : "outside of", aligned(rows, 0),
+                       more);
 }
 
 }  // namespace
@@ -379,7 +380,8 @@ void print_plan(const PlanPrediction& of)
         fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes, "feasible"));
     }
     if (of.may_not_fit) {
-        fmt::print("may not fit ({}): {}\n{}", chance_text(p.fit_probability), of.may_not_fit->detail, changes_text(of.changes, "fit"));
+        fmt::print("may not fit ({}): {}\n{}", chance_text(p.fit_probability), of.may_not_fit->detail,
+                   changes_text(of.changes, "fit"));
     }
     if (p.infeasible && p.draws > 0) {
         fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gigabyte);
@@ -428,9 +430,12 @@ void print_memory(const PlanPrediction& of, const PlanResults& results)
     const std::string of_training = trains(of.task) ? fmt::format("gradients {}, optimizer state {}, ",
                                                                   figure("memory_gradients"), figure("memory_optimizer_state"))
                                                     : "";
-    fmt::print("memory {:.1f} GB on stage {} ({} free, fits with a probability of {}): parameters {}, {}activations {}, workspace {}, reserved {}\n",
-               memory.total().si / gigabyte, memory.stage, number_text(results, "memory_headroom"), chance_text(of.prediction.fit_probability), figure("memory_parameters"),
-               of_training, figure("memory_activations"), figure("memory_workspace"), figure("memory_reserved"));
+    fmt::print(
+        "memory {:.1f} GB on stage {} ({} free, fits with a probability of {}): parameters {}, {}activations {}, workspace {}, "
+        "reserved {}\n",
+        memory.total().si / gigabyte, memory.stage, number_text(results, "memory_headroom"),
+        chance_text(of.prediction.fit_probability), figure("memory_parameters"), of_training, figure("memory_activations"),
+        figure("memory_workspace"), figure("memory_reserved"));
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
     if (!of.memory_assumes.empty()) {

@@ -121,10 +121,12 @@ TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
 
 TEST(ScenarioRefuses, NumbersOutOfRange)
 {
-    EXPECT_EQ(refusal("headroom = 0.05", "headroom = 1.0"),
-              "headroom = 1.0 is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
-    EXPECT_EQ(refusal("headroom = 0.05", "headroom = nan"),
-              "headroom = nan is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
+    EXPECT_EQ(
+        refusal("headroom = 0.05", "headroom = 1.0"),
+        "headroom = 1.0 is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
+    EXPECT_EQ(
+        refusal("headroom = 0.05", "headroom = nan"),
+        "headroom = nan is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
     EXPECT_EQ(refusal("seed = 7", "seed = -1"),
               "seed = -1 is not in [0, 9.2e+18] (the seed of all random numbers); write for example 1");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 0"),

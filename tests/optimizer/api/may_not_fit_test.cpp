@@ -36,17 +36,18 @@ protected:
     Results found(const std::string& name, const std::string& probability, const std::string& headroom,
                   const std::string& strategy = "exact")
     {
-        const Scenario scenario = changed(
-            scenario_,
-            {{"memory.probability", probability}, {"memory.headroom", headroom}, {"search.strategy", "\"" + strategy + "\""}});
+        const Scenario scenario = changed(scenario_, {{"memory.probability", probability},
+                                                      {"memory.headroom", headroom},
+                                                      {"search.strategy", "\"" + strategy + "\""}});
         return search(scenario, options(name)).results;
     }
 
     TemporaryFolder folder_;
-    Scenario scenario_ = changed(tiny_scenario("gpus = [4, 8, 24]\ntp = [1, 2]\npp = [1, 2, 4]\nmicrobatch = [1, 2, 4]\n"
-                                               "recompute = [\"none\", \"selective\", \"full\"]\nsharding = [\"none\", \"zero1\", \"zero3\"]\n",
-                                               "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }"),
-                                 {{"objectives.minimise", "[\"step_time_mean\", \"gpus\"]"}});
+    Scenario scenario_ =
+        changed(tiny_scenario("gpus = [4, 8, 24]\ntp = [1, 2]\npp = [1, 2, 4]\nmicrobatch = [1, 2, 4]\n"
+                              "recompute = [\"none\", \"selective\", \"full\"]\nsharding = [\"none\", \"zero1\", \"zero3\"]\n",
+                              "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }"),
+                {{"objectives.minimise", "[\"step_time_mean\", \"gpus\"]"}});
 };
 
 std::map<std::uint64_t, double> by_point(const std::vector<FrontPoint>& plans)

@@ -29,7 +29,8 @@ const Problem& problem()
 
 std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, double headroom = 0.0)
 {
-    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = headroom}});
+    PlanCompiler compiler(
+        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = headroom}});
     return compiler.compile(plan);
 }
 
@@ -327,7 +328,8 @@ TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
     const double step = noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph).step_s;
     EXPECT_LE(compiler.least_step(plan).value(), step);
     EXPECT_GE(compiler.least_step(plan).value(), 0.8 * step);
-    PlanCompiler strict({problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = 0.999}});
+    PlanCompiler strict(
+        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = 0.999}});
     EXPECT_EQ(strict.least_step(plan), compiler.least_step(plan));
     ParallelPlan undefined = plan;
     undefined.schedule = Schedule::dualpipe_v;
