@@ -126,7 +126,7 @@ TEST(TextReport, ListsPlansThatMayNotFit)
     faster.prediction.fit_probability = 0.64;
     faster.objectives.front().value *= 0.9;
     results.may_not_fit = {
-        .outcome = "proved complete, 3 evaluated", .proved = true, .evaluated = 3, .limit = 0.9, .plans = {faster}};
+        .outcome = "proved complete, 3 evaluated", .proved = true, .limit = 0.9, .evaluated = 3, .plans = {faster}};
     const std::string text = text_report(results);
     EXPECT_THAT(text, HasSubstr("point 7: 10 % less training time p99, but fits into memory with a probability of 64 %\n"));
     EXPECT_THAT(text, HasSubstr("may not fit into memory (proved complete, 3 evaluated):\n"));

@@ -185,7 +185,7 @@ TEST(ResultsFile, GivesBackPlansThatMayNotFit)
 {
     const TemporaryFolder folder;
     Results results = sample_results();
-    results.may_not_fit = {.outcome = "proved complete, 2 evaluated", .proved = true, .evaluated = 2, .limit = 0.9, .plans = {}};
+    results.may_not_fit = {.outcome = "proved complete, 2 evaluated", .proved = true, .limit = 0.9, .evaluated = 2, .plans = {}};
     results.may_not_fit.plans = {results.front.front()};
     results.may_not_fit.plans.front().index = 7;
     results.may_not_fit.plans.front().prediction.fit_probability = 0.64;

@@ -8,6 +8,7 @@
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
