@@ -129,7 +129,7 @@ class Predict(CliTest):
         self.assertTrue(0.2 <= fits < 0.9, fits)
         self.assertIn("and must with 90 %", p["may_not_fit"])
         self.assertEqual(result_of(p, "step_time_p99"), result_of(self.predict(DESIGN), "step_time_p99"))
-        # The law is that of the interval.
+        # The distribution is that of the interval.
         low, high = p["peak_memory_interval_bytes"]
         deviation = math.log(high / low) / (2 * 1.959964)
         expected = statistics.NormalDist(0, deviation).cdf(math.log(4.2e9 / p["peak_memory_bytes"]))

@@ -14,8 +14,8 @@ MemoryLimit limit_of(double headroom, double probability, double bias = 0.0)
     return {.headroom = headroom, .probability = probability, .bias = bias, .deviation = 0.06};
 }
 
-/// A plan whose predicted peak is what is usable fits as often as not; the standard normal law has 84.13 % below one deviation.
-TEST(MemoryLimit, ProbabilitiesAreThoseOfTheNormalLaw)
+/// A plan whose predicted peak is what is usable fits as often as not; the standard normal distribution has 84.13 % below one deviation.
+TEST(MemoryLimit, ProbabilitiesAreThoseOfTheNormalDistribution)
 {
     EXPECT_DOUBLE_EQ(fit_probability(limit_of(0.0, 0.9), memory, memory), 0.5);
     EXPECT_DOUBLE_EQ(fit_probability(limit_of(0.1, 0.9), 0.9 * memory, memory), 0.5);
@@ -37,7 +37,7 @@ TEST(MemoryLimit, TheCapacityIsTheInverseOfTheProbability)
     }
 }
 
-/// The law is that of the interval: at its ends, 2.5 and 97.5 % of the measured peaks are below.
+/// The distribution is that of the interval: at its ends, 2.5 and 97.5 % of the measured peaks are below.
 TEST(MemoryLimit, AgreesWithThePredictionInterval)
 {
     const MemoryLimit limit = limit_of(0.0, 0.9, 0.01);
