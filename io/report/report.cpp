@@ -265,17 +265,25 @@ std::string measured_text(const Prediction& prediction, double measured_s)
                                      : "";
 }
 
-/// The plan that may not fit and is best in the first objective, if it is better than the best that does.
+/// The most probable of the plans that may not fit and are better in the first objective than the best that does.
 std::string may_not_fit_text(const Results& results)
 {
-    if (results.may_not_fit.plans.empty()) {
+    const auto less_of = [&results](const FrontPoint& plan) {
+        return 1.0 - plan.objectives.front().value / results.front.front().objectives.front().value;
+    };
+    const std::vector<FrontPoint>& plans = results.may_not_fit.plans;
+    const auto found = std::max_element(plans.begin(), plans.end(), [&](const FrontPoint& a, const FrontPoint& b) {
+        const auto rank = [&](const FrontPoint& plan) { return std::pair(less_of(plan) > 0.0, plan.prediction.fit_probability); };
+        return rank(a) < rank(b);
+    });
+    if (found == plans.end()) {
         return "";
     }
-    const FrontPoint& plan = results.may_not_fit.plans.front();
-    const double best = results.front.front().objectives.front().value;
-    const double less = 1.0 - plan.objectives.front().value / best;
+    const FrontPoint& plan = *found;
+    const double less = less_of(plan);
     return less > 0.0 ? fmt::format("  may not fit     point {}: {} less {}, but fits into memory with a probability of {}\n",
-                                    plan.index, relative_text(less, 2), words(results.objectives.front().name), chance_text(plan.prediction.fit_probability))
+                                    plan.index, relative_text(less, 2), words(results.objectives.front().name),
+                                    chance_text(plan.prediction.fit_probability))
                       : "";
 }
 

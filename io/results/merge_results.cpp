@@ -108,7 +108,7 @@ void sift_front(Results& merged)
     });
 }
 
-/// Of the plans that may not fit, those that would be on the merged front.
+/// Of the plans that may not fit, those that would be on the merged front; a surer one that is as good is preferred.
 void sift_may_not_fit(Results& merged)
 {
     const auto matches = [](const FrontPoint& a, const FrontPoint& b) {
@@ -120,7 +120,8 @@ void sift_may_not_fit(Results& merged)
         return std::any_of(merged.front.begin(), merged.front.end(),
                            [&](const FrontPoint& other) { return matches(other, plan); }) ||
                std::any_of(plans.begin(), plans.end(), [&](const FrontPoint& other) {
-                   return dominates(values_of(other.objectives), values_of(plan.objectives));
+                   const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
+                   return more >= 0.0 && matches(other, plan) && !(more == 0.0 && matches(plan, other));
                });
     });
     std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(),

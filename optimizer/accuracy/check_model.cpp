@@ -233,7 +233,9 @@ CheckedModel check_model(const MeasuredRuns& runs)
 FitAccuracy accuracy_of_fits(const CheckedModel& checked)
 {
     FitAccuracy result{.ran = checked.runs.size(), .failed = checked.out_of_memory.size()};
-    const auto is_assumed = [](const CheckedRun& run, const char* what) { return run.run.assumed.find(what) != std::string::npos; };
+    const auto is_assumed = [](const CheckedRun& run, const char* what) {
+        return run.run.assumed.find(what) != std::string::npos;
+    };
     double squares = 0.0;
     for (const CheckedRun& run : checked.runs) {
         squares += square(1.0 - run.fits);

@@ -238,7 +238,8 @@ void print_fits(const CheckedModel& checked)
     const FitAccuracy fits = accuracy_of_fits(checked);
     fmt::print(
         "\nMemory: {} of {} runs that ran fit with a probability below {:.0f} % by the prediction, {} of {} whose source states "
-        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or more. Brier score {:.4f} "
+        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or more. Brier score "
+        "{:.4f} "
         "(0: perfect, 0.25: a coin)\n",
         fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated, fits.ran_doubtful,
         100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);

@@ -276,6 +276,7 @@ private:
             for (const Estimate& objective : main_.archive.evaluations().at(index).objectives) {
                 high.push_back(objective.simultaneous_high);
             }
+            high.push_back(0.0);  // of the memory: plans of the front fit
             if (std::all_of(high.begin(), high.end(), [](double value) { return std::isfinite(value); })) {
                 limits.push_back(std::move(high));
             }
@@ -328,16 +329,28 @@ private:
         return true;
     }
 
-    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front.
+    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front; one may be
+    /// better than another that fits with a higher probability.
     void fill_may_not_fit(Results& results) const
     {
         MayNotFit& list = results.may_not_fit;
         list.limit = model_.problem.memory_limit.probability;
+        const std::vector<FrontPoint> all = list.plans;
         std::erase_if(list.plans, [&](const FrontPoint& plan) {
-            return plan.dominated || std::any_of(results.front.begin(), results.front.end(), [&](const FrontPoint& other) {
-                       return matches(values_of(other.objectives), values_of(plan.objectives));
-                   });
+            const auto better = [&](const FrontPoint& other) {
+                return matches(values_of(other.objectives), values_of(plan.objectives));
+            };
+            const auto better_and_as_sure = [&](const FrontPoint& other) {
+                const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
+                const bool equal = more == 0.0 && matches(values_of(plan.objectives), values_of(other.objectives));
+                return more >= 0.0 && !equal && better(other);
+            };
+            return std::any_of(results.front.begin(), results.front.end(), better) ||
+                   std::any_of(all.begin(), all.end(), better_and_as_sure);
         });
+        for (FrontPoint& plan : list.plans) {
+            plan.dominated = false;  // by plans that fit with a lower probability
+        }
         if (!facts_of_strategy(name_).covers) {
             list.outcome = fmt::format("not searched: strategy {} checks only some plans", name_);
             return;
@@ -462,7 +475,7 @@ private:
         state.open = outcome.open;
         state.draws = evaluator_.draws_made();
         state.idle_share = scheduler_.idle_share();
-        state.gaps = gaps_text(outcome.gaps, model_.objectives);
+        state.gaps = pass.feasibility == Feasibility::certain ? gaps_text(outcome.gaps, model_.objectives) : "";
         state.finished = finished;
         options_.progress(progress_.state(pass.archive, std::move(state)));
     }

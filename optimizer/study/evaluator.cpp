@@ -192,7 +192,11 @@ Answer Evaluator::summarise(const PointRequest& request)
                       .of(model_.designs.variant(point))
                       .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
                                  model_.sampler(request.source), confidence);
-    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_), request.source};
+    std::vector<Estimate> values = model_.values(prediction_);
+    if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
+        values.push_back(Estimate::exact(1.0 - prediction_.memory_headroom));
+    }
+    return Evaluation{request.index, request.rung, prediction_.draws, std::move(values), request.source};
 }
 
 std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, Feasibility feasibility)

@@ -131,6 +131,8 @@ std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vecto
     constexpr std::uint64_t most_evaluations = 4096;  // an assumption: a list of trials needs no more
     StudyGoal goal = goal_of(model, rungs);
     goal.region = {};
+    ++goal.objectives;  // the share of the memory that plans take: those that fit with a higher probability are of interest, too
+    goal.bounded.push_back(true);
     goal.max_evaluations = goal.max_evaluations > 0 ? std::min(goal.max_evaluations, most_evaluations) : most_evaluations;
     return exact_search_of(std::move(ranges), goal);
 }

@@ -105,10 +105,11 @@ function marginText(point) {
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
-/// The plan that may not fit into memory and is better than the best that does.
+/// The most probable of the plans that may not fit into memory and are better than the best that does.
 function mayNotFitText(point) {
-    const [plan] = point.study.may_not_fit.plans;
-    const less = plan ? 1 - plan.objectives[0][0] / point.objectives[0][0] : 0;
+    const lessOf = (plan) => 1 - plan.objectives[0][0] / point.objectives[0][0];
+    const [plan] = point.study.may_not_fit.plans.filter((one) => lessOf(one) > 0).sort((a, b) => b.numbers.fit_probability - a.numbers.fit_probability);
+    const less = plan ? lessOf(plan) : 0;
     return less > 0 ? `Point ${plan.id} has ${percent(less)} less, but may not fit into memory (${percentFigure(plan.numbers.fit_probability, 0)} %): see the plans of the front.` : "";
 }
 
