@@ -252,7 +252,7 @@ private:
     /// The input of a layer, in the type of the stream.
     double saved_stream_bytes(const LayerKind& kind) const
     {
-        return stream_number_ * Extent(shape_, kind.tokens).tokens * kind.width / Extent(shape_).sequence_split;
+        return stream_number_ * Extent(full_, kind.tokens).tokens * kind.width / Extent(shape_).sequence_split;
     }
 
     /// Transformer Engine keeps a 16-bit tensor of each shape of weights (pytorch/module/base.py, get_dummy_wgrad), which stands for gradients
