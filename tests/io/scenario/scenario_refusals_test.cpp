@@ -62,7 +62,7 @@ TEST(ScenarioRefuses, AbsentKeys)
     EXPECT_EQ(refusal("[cluster]\naccelerator = \"a100-sxm-80gb\"", "[cluster]"),
               "[cluster] has no 'accelerator' (this key is required); add accelerator = \"h100-sxm\"");
     EXPECT_EQ(refusal("[[phase]]\ntokens = 3e11", "[[phase]]"),
-              "[phase] has no 'tokens' (this key is required); add tokens = 15.6e12");
+              "[phase] has no 'tokens' (this key is required); add tokens = 15.6e12, or steps, samples or epochs");
     EXPECT_EQ(refusal("model = \"gpt-22b\"", "layers = 4", -1),
               "[workload] has no 'hidden' (this key is required); add model = \"bert-large\", or hidden = 12288");
     EXPECT_THAT(refusal("link = \"ib-hdr\"", "", -2),
