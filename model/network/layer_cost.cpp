@@ -83,7 +83,7 @@ struct LossBytes {
 /// Separate kernels on 32-bit logits: log-softmax, its gradient and that of the logits, 4 bytes each, and the freed 16-bit logits, into whose
 /// block none of these fits; where tensor parallelism divides the vocabulary also an exponential (PyTorch,
 /// distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
-LossBytes unfused_loss(bool divided) { return {4.0, divided ? 16.0 : 12.0, 2.0}; }
+LossBytes unfused_loss(bool divided) { return {.saved = 4.0, .peak = divided ? 16.0 : 12.0, .cached = 2.0}; }
 
 /// A fused kernel, or a compiler, reads 16-bit logits again for their gradient, which has 16 bits. Chunks: 16-bit logits of all tokens, and
 /// the unfused loss for an eighth of them (torchtune, modules/loss/ce_chunked_output_loss.py: 8 chunks). Fused with the head: chunks of
@@ -97,11 +97,11 @@ LossBytes loss_bytes(LossKernel kernel, const MemoryRules& rules, bool divided)
     switch (kernel) {
         case LossKernel::of_stack: break;
         case LossKernel::unfused: return unfused;
-        case LossKernel::fused: return {logit, 2.0 * logit, 0.0};
-        case LossKernel::chunked: return {logit, logit + unfused.peak / chunks, 0.0};
-        case LossKernel::fused_linear: return {0.0, unfused.peak + logit, 0.0, true};
+        case LossKernel::fused: return {.saved = logit, .peak = 2.0 * logit};
+        case LossKernel::chunked: return {.saved = logit, .peak = logit + unfused.peak / chunks};
+        case LossKernel::fused_linear: return {.peak = unfused.peak + logit, .of_stream = true};
     }
-    return {rules.loss_saved, divided ? rules.loss_peak_divided : rules.loss_peak, rules.loss_cached};
+    return {.saved = rules.loss_saved, .peak = divided ? rules.loss_peak_divided : rules.loss_peak, .cached = rules.loss_cached};
 }
 
 /// Bytes by which a saved input of a product is smaller than in 16 bits. Transformer Engine saves it in the precision of the product; where
