@@ -3,6 +3,7 @@
 /// Job: what is trained or run, on which cluster.
 
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/memory_limit.hpp"
 #include "model/hardware/power.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
@@ -21,8 +22,8 @@ struct Job {
     Cluster cluster{};            // with its software
     Reliability reliability{};
     Power power{};
-    Seconds deadline{};            // of the training time; zero: none
-    double memory_headroom = 0.0;  // share of memory that must stay free
+    Seconds deadline{};  // of the training time; zero: none
+    MemoryLimit memory_limit{};
 };
 
 /// A plan as it is in one phase of a job.

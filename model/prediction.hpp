@@ -73,6 +73,7 @@ struct Prediction {
     double ettr = 0.0;                 // productive time over mean training time
     MemoryUse memory;
     double memory_headroom = 0.0;  // free fraction of the accelerator's memory
+    double fit_probability = 0.0;  // MemoryLimit
     StepShares shares;
     RunOutlook run;
     Estimate cost_usd;           // GPUs, with spares, * price * p99 training time

@@ -80,7 +80,7 @@ constexpr std::array training_probabilities{0.50, 0.95, 0.99};
 
 Setting setting_of(const Problem& problem, const Phase& phase)
 {
-    return {problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom, problem.orders};
+    return {problem.workload, phase, problem.cluster, problem.noise, problem.memory_limit, problem.orders};
 }
 
 double tokens_factor(const Problem& problem, const ParallelPlan& plan, const Phase& phase)
@@ -283,7 +283,9 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
         std::max_element(compiled.phases.begin(), compiled.phases.end(), [](const CompiledPlan& a, const CompiledPlan& b) {
             return a.memory.total() < b.memory.total();
         })->memory;
-    result.memory_headroom = 1.0 - result.memory.total() / problem_.cluster.accelerator.memory;
+    const Bytes memory = problem_.cluster.accelerator.memory;
+    result.memory_headroom = 1.0 - result.memory.total() / memory;
+    result.fit_probability = fit_probability(problem_.memory_limit, result.memory.total(), memory);
     result.draws = draws.front().size();
     result.step = step_distribution(draws.front(), steps, confidence);
 

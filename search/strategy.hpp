@@ -33,6 +33,10 @@ struct NearRequest {
     std::vector<RegionLimit> regions = {};  // empty: none are returned
 };
 
+/// Which points count as feasible: those that are, or those of which it is doubtful. A search is of one kind; its strategy need not
+/// know which.
+enum class Feasibility { certain, doubtful };
+
 /// Request to enumerate these raw tuples and compute noise-free lower bounds of the feasible ones (rung 0).
 struct SweepRange {
     std::uint64_t begin = 0;
@@ -41,12 +45,14 @@ struct SweepRange {
     bool again = false;                                              // not counted: another sweep counts these tuples
     std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted,
     NearRequest near = {};                                           // but for these
+    Feasibility feasibility = Feasibility::certain;
 };
 
 /// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
 struct DrawSource {
     Purpose purpose = Purpose::search;
     int round = 0;  // of limits
+    Feasibility feasibility = Feasibility::certain;
 
     auto operator<=>(const DrawSource&) const = default;
 };

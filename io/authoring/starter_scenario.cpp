@@ -264,7 +264,8 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         one_node ? usual.node_link : usual.network_link,
         one_node ? topology_lines(usual, choice.gpus) : network_share_line(usual, catalog));
     text +=
-        "[memory]\nheadroom = 0.05                      # share of the GPU memory that must stay free\n\n[variability]\nprofile "
+        "[memory]\nprobability = 0.9                    # with which plans must fit, given the error of predicted "
+        "peaks\n\n[variability]\nprofile "
         "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";
     text += failure_rate(std::min(choice.gpus, units.unit));
     text +=

@@ -328,6 +328,10 @@ Json study_json(const ReportedStudy& study)
             json["front"].back()["ties_with"].push_back(std::to_string(other));
         }
     }
+    json["may_not_fit"] = {{"outcome", results.may_not_fit.outcome}, {"plans", Json::array()}};
+    for (const FrontPoint& point : results.may_not_fit.plans) {
+        json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
+    }
     for (const RunEffects& run : study.runs) {
         json["front"][run.position]["run"] = run_json(run);
     }

@@ -76,10 +76,12 @@ std::string header(const Results& results)
     }
     return line +
            ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
-           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software\n";
+           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_not_fit\n";
 }
 
-std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied)
+/// `listed`: with those that may not fit.
+std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied,
+                bool listed)
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
@@ -104,8 +106,8 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     line += fmt::format(",{},{}", name(notes.price_origin), name(notes.power_origin));
     const auto done = completions(point.prediction.training, notes.start);
-    return line + fmt::format(",{},{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
-                              fmt::join(tied, " "), quoted(notes.trained_with));
+    return line + fmt::format(",{},{},{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
+                              fmt::join(tied, " "), quoted(notes.trained_with), listed ? 1 : 0);
 }
 
 }  // namespace
@@ -116,7 +118,10 @@ std::string front_csv(const Results& results)
     const StudyNotes notes = study_notes(results);
     const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
     for (std::size_t i = 0; i < results.front.size(); ++i) {
-        text += row(results, results.front[i], notes, tied[i]);
+        text += row(results, results.front[i], notes, tied[i], false);
+    }
+    for (const FrontPoint& point : results.may_not_fit.plans) {
+        text += row(results, point, notes, {}, true);
     }
     return text;
 }

@@ -156,9 +156,11 @@ std::string mfu_unit(const Results& results)
     return one ? fmt::format("% of {} TFLOP/s", first) : "% of peak";
 }
 
-std::string front_table(const Results& results, const StudyNotes& notes)
+/// A table of the plans of a list; `own`: its columns before the usual ones.
+std::string plans_table(const Results& results, const StudyNotes& notes, const std::vector<FrontPoint>& plans,
+                        const std::vector<TableColumn>& own)
 {
-    constexpr std::size_t plan_column = 2;
+    const std::size_t plan_column = own.size() + 2;
     TableColumn cost = quantity_column(results, "cost", "USD", [](const FrontPoint& p) { return p.prediction.cost_usd.value; });
     cost.unit += notes.price_origin == FigureOrigin::placeholder ? ", placeholder" : "";
     const ReadingUnit training = unit_of_front(results, "s", [](const FrontPoint& p) { return p.prediction.training.p99.value; });
@@ -181,18 +183,36 @@ std::string front_table(const Results& results, const StudyNotes& notes)
         {"mem", "free %", [](const FrontPoint& p) { return number_figure(p, "memory_headroom"); }},
         {"MFU", mfu_unit(results), [](const FrontPoint& p) { return number_figure(p, "mfu"); }},
         {"ETTR", "%", [](const FrontPoint& p) { return number_figure(p, "ettr"); }}};
+    columns.insert(columns.begin(), own.begin(), own.end());
     for (TableColumn& column : further_columns(results, notes)) {
         columns.push_back(std::move(column));
     }
-    std::vector<Row> rows(2 + results.front.size());
+    std::vector<Row> rows(2 + plans.size());
     for (const TableColumn& column : columns) {
         rows[0].push_back(column.title);
         rows[1].push_back(column.unit);
-        for (std::size_t i = 0; i < results.front.size(); ++i) {
-            rows[2 + i].push_back(column.cell(results.front[i]));
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            rows[2 + i].push_back(column.cell(plans[i]));
         }
     }
     return aligned(rows, plan_column);
+}
+
+std::string front_table(const Results& results, const StudyNotes& notes)
+{
+    return plans_table(results, notes, results.front, {});
+}
+
+/// Plans that would be on the front if they fit; empty: there are none.
+std::string may_not_fit_section(const Results& results, const StudyNotes& notes)
+{
+    const MayNotFit& list = results.may_not_fit;
+    if (list.plans.empty()) {
+        return "";
+    }
+    return fmt::format("\nThese would be on the front, but may not fit into memory ({}):\n", list.outcome) +
+           plans_table(results, notes, list.plans,
+                       {{"fits", "%", [](const FrontPoint& p) { return number_figure(p, "fit_probability"); }}});
 }
 
 std::string when_text(const FrontPoint& point, const StudyNotes& notes)
@@ -245,6 +265,28 @@ std::string measured_text(const Prediction& prediction, double measured_s)
                                      : "";
 }
 
+/// The most probable of the plans that may not fit and are better in the first objective than the best that does.
+std::string may_not_fit_text(const Results& results)
+{
+    const auto less_of = [&results](const FrontPoint& plan) {
+        return 1.0 - plan.objectives.front().value / results.front.front().objectives.front().value;
+    };
+    const std::vector<FrontPoint>& plans = results.may_not_fit.plans;
+    const auto found = std::max_element(plans.begin(), plans.end(), [&](const FrontPoint& a, const FrontPoint& b) {
+        const auto rank = [&](const FrontPoint& plan) { return std::pair(less_of(plan) > 0.0, plan.prediction.fit_probability); };
+        return rank(a) < rank(b);
+    });
+    if (found == plans.end()) {
+        return "";
+    }
+    const FrontPoint& plan = *found;
+    const double less = less_of(plan);
+    return less > 0.0 ? fmt::format("  may not fit     point {}: {} less {}, but fits into memory with a probability of {}\n",
+                                    plan.index, relative_text(less, 2), words(results.objectives.front().name),
+                                    chance_text(plan.prediction.fit_probability))
+                      : "";
+}
+
 /// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
 std::string answer(const Results& results, const StudyNotes& notes)
 {
@@ -277,7 +319,7 @@ std::string answer(const Results& results, const StudyNotes& notes)
     } else {
         text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
     }
-    return text + "\n";
+    return text + may_not_fit_text(results) + "\n";
 }
 
 /// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of
@@ -325,6 +367,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
             "* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.\n";
     }
     text += ties_text(results);
+    text += may_not_fit_section(results, notes);
     text += results.study.learned.empty() ? ""
                                           : fmt::format("Constants: with what was learned from {} (digest {}).\n",
                                                         results.study.learned, results.study.learned_digest);
@@ -400,6 +443,11 @@ std::string search_section(const Results& results)
             "  excluded while the space was swept, by the bound of: a sub-space {} combinations, the busiest stage {}, the "
             "noise-free step {}, the longest paths {}\n",
             grouped(by[0]), grouped(by[1]), grouped(by[2]), grouped(by[3]));
+    }
+    if (!results.may_not_fit.outcome.empty()) {
+        text += fmt::format("  plans that would be on the front, but fit into memory with {:.0f} to {:.0f} % only: {} ({})\n",
+                            100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit, results.may_not_fit.plans.size(),
+                            results.may_not_fit.outcome);
     }
     text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));

@@ -199,6 +199,15 @@ std::string report_json(const Results& results, const std::string& file)
         json["front"].push_back(front_point(results, results.front[i], notes));
         json["front"].back()["ties_with"] = tied[i];
     }
+    const MayNotFit& list = results.may_not_fit;
+    json["may_not_fit"] = {{"outcome", list.outcome},
+                           {"proved", list.proved},
+                           {"evaluated", list.evaluated},
+                           {"limit", json_number<Json>(list.limit)},
+                           {"plans", Json::array()}};
+    for (const FrontPoint& point : list.plans) {
+        json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
+    }
     json["posterior"] = posterior(results);
     json["scenario_toml"] = results.study.scenario_text;
     return json.dump(1) + "\n";

@@ -108,6 +108,28 @@ void sift_front(Results& merged)
     });
 }
 
+/// Of the plans that may not fit, those that would be on the merged front; a surer one that is as good is preferred.
+void sift_may_not_fit(Results& merged)
+{
+    const auto matches = [](const FrontPoint& a, const FrontPoint& b) {
+        return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(),
+                          [](const Estimate& x, const Estimate& y) { return x.value <= y.value; });
+    };
+    const std::vector<FrontPoint> plans = merged.may_not_fit.plans;
+    std::erase_if(merged.may_not_fit.plans, [&](const FrontPoint& plan) {
+        return std::any_of(merged.front.begin(), merged.front.end(),
+                           [&](const FrontPoint& other) { return matches(other, plan); }) ||
+               std::any_of(plans.begin(), plans.end(), [&](const FrontPoint& other) {
+                   const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
+                   return more >= 0.0 && matches(other, plan) && !(more == 0.0 && matches(plan, other));
+               });
+    });
+    std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(),
+                     [](const FrontPoint& a, const FrontPoint& b) {
+                         return a.objectives.front().value < b.objectives.front().value;
+                     });
+}
+
 }  // namespace
 
 Results merge_results(const std::vector<Results>& parts, Missing missing)
@@ -122,6 +144,10 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         merged.provisional = merged.provisional || part.provisional;
         merged.evaluations.insert(merged.evaluations.end(), part.evaluations.begin(), part.evaluations.end());
         merged.front.insert(merged.front.end(), part.front.begin(), part.front.end());
+        MayNotFit& list = merged.may_not_fit;
+        list.plans.insert(list.plans.end(), part.may_not_fit.plans.begin(), part.may_not_fit.plans.end());
+        list.proved = list.proved && part.may_not_fit.proved;
+        list.evaluated += part.may_not_fit.evaluated;
         merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
         merged.feasible += part.feasible;
         add(part.rejected, merged.rejected);
@@ -150,10 +176,15 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     }
     merged.progress.clear();  // of several searches side by side there is no one order
     sift_front(merged);
+    sift_may_not_fit(merged);
 
     const bool whole = covered(merged) == merged.raw_tuples;
     outcome.proved = outcome.proved && whole;
     outcome.confidence = 1.0 - doubt;
+    MayNotFit& list = merged.may_not_fit;
+    list.proved = list.proved && outcome.proved;
+    list.outcome =
+        fmt::format("{} in each part, {} evaluated", list.proved ? "proved complete" : "not proved complete", list.evaluated);
     outcome.text = fmt::format(
         "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their lower bounds, {} open "
         "(confidence {:.6g} %)",

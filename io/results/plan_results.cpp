@@ -13,6 +13,7 @@ namespace {
 
 /// Figures that only some studies or points have.
 constexpr Allowed optional_share{allowed_share.least, allowed_share.most, true};
+constexpr Allowed free_share{-1.0, allowed_share.most};  // negative: a plan may fit although its predicted peak does not
 constexpr Allowed optional_number{0.0, 1e12, true};
 constexpr Allowed optional_time{0.0, 1e13, true};
 constexpr Allowed optional_ratio{0.0, 1e3, true};  // measured over predicted; model_error is below 1
@@ -80,8 +81,10 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            [](auto& r) { return &r.prediction.memory.reserved.si; }),
     Number("memory_host", "B", "offloaded states of each GPU in the memory of its host, which host_memory in [cluster] limits",
            {.style = decimals(1), .outputs = {.study = false}}, [](auto& r) { return &r.prediction.memory.host.si; }),
-    Number("memory_headroom", "1", "free share of the fullest GPU's memory", {.style = percent(1)},
+    Number("memory_headroom", "1", "free share of the fullest GPU's memory", {.style = percent(1), .range = free_share},
            [](auto& r) { return &r.prediction.memory_headroom; }),
+    Number("fit_probability", "1", "probability of fitting into memory, given the scatter of measured peaks about predicted ones",
+           {.style = percent(0), .since = 14, .range = optional_share}, [](auto& r) { return &r.prediction.fit_probability; }),
     // Shares of the noise-free step.
     Number("bubble_share", "1", "idle share of the busiest stage in the noise-free step", {.style = percent(1)},
            [](auto& r) { return &r.prediction.shares.bubble; }),

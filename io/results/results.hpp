@@ -81,6 +81,15 @@ struct FrontPoint : PlanResults {
     std::vector<Estimate> objectives;  // confirmed
 };
 
+/// Plans that would be on the front, but fit into memory with less than the probability of the limit.
+struct MayNotFit {
+    std::string outcome;            // of their search; empty: they were not searched (files before schema 1.14)
+    bool proved = false;            // no other plan of their kind would be on the front
+    double limit = 0.0;             // probability of fitting that plans of the front have at least
+    std::uint64_t evaluated = 0;    // plans
+    std::vector<FrontPoint> plans;  // as the front, which dominates none of them
+};
+
 /// What draws of the model's error say of a plan that may be the best of its number of GPUs.
 struct PlanChance {
     std::uint64_t index = 0;
@@ -127,6 +136,7 @@ struct Results {
     std::vector<ObjectiveInfo> objectives;
     std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
     std::vector<FrontPoint> front;            // in order of the first objective
+    MayNotFit may_not_fit;
     Posterior posterior;
     bool provisional = false;  // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;

@@ -211,11 +211,10 @@ void write_evaluations(const Hdf5Object& group, const Results& results)
     }
 }
 
-void write_front(const Hdf5Object& group, const Results& results)
+/// The dimension has the name of the group.
+void write_plans(const Hdf5Object& group, const std::string& name, const Results& results, const std::vector<FrontPoint>& front)
 {
-    const std::vector<FrontPoint>& front = results.front;
-    group.set<std::int8_t>("provisional", results.provisional ? 1 : 0);
-    const Columns table(group, "front", positions(front.size()), {"1", "position in the front, in order of the first objective"});
+    const Columns table(group, name, positions(front.size()), {"1", "position in the list, in order of the first objective"});
     table.column<std::uint64_t>("evaluation", front, [](const FrontPoint& p) { return p.index; }, {"1", "raw tuple index"});
     write_axes(table, results.axes, front);
     const Hdf5Object dominated =
@@ -248,9 +247,25 @@ void write_front(const Hdf5Object& group, const Results& results)
             values.insert(values.end(), quantiles.begin(), quantiles.end());
             values.resize(values.size() + (quantiles.empty() ? probabilities.size() : 0), absent);
         }
-        describe(group.create_column(std::string(column.name), values, {"front", "probability"}),
+        describe(group.create_column(std::string(column.name), values, {name, "probability"}),
                  {std::string(column.units), std::string(column.long_name)});
     }
+}
+
+void write_front(const Hdf5Object& group, const Results& results)
+{
+    group.set<std::int8_t>("provisional", results.provisional ? 1 : 0);
+    write_plans(group, "front", results, results.front);
+}
+
+void write_may_not_fit(const Hdf5Object& group, const Results& results)
+{
+    const MayNotFit& list = results.may_not_fit;
+    group.set("outcome", list.outcome);
+    group.set<std::int8_t>("proved", list.proved ? 1 : 0);
+    group.set("evaluated", list.evaluated);
+    group.set("fit_probability_limit", list.limit);
+    write_plans(group, "may_not_fit", results, list.plans);
 }
 
 void write_posterior(const Hdf5Object& group, const Results& results)
@@ -322,6 +337,7 @@ std::vector<std::byte> encode(const Results& results)
     write_space(root.create_group("space"), results);
     write_evaluations(root.create_group("evaluations"), results);
     write_front(root.create_group("front"), results);
+    write_may_not_fit(root.create_group("may_not_fit"), results);
     write_posterior(root.create_group("posterior"), results);
     write_progress(root.create_group("progress"), results.progress);
     write_ranks(root.create_group("ranks"), results);

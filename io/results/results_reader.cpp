@@ -235,11 +235,11 @@ private:
 };
 
 /// What the columns of a point say of each other.
-void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool several_phases)
+void check_together(const FrontPoint& point, const std::string& list, const std::vector<Axis>& axes, bool several_phases)
 {
     const Prediction& p = point.prediction;
-    const auto refuse = [&point](const std::string& what) {
-        throw std::runtime_error("point " + std::to_string(point.index) + " of /front has " + what);
+    const auto refuse = [&point, &list](const std::string& what) {
+        throw std::runtime_error("point " + std::to_string(point.index) + " of /" + list + " has " + what);
     };
     const auto gpus = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "gpus"; });
     if (gpus != axes.end()) {
@@ -264,14 +264,14 @@ void check_together(const FrontPoint& point, const std::vector<Axis>& axes, bool
     }
 }
 
-void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
+/// A list of plans, in a group whose dimension has its name.
+void read_plans(const Hdf5Object& root, const std::string& name, const std::optional<Scenario>& scenario, const Results& results,
+                std::vector<FrontPoint>& front)
 {
     const bool several_phases = !scenario || scenario->phases.size() > 1;
-    const Rows<FrontPoint> rows(root, "front", results.front);
+    const Rows<FrontPoint> rows(root, name, front);
     const Hdf5Object& group = rows.group();
-    results.provisional =
-        group.has("provisional") && number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
-    rows.resize("front");
+    rows.resize(name);
     rows.column<std::uint64_t>("evaluation", index_of(results), [](FrontPoint& p, std::uint64_t index) { p.index = index; });
     read_axes(rows, results.axes);
     rows.column<std::int8_t>("dominated", truth, [](FrontPoint& p, std::int8_t dominated) { p.dominated = dominated != 0; });
@@ -279,14 +279,14 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
     rows.column<std::int32_t>("total_gpus", not_negative, [](FrontPoint& p, std::int32_t gpus) { p.prediction.gpus = gpus; });
     rows.column<std::int32_t>("memory_stage", not_negative,
                               [](FrontPoint& p, std::int32_t stage) { p.prediction.memory.stage = stage; });
-    read_objectives(rows, results.front, results.objectives);
+    read_objectives(rows, front, results.objectives);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     for (const auto& column : plan_results<Estimate>()) {
         if (column.facts.since == 0 || group.has_dataset(std::string(column.name))) {
             rows.estimates(std::string(column.name), allowed_of(column), column.of);
             continue;
         }
-        for (FrontPoint& point : results.front) {
+        for (FrontPoint& point : front) {
             column.of(point) = Estimate::exact(unknown);
         }
     }
@@ -296,25 +296,45 @@ void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario,
                                 [&](FrontPoint& p, double value) { column.of(p) = value; });
             continue;
         }
-        for (FrontPoint& point : results.front) {
+        for (FrontPoint& point : front) {
             column.of(point) = unknown;
         }
     }
     const std::vector<double> probabilities = group.read<double>("probability");
     for (const double probability : probabilities) {
-        check_allowed("dataset /front/probability", probability, truth);
+        check_allowed("dataset /" + name + "/probability", probability, truth);
     }
     if (std::adjacent_find(probabilities.begin(), probabilities.end(), std::greater_equal<>()) != probabilities.end()) {
-        throw std::runtime_error("dataset /front/probability does not ascend");
+        throw std::runtime_error("dataset /" + name + "/probability does not ascend");
     }
-    for (const FrontPoint& point : results.front) {
-        check_together(point, results.axes, several_phases);
+    for (const FrontPoint& point : front) {
+        check_together(point, name, results.axes, several_phases);
     }
     for (const auto& column : plan_results<std::vector<double>>()) {
         if (column.facts.since == 0 || group.has_dataset(std::string(column.name))) {
             rows.tables(std::string(column.name), probabilities.size(), column.allowed(), column.of);
         }
     }
+}
+
+void read_front(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
+{
+    const Hdf5Object group = root.open("front");
+    results.provisional =
+        group.has("provisional") && number_attribute<std::int8_t>(group, "provisional", truth) != 0;  // since schema 1.1
+    read_plans(root, "front", scenario, results, results.front);
+}
+
+/// Since schema 1.14.
+void read_may_not_fit(const Hdf5Object& root, const std::optional<Scenario>& scenario, Results& results)
+{
+    const Hdf5Object group = root.open("may_not_fit");
+    MayNotFit& list = results.may_not_fit;
+    list.outcome = group.get<std::string>("outcome");
+    list.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
+    list.evaluated = group.get<std::uint64_t>("evaluated");
+    list.limit = number_attribute<double>(group, "fit_probability_limit", truth);
+    read_plans(root, "may_not_fit", scenario, results, list.plans);
 }
 
 /// Since schema 1.5, of studies that computed it.
@@ -428,6 +448,9 @@ Results read_results(const std::string& path)
         const std::optional<Scenario> scenario = readable_scenario(results.study);
         read_evaluations(root, scenario ? highest_rung(scenario->search) : most_rungs, results);
         read_front(root, scenario, results);
+        if (root.has_dataset("may_not_fit")) {
+            read_may_not_fit(root, scenario, results);
+        }
         if (root.has_dataset("posterior")) {
             read_posterior(root, results);
         }

@@ -1,6 +1,7 @@
 #include "io/scenario/variants.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 
 #include <fmt/format.h>
 
@@ -125,6 +126,7 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const Choi
             return std::nullopt;
         }
         variant.cluster = std::move(hardware->cluster);
+        variant.memory_limit = with_error(scenario.memory_limit, variant.cluster.stack.name, scenario.learned.memory);
         variant.reliability = std::move(hardware->reliability);
     }
     variant.workload = workload_at(scenario, values);

@@ -223,7 +223,7 @@ ModelInterval interval_with_its_software(const Setting& setting, const ParallelP
     const double of_constants = compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model);
     double measured = std::hypot(of_constants, scatter_of(setting, model));
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {
-        const Setting other{workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders};
+        const Setting other{workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
         measured = std::max(measured, std::hypot(constants_deviation(other, plan, model), scatter_of(other, model)));
     };
     const auto widen_in_16_bits = [&](const Cluster& cluster) {
@@ -270,7 +270,7 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     for (std::size_t k = 0; k < possible.size(); ++k) {
         if (ratios[k]) {
             const Cluster cluster = with_software(setting.cluster, possible[k]);
-            const Setting other{setting.workload, setting.phase, cluster, setting.noise, setting.memory_headroom, setting.orders};
+            const Setting other{setting.workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
             const auto of_it = compiled_without_limit(other, plan);
             const ModelInterval interval = interval_with_its_software(other, plan, of_it ? &*of_it : nullptr, model);
             parts.push_back({possible[k].weight, *ratios[k], std::log(interval.high) / two_sided_95});

@@ -82,18 +82,27 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
     if (!stem.empty()) {
         launch.stem = stem;
     }
-    PlanCompiler compiler(setting_of(problem, launch.phase));
-    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
+    Setting setting = setting_of(problem, launch.phase);
+    const auto compile = [&launch](const Setting& of) {
+        return PlanCompiler(of).compile(launch.plan, CompileFor::noise_free_step);
+    };
+    auto compiled = compile(setting);
+    const auto* lacks = std::get_if<Infeasible>(&compiled);
+    if (lacks != nullptr && lacks->reason == Reason::out_of_memory) {  // it may fit
+        setting.memory_limit = least_limit(setting.memory_limit);
+        compiled = compile(setting);
+    }
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         return *refusal;
     }
     launch.chunks = std::get<CompiledPlan>(compiled).chunks;
     launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
     launch.checkpoint_interval_s = checkpoint_interval(problem, launch.plan);
-    const auto member =
-        std::find_if(results.front.begin(), results.front.end(), [number](const FrontPoint& p) { return p.index == number; });
-    if (member != results.front.end() && phase == 1) {  // step times are of the first phase
-        launch.step_s = member->prediction.step.p50.value;
+    for (const auto* list : {&results.front, &results.may_not_fit.plans}) {
+        const auto member = std::find_if(list->begin(), list->end(), [number](const FrontPoint& p) { return p.index == number; });
+        if (member != list->end() && phase == 1) {  // step times are of the first phase
+            launch.step_s = member->prediction.step.p50.value;
+        }
     }
     return launch;
 }

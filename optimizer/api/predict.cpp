@@ -2,10 +2,10 @@
 
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
-#include "io/measured/catalog_discrepancy.hpp"
 #include "io/report/front/batch_rows.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/study_notes.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace prismopt {
 
@@ -151,15 +152,18 @@ std::vector<StageUse> stages_of(const CompiledPlan& compiled)
 }
 
 /// 95 % prediction interval, by the scatter of measured runs of this software.
-MemoryInterval interval_of_memory(const MemoryUse& predicted, const Cluster& cluster)
+MemoryInterval interval_of_memory(const MemoryUse& predicted, const Problem& problem)
 {
-    constexpr double of_normal = 1.959964;  // 97.5 % quantile
-    const MemoryScatter scatter = catalog_discrepancy().memory_on(cluster.stack.name);
-    const double factor = std::exp(of_normal * scatter.deviation);
+    const std::string& stack = problem.cluster.stack.name;
+    const int rows = catalog_discrepancy().memory_on(stack).rows;
+    const PeakInterval ratio = interval_of_peak(problem.memory_limit);
     const double bytes = predicted.total().si;
-    return {bytes / factor, bytes * factor,
-            scatter.rows > 0 ? fmt::format("from {} measured runs of {}", scatter.rows, cluster.stack.name)
-                             : fmt::format("from measured runs of other software than {}", cluster.stack.name)};
+    std::string basis = rows > 0 ? fmt::format("from {} measured runs of {}", rows, stack)
+                                 : fmt::format("from measured runs of other software than {}", stack);
+    if (problem.memory_limit.bias != 0.0) {
+        basis = "from the peaks measured on this cluster";
+    }
+    return {bytes * ratio.low, bytes * ratio.high, std::move(basis)};
 }
 
 using CompiledOrNot = std::variant<CompiledRun, Infeasible>;
@@ -188,10 +192,23 @@ struct PlanPredictor::State {
             changes = single_changes(chosen.plan, chosen.scenario, model.problem);
         }
         if (infeasible && infeasible->reason == Reason::out_of_memory) {
-            usable_bytes = Predictor(model.problem).capacity_bytes();
-            model.problem.memory_headroom = no_memory_limit;
-            run = std::get<CompiledRun>(Predictor(model.problem).compile(chosen.plan));
+            try_again();
         }
+    }
+
+    /// Of a plan that does not fit with the probability of the limit: whether it may, or what it would take with more memory.
+    void try_again()
+    {
+        usable_bytes = Predictor(model.problem).capacity_bytes();
+        model.problem.memory_limit = least_limit(model.problem.memory_limit);
+        CompiledOrNot compiled = compiled_to_its_end(model.problem, chosen.plan);
+        if (std::holds_alternative<Infeasible>(compiled)) {
+            model.problem.memory_limit = without_limit(model.problem.memory_limit);
+            run = std::get<CompiledRun>(Predictor(model.problem).compile(chosen.plan));
+            return;
+        }
+        run = std::get<CompiledRun>(std::move(compiled));
+        may_not_fit = std::exchange(infeasible, std::nullopt);
     }
 
     void compile(const TaskOrder& order)
@@ -255,7 +272,7 @@ struct PlanPredictor::State {
         of.tokens = tokens_text(chosen, model.problem);
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, *run, fitted);
-        of.memory_interval = interval_of_memory(of.prediction.memory, model.problem.cluster);
+        of.memory_interval = interval_of_memory(of.prediction.memory, model.problem);
         of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
         const CompiledPlan& first = run->phases.front();
         of.stages = stages_of(first);
@@ -266,8 +283,9 @@ struct PlanPredictor::State {
     StudyModel model;                // of chosen.scenario
     std::optional<CompiledRun> run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
     std::optional<Infeasible> infeasible;
-    std::vector<SingleChange> changes;  // that make an infeasible plan feasible
-    double usable_bytes = 0.0;          // per GPU, where memory is what the plan lacks
+    std::optional<Infeasible> may_not_fit;  // as in PlanPrediction
+    std::vector<SingleChange> changes;      // that make an infeasible plan feasible, and one that may not fit, fit
+    double usable_bytes = 0.0;              // per GPU, where memory is what the plan lacks
     std::optional<AssignedNodes> assigned;
     PhaseDraws draws;
 };
@@ -283,6 +301,7 @@ PlanPredictor& PlanPredictor::operator=(PlanPredictor&&) noexcept = default;
 PlanPredictor::~PlanPredictor() = default;
 
 const std::optional<Infeasible>& PlanPredictor::infeasible() const { return state_->infeasible; }
+const std::optional<Infeasible>& PlanPredictor::may_not_fit() const { return state_->may_not_fit; }
 const std::vector<std::vector<double>>& PlanPredictor::draws() const { return state_->draws; }
 
 const AssignedNodes& PlanPredictor::assign_nodes(const Rung& rung)
@@ -315,6 +334,7 @@ PlanPrediction PlanPredictor::predict(const Rung& rung)
         s.evaluate(of, rung);
     }
     of.prediction.infeasible = s.infeasible;
+    of.may_not_fit = s.may_not_fit;
     return of;
 }
 

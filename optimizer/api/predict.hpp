@@ -72,8 +72,9 @@ struct PlanPrediction {
     MemoryInterval memory_interval = {};
     std::vector<std::string> memory_assumes = {};  // what no key of the scenario chooses
     int gpus_per_node = 1;
-    std::vector<std::string> lacking{};  // degrees that the software does not have
-    bool host_memory_known = false;      // and a limit
+    std::vector<std::string> lacking{};       // degrees that the software does not have
+    bool host_memory_known = false;           // and a limit
+    std::optional<Infeasible> may_not_fit{};  // of a plan that fits with less than the probability of the limit
     // Of an infeasible plan, whose prediction is what it would take with enough memory, if that is what it lacks:
     double usable_bytes = 0.0;
     std::vector<SingleChange> changes = {};
@@ -94,8 +95,9 @@ public:
     PlanPredictor& operator=(PlanPredictor&&) noexcept;
     ~PlanPredictor();
 
-    /// Why the plan is infeasible; nothing: it is not.
+    /// Why the plan is infeasible; nothing: it is not, but it may not fit into memory (PlanPrediction::may_not_fit).
     const std::optional<Infeasible>& infeasible() const;
+    const std::optional<Infeasible>& may_not_fit() const;
     /// Assigns the nodes of the cluster for the lowest p99 step time. What is predicted afterwards is on these nodes. Throws
     /// InputError if a slowdown factor is unknown, and InfeasiblePlan.
     const AssignedNodes& assign_nodes(const Rung& rung);

@@ -1,8 +1,8 @@
 /// Fits the constants of the catalog to a folder of measured runs: `fit_constants DIR [--write model/catalog] [--leave-one-out]
 /// [--found FOLDER]`, or those of new entries alone: `fit_constants DIR --new [--again ENTRY.KEY...]`.
 
-#include "io/measured/catalog_discrepancy.hpp"
 #include "io/results/posix_file.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "model/base/median.hpp"
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/accuracy/model_accuracy.hpp"

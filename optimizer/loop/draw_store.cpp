@@ -91,8 +91,8 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
             Key key;
             std::vector<double> values;
             PhaseDraws draws;
-            in >> std::get<0>(key).purpose >> std::get<0>(key).round >> std::get<1>(key) >> std::get<2>(key) >>
-                std::get<3>(key) >> std::get<4>(key);
+            in >> std::get<0>(key).purpose >> std::get<0>(key).round >> std::get<0>(key).feasibility >> std::get<1>(key) >>
+                std::get<2>(key) >> std::get<3>(key) >> std::get<4>(key);
             while (!in.empty()) {
                 in >> values;
                 draws.push_back(values);
@@ -193,8 +193,8 @@ void DrawStore::write()
 void DrawStore::append(const Key& key, const Kept& kept)
 {
     Packer out;
-    out << std::get<0>(key).purpose << std::get<0>(key).round << std::get<1>(key) << std::get<2>(key) << std::get<3>(key)
-        << std::get<4>(key);
+    out << std::get<0>(key).purpose << std::get<0>(key).round << std::get<0>(key).feasibility << std::get<1>(key)
+        << std::get<2>(key) << std::get<3>(key) << std::get<4>(key);
     for (const std::vector<double>& of_phase : kept.draws) {
         out << of_phase;
     }

@@ -74,16 +74,46 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
     }
 }
 
-/// The search on rank 0.
+/// A search of the space on rank 0: for plans that fit into memory, or for those that may not.
+struct Pass {
+    Feasibility feasibility = Feasibility::certain;
+    std::unique_ptr<Strategy> strategy;
+    std::vector<std::vector<double>> limits{};  // of what is known before: plans that they exclude are not asked for
+    Archive archive{};
+    std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
+};
+
+/// The request of a strategy, which does not know of which kind its points are, as one of this pass.
+Request of_pass(Request request, const Pass& pass)
+{
+    if (auto* range = std::get_if<SweepRange>(&request)) {
+        range->feasibility = pass.feasibility;
+        range->limits.insert(range->limits.end(), pass.limits.begin(), pass.limits.end());
+    } else {
+        std::get<PointRequest>(request).source.feasibility = pass.feasibility;
+    }
+    return request;
+}
+
+/// The answer as the strategy expects it.
+Answer for_strategy(Answer answer)
+{
+    if (auto* evaluation = std::get_if<Evaluation>(&answer)) {
+        evaluation->source.feasibility = Feasibility::certain;
+    }
+    return answer;
+}
+
+/// The searches on rank 0.
 class Search {
 public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
         : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          strategy_(std::move(plan.chosen.strategy)), evaluator_(model, scheduler, std::move(plan.rungs)),
-          progress_(options.progress_every_s), journal_(journal),
+          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s), journal_(journal),
           draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
+        main_.strategy = std::move(plan.chosen.strategy);
         scheduler.remember({[this](const Message& item) { return draws_.missing(item); },
                             [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
         if (!plan.chosen.why.empty()) {
@@ -91,59 +121,45 @@ public:
         }
     }
 
-    /// Runs the search. Returns what stopped it, or nothing.
+    /// Runs the searches. Returns what stopped them, or nothing.
     std::optional<std::string> run()
     {
-        while (const auto requests = strategy_->ask()) {
-            if (!requests->empty()) {
-                submit(*requests);
-            }
-            const auto answer = next_answer();
-            if (!answer) {
-                show_progress(true);
-                keep([this] { journal_.sync(); });
-                draws_.save();
-                return stop_.reason();
-            }
-            strategy_->tell({&*answer, 1});
-            archive_.add({&*answer, 1});
-            ++answered_;
-            if (progress_.due()) {
-                show_progress(false);
-            }
+        if (const auto stopped = run(main_)) {
+            return stopped;
         }
-        progress_.record(archive_);
-        show_progress(true);
+        progress_.record(main_.archive);
+        show_progress(main_, true);
         keep([this] { journal_.sync(); });
         end_ = true;
-        if (archive_.feasible() == 0 && model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
+        if (main_.archive.feasible() == 0 && model_.scenario.search.parts == 1) {  // of a part: prismopt merge decides
             remove_journal(options_.out);
-            refuse_infeasible(model_.scenario, archive_);
+            refuse_infeasible(model_.scenario, main_.archive);
         }
-        return std::nullopt;
+        return search_doubtful();
     }
 
     void fill(Results& results)
     {
         results.axes = model_.designs.space().axes();
         results.raw_tuples = model_.designs.space().size();
-        results.feasible = archive_.feasible();
-        results.rejected = archive_.rejected();
+        const Archive& archive = main_.archive;
+        results.feasible = archive.feasible();
+        results.rejected = archive.rejected();
         for (const Objective* objective : model_.objectives) {
             results.objectives.push_back(
                 {std::string(objective->name), std::string(objective->units), std::string(objective->long_name)});
         }
-        for (const Bound& bound : archive_.bounds_and_near()) {
+        for (const Bound& bound : archive.bounds_and_near()) {
             EvaluatedPoint row{bound.index, model_.designs.space().point(bound.index), 0, 0, bound.objectives, {}};
-            if (const auto found = archive_.evaluations().find(bound.index); found != archive_.evaluations().end()) {
+            if (const auto found = archive.evaluations().find(bound.index); found != archive.evaluations().end()) {
                 row.rung = found->second.rung;
                 row.draws = found->second.draws;
                 row.objectives = found->second.objectives;
             }
             results.evaluations.push_back(std::move(row));
         }
-        results.study.outcome = strategy_->outcome();
-        if (end_ && archive_.feasible() == 0) {
+        results.study.outcome = main_.strategy->outcome();
+        if (end_ && archive.feasible() == 0) {
             results.study.outcome.proved = true;
             results.study.outcome.text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
                                                      model_.scenario.search.part, model_.scenario.search.parts);
@@ -154,18 +170,14 @@ public:
     /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
-        const std::vector<std::uint64_t> indices = strategy_->front();
-        const auto predictions = evaluator_.confirm(indices);
-        if (!predictions) {
+        if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) ||
+            !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
+            results.front.clear();
+            results.may_not_fit = {};
             draws_.save();
             return *stop_.reason() + " before the front was confirmed";
         }
-        for (std::size_t i = 0; i < indices.size(); ++i) {
-            results.front.push_back(front_point(model_, indices[i], (*predictions)[i]));
-        }
-        add_model_intervals(model_, results.front);
-        add_measured_steps(model_, results.front);
-        put_in_order(results.front);
+        fill_may_not_fit(results);
         if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
             try {
                 add_posterior(model_, results, [this] {
@@ -175,6 +187,7 @@ public:
                 });
             } catch (const Stopped& stopped) {
                 results.front.clear();
+                results.may_not_fit = {};
                 results.posterior = {};
                 return std::string(stopped.what()) + " before the probabilities of plans were computed";
             }
@@ -186,8 +199,8 @@ public:
     void fill_provisional_front(Results& results) const
     {
         results.provisional = true;
-        for (const std::uint64_t index : archive_.provisional_front()) {
-            results.front.push_back(drawn_.at(index));
+        for (const std::uint64_t index : main_.archive.provisional_front()) {
+            results.front.push_back(main_.drawn.at(index));
         }
         add_model_intervals(model_, results.front);
         add_measured_steps(model_, results.front);
@@ -209,14 +222,162 @@ public:
     }
 
 private:
+    /// Runs one search. Returns what stopped it, or nothing.
+    std::optional<std::string> run(Pass& pass)
+    {
+        while (auto requests = pass.strategy->ask()) {
+            if (!requests->empty()) {
+                std::transform(requests->begin(), requests->end(), requests->begin(),
+                               [&pass](Request& request) { return of_pass(std::move(request), pass); });
+                submit(*requests, pass);
+            }
+            const auto answer = next_answer(pass);
+            if (!answer) {
+                show_progress(pass, true);
+                keep([this] { journal_.sync(); });
+                draws_.save();
+                return stop_.reason();
+            }
+            const Answer told = for_strategy(*answer);
+            pass.strategy->tell({&told, 1});
+            pass.archive.add({&told, 1});
+            ++answered_;
+            if (progress_.due()) {
+                show_progress(pass, false);
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// Searches the ranges in which plans lack memory for those that may fit all the same, and that no plan of the front excludes.
+    std::optional<std::string> search_doubtful()
+    {
+        const MemoryLimit& limit = model_.problem.memory_limit;
+        if (!facts_of_strategy(name_).covers || over_memory_.empty() || least_limit(limit).probability >= limit.probability) {
+            return std::nullopt;
+        }
+        doubtful_.emplace(Pass{.feasibility = Feasibility::doubtful,
+                               .strategy = search_of_doubtful(model_, std::move(over_memory_), rungs_.size()),
+                               .limits = limits_of_front()});
+        auto stopped = run(*doubtful_);
+        if (stopped) {
+            *stopped += " in the search for plans that may not fit";
+        }
+        keep([this] { journal_.sync(); });
+        return stopped;
+    }
+
+    /// Upper confidence limits of the plans of the front.
+    std::vector<std::vector<double>> limits_of_front() const
+    {
+        std::vector<std::vector<double>> limits;
+        for (const std::uint64_t index : main_.strategy->front()) {
+            std::vector<double> high;
+            for (const Estimate& objective : main_.archive.evaluations().at(index).objectives) {
+                high.push_back(objective.simultaneous_high);
+            }
+            high.push_back(0.0);  // of the memory: plans of the front fit
+            if (std::all_of(high.begin(), high.end(), [](double value) { return std::isfinite(value); })) {
+                limits.push_back(std::move(high));
+            }
+        }
+        return limits;
+    }
+
+    static std::vector<double> values_of(const std::vector<Estimate>& objectives)
+    {
+        std::vector<double> values;
+        for (const Estimate& objective : objectives) {
+            values.push_back(objective.value);
+        }
+        return values;
+    }
+
+    /// Plans that may not fit and that no plan of the front matches in all objectives.
+    std::vector<std::uint64_t> doubtful_front() const
+    {
+        std::vector<std::uint64_t> indices = doubtful_ ? doubtful_->strategy->front() : std::vector<std::uint64_t>{};
+        std::erase_if(indices, [this](std::uint64_t index) {
+            const auto own = values_of(doubtful_->archive.evaluations().at(index).objectives);
+            const std::vector<std::uint64_t> front = main_.strategy->front();
+            return std::any_of(front.begin(), front.end(), [&](std::uint64_t other) {
+                return matches(values_of(main_.archive.evaluations().at(other).objectives), own);
+            });
+        });
+        return indices;
+    }
+
+    /// Whether `a` is nowhere worse than `b`.
+    static bool matches(const std::vector<double>& a, const std::vector<double>& b)
+    {
+        return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x <= y; });
+    }
+
+    /// Estimates these points again on a fresh random stream. False: the search is to stop.
+    bool confirm(const std::vector<std::uint64_t>& indices, Feasibility feasibility, std::vector<FrontPoint>& front)
+    {
+        const auto predictions = evaluator_.confirm(indices, feasibility);
+        if (!predictions) {
+            return false;
+        }
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            front.push_back(front_point(model_, indices[i], (*predictions)[i]));
+        }
+        add_model_intervals(model_, front);
+        add_measured_steps(model_, front);
+        put_in_order(front);
+        return true;
+    }
+
+    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front; one may be
+    /// better than another that fits with a higher probability.
+    void fill_may_not_fit(Results& results) const
+    {
+        MayNotFit& list = results.may_not_fit;
+        list.limit = model_.problem.memory_limit.probability;
+        const std::vector<FrontPoint> all = list.plans;
+        std::erase_if(list.plans, [&](const FrontPoint& plan) {
+            const auto better = [&](const FrontPoint& other) {
+                return matches(values_of(other.objectives), values_of(plan.objectives));
+            };
+            const auto better_and_as_sure = [&](const FrontPoint& other) {
+                const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
+                const bool equal = more == 0.0 && matches(values_of(plan.objectives), values_of(other.objectives));
+                return more >= 0.0 && !equal && better(other);
+            };
+            return std::any_of(results.front.begin(), results.front.end(), better) ||
+                   std::any_of(all.begin(), all.end(), better_and_as_sure);
+        });
+        for (FrontPoint& plan : list.plans) {
+            plan.dominated = false;  // by plans that fit with a lower probability
+        }
+        if (!facts_of_strategy(name_).covers) {
+            list.outcome = fmt::format("not searched: strategy {} checks only some plans", name_);
+            return;
+        }
+        if (!doubtful_) {
+            list.proved = results.study.outcome.proved;
+            list.outcome = "none to search";
+            return;
+        }
+        const Outcome outcome = doubtful_->strategy->outcome();
+        list.proved = outcome.proved && results.study.outcome.proved;
+        list.evaluated = outcome.evaluated;
+        list.outcome = list.proved ? fmt::format("proved complete, {} evaluated", grouped(outcome.evaluated))
+                                   : fmt::format("not proved complete, {} evaluated, {} open", grouped(outcome.evaluated),
+                                                 grouped(outcome.open));
+    }
+
     /// Skips requests that the journal already answers.
-    void submit(const std::vector<Request>& requests)
+    void submit(const std::vector<Request>& requests, const Pass& pass)
     {
         if (std::holds_alternative<PointRequest>(requests.front())) {
-            evaluator_.compare_at_once(archive_.feasible());
+            evaluator_.compare_at_once(pass.archive.feasible());
             note_look(std::get<PointRequest>(requests.front()));
         }
-        progress_.record(archive_);
+        if (pass.feasibility == Feasibility::certain) {
+            progress_.record(pass.archive);
+        }
         asked_count_ += requests.size();
         asked_.insert(asked_.end(), requests.begin(), requests.end());
         std::vector<Request> unknown;
@@ -237,7 +398,7 @@ private:
     }
 
     /// The next answer; nothing if the search is to stop.
-    std::optional<Answer> next_answer()
+    std::optional<Answer> next_answer(Pass& pass)
     {
         if (stop_.reason()) {
             return std::nullopt;
@@ -246,7 +407,7 @@ private:
         asked_.pop_front();
         if (journal_.knows(answered_)) {
             KnownAnswer known = journal_.take_answer(answered_, request);
-            if (known.drawn) remember(std::get<Evaluation>(known.answer), std::move(*known.drawn));
+            if (known.drawn) remember(std::get<Evaluation>(known.answer), std::move(*known.drawn), pass);
             return with_request(std::move(known.answer), request);
         }
         auto answer = evaluator_.next();
@@ -257,7 +418,7 @@ private:
             } else {
                 FrontPoint drawn = front_point(model_, evaluation->index, evaluator_.prediction());
                 keep([&] { journal_.append(answered_, *answer, drawn); });
-                remember(*evaluation, std::move(drawn));
+                remember(*evaluation, std::move(drawn), pass);
             }
             if (evaluation != nullptr) {
                 draws_.answered(evaluation->index, evaluation->source);
@@ -268,26 +429,41 @@ private:
     }
 
     /// Messages and journals store an answer without the regions of its request.
-    static Answer with_request(Answer answer, const Request& request)
+    Answer with_request(Answer answer, const Request& request)
     {
-        if (auto* sweep = std::get_if<Sweep>(&answer)) sweep->range.near = std::get<SweepRange>(request).near;
+        if (auto* sweep = std::get_if<Sweep>(&answer)) {
+            const auto& range = std::get<SweepRange>(request);
+            sweep->range.near = range.near;
+            note_memory(*sweep, range);
+        }
         return answer;
     }
 
-    /// Keeps a prediction for the provisional front. Draws for limits count until the point is evaluated.
-    void remember(const Evaluation& evaluation, FrontPoint drawn)
+    /// Remembers the ranges in which some plan lacks memory.
+    void note_memory(const Sweep& sweep, const SweepRange& range)
     {
-        if (evaluation.source.purpose == Purpose::search || !archive_.evaluations().contains(evaluation.index)) {
-            drawn_.insert_or_assign(evaluation.index, std::move(drawn));
+        const bool lacks = std::any_of(sweep.rejected.begin(), sweep.rejected.end(), [](const Rejected& rejected) {
+            return rejected.count > 0 && is_of(rejected.reason, Reason::out_of_memory);
+        });
+        if (lacks && !range.again && range.feasibility == Feasibility::certain) {
+            over_memory_.push_back({.begin = range.begin, .end = range.end, .keep = range.keep});
         }
     }
 
-    void show_progress(bool finished)
+    /// Keeps a prediction for the provisional front. Draws for limits count until the point is evaluated.
+    static void remember(const Evaluation& evaluation, FrontPoint drawn, Pass& pass)
+    {
+        if (evaluation.source.purpose == Purpose::search || !pass.archive.evaluations().contains(evaluation.index)) {
+            pass.drawn.insert_or_assign(evaluation.index, std::move(drawn));
+        }
+    }
+
+    void show_progress(const Pass& pass, bool finished)
     {
         if (!options_.progress) {
             return;
         }
-        const Outcome outcome = strategy_->outcome();
+        const Outcome outcome = pass.strategy->outcome();
         std::optional<SweepProgress> sweep = outcome.sweep;
         if (!sweep && !asked_.empty() && std::holds_alternative<SweepRange>(asked_.front())) {
             sweep = SweepProgress{.done = answered_, .total = asked_count_};
@@ -299,9 +475,9 @@ private:
         state.open = outcome.open;
         state.draws = evaluator_.draws_made();
         state.idle_share = scheduler_.idle_share();
-        state.gaps = gaps_text(outcome.gaps, model_.objectives);
+        state.gaps = pass.feasibility == Feasibility::certain ? gaps_text(outcome.gaps, model_.objectives) : "";
         state.finished = finished;
-        options_.progress(progress_.state(archive_, std::move(state)));
+        options_.progress(progress_.state(pass.archive, std::move(state)));
     }
 
     const StudyModel& model_;
@@ -310,10 +486,10 @@ private:
     std::string name_;
     std::vector<Rung> rungs_;
     bool end_ = false;  // nothing is left to ask
-    std::unique_ptr<Strategy> strategy_;
+    Pass main_;
+    std::optional<Pass> doubtful_;
+    std::vector<SweepRange> over_memory_;  // in which plans lack memory
     Evaluator evaluator_;
-    Archive archive_;
-    std::map<std::uint64_t, FrontPoint> drawn_;  // newest predictions, by index
     Progress progress_;
     StudyJournal& journal_;
     DrawStore draws_;

@@ -24,12 +24,13 @@ using WorkItem = std::variant<SweepRange, DrawBlock>;
 template <Of<SweepRange> T>
 auto members(T& range)
 {
-    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions);
+    return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions,
+                    range.feasibility);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)
 {
-    return std::tie(block.points, block.range, block.source.purpose, block.source.round);
+    return std::tie(block.points, block.range, block.source.purpose, block.source.round, block.source.feasibility);
 }
 template <Of<Bound> T>
 auto members(T& bound)
@@ -50,15 +51,15 @@ template <Of<Sweep> T>
 auto members(T& sweep)
 {
     static_assert(bound_kinds == 4);
-    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.excluded, sweep.left_out, sweep.unchecked,
-                    sweep.range.near.objective, sweep.floor, sweep.feasible, sweep.near, sweep.rejected, sweep.excluded_by[0],
-                    sweep.excluded_by[1], sweep.excluded_by[2], sweep.excluded_by[3]);
+    return std::tie(sweep.range.begin, sweep.range.end, sweep.range.again, sweep.range.feasibility, sweep.excluded,
+                    sweep.left_out, sweep.unchecked, sweep.range.near.objective, sweep.floor, sweep.feasible, sweep.near,
+                    sweep.rejected, sweep.excluded_by[0], sweep.excluded_by[1], sweep.excluded_by[2], sweep.excluded_by[3]);
 }
 template <Of<Evaluation> T>
 auto members(T& evaluation)
 {
     return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives, evaluation.source.purpose,
-                    evaluation.source.round);
+                    evaluation.source.round, evaluation.source.feasibility);
 }
 
 inline WorkItem decode_item(std::span<const std::byte> bytes) { return decode<WorkItem>(bytes); }

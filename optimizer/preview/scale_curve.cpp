@@ -69,7 +69,7 @@ std::variant<Scaled, std::string> scaled(const Scenario& scenario, const Paralle
         s.cluster.gpus = gpus;
         s.cluster.tiers.back().group_gpus = gpus;
     }
-    s.memory_headroom = no_memory_limit;
+    s.memory_limit = without_limit(s.memory_limit);
     s.reliability = {};  // the curve is about steps, not about the run
     p.checkpoint_interval = {};
     if (!s.cluster.nodes_listed()) {

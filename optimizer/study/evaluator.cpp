@@ -33,11 +33,12 @@ Message Worker::operator()(const Message& bytes)
     for (const std::uint64_t point : block.points) {
         plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
     }
-    Predictor& predictor = bench_.of(model_.designs.variant(model_.designs.space().point(block.points.front())));
+    Predictor& predictor =
+        benches_.of(block.source.feasibility).of(model_.designs.variant(model_.designs.space().point(block.points.front())));
     return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
 }
 
-Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, bench_, pause_, range); }
+Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, benches_, pause_, range); }
 
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs)
 {
@@ -64,7 +65,7 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
 }
 
 Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)
-    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), bench_(model.scenario, model.problem)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), benches_(model.scenario, model.problem)
 {
     confidence_.skewness = model.skewness;
     compare_at_once(1);
@@ -187,20 +188,25 @@ Answer Evaluator::summarise(const PointRequest& request)
     if (request.miss > 0.0) {
         confidence.simultaneous = 1.0 - 2.0 * request.miss;
     }
-    prediction_ = bench_.of(model_.designs.variant(point))
+    prediction_ = benches_.of(request.source.feasibility)
+                      .of(model_.designs.variant(point))
                       .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
                                  model_.sampler(request.source), confidence);
-    return Evaluation{request.index, request.rung, prediction_.draws, model_.values(prediction_), request.source};
+    std::vector<Estimate> values = model_.values(prediction_);
+    if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
+        values.push_back(Estimate::exact(1.0 - prediction_.memory_headroom));
+    }
+    return Evaluation{request.index, request.rung, prediction_.draws, std::move(values), request.source};
 }
 
-std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points)
+std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, Feasibility feasibility)
 {
     const Rung& rung = model_.scenario.search.confirm;
     std::vector<Need> needs;
     for (const std::uint64_t index : points) {
         needs.push_back({index, 0, rung});
     }
-    constexpr DrawSource source{Purpose::confirm, 0};
+    const DrawSource source{Purpose::confirm, 0, feasibility};
     DrawnPoints& drawn = drawn_[source];
     submit_draws(needs, source);
     std::vector<Prediction> predictions;
@@ -209,7 +215,8 @@ std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::u
             collect_draws(index, source);
             const Point point = model_.designs.space().point(index);
             predictions.push_back(
-                bench_.of(model_.designs.variant(point))
+                benches_.of(feasibility)
+                    .of(model_.designs.variant(point))
                     .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps, model_.sampler(source), confidence_));
         }
     } catch (const Stopped&) {

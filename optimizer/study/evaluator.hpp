@@ -24,7 +24,7 @@ public:
     /// Calls `pause` within long items; its exceptions pass through.
     explicit Worker(
         const StudyModel& model, Pause pause = [] {})
-        : model_(model), bench_(model.scenario, model.problem), pause_(std::move(pause))
+        : model_(model), benches_(model.scenario, model.problem), pause_(std::move(pause))
     {
     }
     Message operator()(const Message& bytes);
@@ -34,7 +34,7 @@ public:
 
 private:
     const StudyModel& model_;
-    HardwareBench bench_;
+    HardwareBenches benches_;
     Pause pause_;
 };
 
@@ -64,7 +64,8 @@ public:
     /// at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
     /// Draws these points on the confirm stream and returns their predictions; nothing if the run is to stop before that is done.
-    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points);
+    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points,
+                                                   Feasibility feasibility = Feasibility::certain);
 
     std::uint64_t draws_made() const { return draws_made_; }
 
@@ -91,7 +92,7 @@ private:
     const StudyModel& model_;
     WorkScheduler& scheduler_;
     std::vector<Rung> rungs_;
-    HardwareBench bench_;
+    HardwareBenches benches_;
     Confidence confidence_;
     std::deque<Request> pending_;
     std::deque<DrawBlock> submitted_;  // outstanding items of draws

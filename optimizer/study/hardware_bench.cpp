@@ -37,7 +37,7 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     make_room();
     auto problem = std::make_shared<Problem>(base_);
     take_variant(*problem, *variant_at(scenario_, scenario_.variants[variant]));
-    problem->memory_headroom = base_.memory_headroom;  // perhaps without a limit
+    problem->memory_limit.probability = fit_probability_.value_or(base_.memory_limit.probability);
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
 }

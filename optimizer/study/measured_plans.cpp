@@ -64,7 +64,7 @@ bool same_measurement(const LearnedStep& a, const LearnedStep& b)
 /// As the problem of a study, for plans that ran although their predicted memory is too large.
 Problem without_memory_limit(Problem problem)
 {
-    problem.memory_headroom = no_memory_limit;
+    problem.memory_limit = without_limit(problem.memory_limit);
     return problem;
 }
 

@@ -1,7 +1,7 @@
 #include "optimizer/study/plan_posterior.hpp"
 
 #include "io/base/input_error.hpp"
-#include "io/measured/catalog_discrepancy.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "model/calibration/posterior/posterior_draws.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
@@ -415,8 +415,8 @@ double PlanPosterior::linearisation_error(const Results& results) const
                 cluster = scaled(std::move(cluster), fitted_.constants[k], std::exp(moved));
                 expected += gradient[k] * moved;
             }
-            const Setting setting{problem.workload, problem.phases.front(),  cluster,
-                                  problem.noise,    problem.memory_headroom, problem.orders};
+            const Setting setting{problem.workload, problem.phases.front(), cluster,
+                                  problem.noise,    problem.memory_limit,   problem.orders};
             if (const auto exact = log_noise_free_step(setting, plan)) {
                 largest = std::max(largest, std::abs(std::expm1(expected - *exact)));
             }

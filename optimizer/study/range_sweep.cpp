@@ -47,10 +47,11 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 
 class RangeSweep {
 public:
-    RangeSweep(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
-        : model_(model), bench_(bench), pause_(pause), range_(range), kept_(range),
-          near_(range.near.objective, range.near.regions),
-          excluded_([this](const NoiseFree& bound) { return suffices(bound); }, needs_memory(model))
+    RangeSweep(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
+        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), pause_(pause),
+          range_(range), kept_(range), near_(range.near.objective, range.near.regions),
+          excluded_([this](const NoiseFree& bound) { return suffices(bound); },
+                    needs_memory(model) || range.feasibility == Feasibility::doubtful)
     {
         if (range.limits.empty()) {
             return;
@@ -117,10 +118,20 @@ private:
         return !range_.near.regions.empty() && near_.admits(region_, objectives[range_.near.objective]);
     }
 
+    /// Of doubtful points, also the share of the memory that the predicted peak takes: the larger, the less probable they fit.
+    std::vector<double> objectives_of(const NoiseFree& bound) const
+    {
+        std::vector<double> objectives = model_.bounds_of(bound);
+        if (range_.feasibility == Feasibility::doubtful) {
+            objectives.push_back(bound.memory_bytes / gpu_memory_bytes_);
+        }
+        return objectives;
+    }
+
     bool suffices(const NoiseFree& bound)
     {
         checked_bounds_ += bound.compiled ? 1 : 0;
-        const std::vector<double> objectives = model_.bounds_of(bound);
+        const std::vector<double> objectives = objectives_of(bound);
         return excludes(range_.limits, objectives) && (bound.compiled || !may_be_near(objectives));
     }
 
@@ -137,8 +148,20 @@ private:
     bool not_excluded(const StandIns& stand_ins, std::span<const int> leading)
     {
         region_ = StudyModel::region(stand_ins.steps().front());
+        gpu_memory_bytes_ = bench_.problem(model_.designs.variant(leading)).cluster.accelerator.memory.si;
         return !bench_.of(model_.designs.variant(leading))
                     .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
+    }
+
+    /// Whether a plan that fits with the least probability fits with that of the limit: that is known from its memory, but of
+    /// layers that are balanced within it.
+    bool surely_fits(const ParallelPlan& plan, std::span<const int> point, const NoiseFree& bound)
+    {
+        Predictor& predictor = certain_.of(model_.designs.variant(point));
+        if (plan.split != LayerSplit::balanced) {
+            return bound.memory_bytes <= predictor.capacity_bytes();
+        }
+        return std::holds_alternative<CompiledRun>(predictor.compile(plan, CompileFor::noise_free_step));
     }
 
     void judge(std::uint64_t index, std::span<const int> point)
@@ -146,6 +169,7 @@ private:
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
         region_ = StudyModel::region(plan);
+        gpu_memory_bytes_ = bench_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si;
         checked_bounds_ = 0;
         Predictor& predictor = bench_.of(model_.designs.variant(point));
         const auto bound = range_.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
@@ -158,18 +182,21 @@ private:
             ++by(BoundKind::busiest_stage);
             return;
         }
-        const std::vector<double> objectives = model_.bounds_of(found);
+        const std::vector<double> objectives = objectives_of(found);
         if (excludes(range_.limits, objectives)) {
             ++by(checked_bounds_ == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
             if (may_be_near(objectives)) {
                 near_.add({region_, {index, objectives}});
             }
+        } else if (range_.feasibility == Feasibility::doubtful && surely_fits(plan, point, found)) {
+            return;
         }
         kept_.add({index, objectives});
     }
 
     const StudyModel& model_;
     HardwareBench& bench_;
+    HardwareBench& certain_;  // of plans that fit with the probability of the limit
     const Pause& pause_;
     const SweepRange& range_;
     Sweep result_;
@@ -183,13 +210,14 @@ private:
     std::uint64_t region_ = 0;
     int checked_bounds_ = 0;
     double memory_bytes_ = 0.0;  // at least
+    double gpu_memory_bytes_ = 1.0;
 };
 
 }  // namespace
 
-Sweep sweep_range(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range)
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
 {
-    return RangeSweep(model, bench, pause, range)();
+    return RangeSweep(model, benches, pause, range)();
 }
 
 }  // namespace prismopt

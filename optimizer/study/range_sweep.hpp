@@ -11,7 +11,8 @@ namespace prismopt {
 
 /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible. With limits, sub-spaces are
 /// judged first, then plans; plans of a sub-space that the limits exclude or that fits no GPU are not looked at.
+/// Of doubtful points, those count as feasible that may not fit into memory; the others are not counted at all.
 /// Calls `pause` often; its exceptions pass through.
-Sweep sweep_range(const StudyModel& model, HardwareBench& bench, const Pause& pause, const SweepRange& range);
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range);
 
 }  // namespace prismopt

@@ -126,6 +126,17 @@ StudyPlan plan_study(const StudyModel& model)
     return {std::move(chosen), std::move(rungs)};
 }
 
+std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs)
+{
+    constexpr std::uint64_t most_evaluations = 4096;  // an assumption: a list of trials needs no more
+    StudyGoal goal = goal_of(model, rungs);
+    goal.region = {};
+    ++goal.objectives;  // the share of the memory that plans take: those that fit with a higher probability are of interest, too
+    goal.bounded.push_back(true);
+    goal.max_evaluations = goal.max_evaluations > 0 ? std::min(goal.max_evaluations, most_evaluations) : most_evaluations;
+    return exact_search_of(std::move(ranges), goal);
+}
+
 std::string infeasible_text(const Scenario& scenario, const Archive& archive)
 {
     const SpaceCounts counts = space_counts(0, archive.rejected());

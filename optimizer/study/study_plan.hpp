@@ -6,6 +6,7 @@
 #include "search/archive.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ struct StudyPlan {
     std::vector<Rung> rungs;
 };
 StudyPlan plan_study(const StudyModel& model);
+
+/// The search of these ranges for plans that may not fit into memory. It draws few of them where an objective has no lower bound.
+std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs);
 
 /// Logs what the user of a scenario should read before its results (scenario_notes.hpp).
 void log_notes(const Scenario& scenario);

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace prismopt {
 namespace {
@@ -44,10 +45,10 @@ bool can_be_swept(const Space& space)
            (space.size() <= most_to_sweep && feasible_at_most(space) <= most_feasible);
 }
 
-std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
+ExactOptions options_of(const StudyGoal& goal, std::vector<SweepRange> ranges)
 {
     ExactOptions options;
-    options.ranges = ranges_of(goal, space.size());
+    options.ranges = std::move(ranges);
     options.objectives = goal.objectives;
     options.top_rung = goal.top_rung;
     options.bounded = goal.bounded;
@@ -55,6 +56,12 @@ std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
     options.max_evaluations = goal.max_evaluations;
     options.region = goal.region;
     options.near_objective = goal.near_objective;
+    return options;
+}
+
+std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
+{
+    ExactOptions options = options_of(goal, ranges_of(goal, space.size()));
     // A part is not explored: an incumbent outside of it is no result of it.
     if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
         options.explored = &space;
@@ -139,6 +146,11 @@ ChosenStrategy make_strategy(const std::string& name, const Space& space, const 
     const auto row = static_cast<std::size_t>(&facts_of_strategy(chosen.name) - facts.data());
     chosen.strategy = makers[row](space, goal);
     return chosen;
+}
+
+std::unique_ptr<Strategy> exact_search_of(std::vector<SweepRange> ranges, const StudyGoal& goal)
+{
+    return std::make_unique<Exact>(options_of(goal, std::move(ranges)));
 }
 
 }  // namespace prismopt

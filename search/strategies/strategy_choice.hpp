@@ -41,5 +41,7 @@ std::vector<std::string> strategy_names();
 /// Makes a strategy by name. For a part of a space, "auto" chooses one that covers all of it. The space must outlive the
 /// strategy. Throws std::invalid_argument for an unknown name.
 ChosenStrategy make_strategy(const std::string& name, const Space& space, const StudyGoal& goal);
+/// Makes an exact search of these ranges alone.
+std::unique_ptr<Strategy> exact_search_of(std::vector<SweepRange> ranges, const StudyGoal& goal);
 
 }  // namespace prismopt

@@ -28,7 +28,7 @@ PipelineJob::PipelineJob(int stages, int microbatches, const Variability& variab
 
 PlanCompiler PipelineJob::compiler() const
 {
-    return PlanCompiler({problem_.workload, problem_.phases.front(), problem_.cluster, problem_.noise, 0.0});
+    return PlanCompiler({problem_.workload, problem_.phases.front(), problem_.cluster, problem_.noise});
 }
 
 ParallelPlan PipelineJob::plan() const

@@ -68,7 +68,7 @@ void sampler_of_replicas(benchmark::State& state)
     Problem problem = job().problem();
     problem.phases.front().global_batch *= plan.dp;
     problem.cluster.gpus *= plan.dp;
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     const ExecutionGraph graph = std::get<CompiledPlan>(compiler.compile(plan)).graph;
     omp_set_num_threads(1);
     for (auto _ : state) {

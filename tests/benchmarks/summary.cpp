@@ -168,7 +168,7 @@ private:
     static double compile_and_mean(const Problem& problem, const ParallelPlan& plan)
     {
         constexpr int repeats = 2000;
-        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
         return seconds_of([&] {
                    for (int i = 0; i < repeats; ++i) {
                        auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
@@ -202,7 +202,7 @@ private:
         problem.workload = example_workload(126);
         ParallelPlan plan = pipeline_.plan();
         plan.split = LayerSplit::balanced;
-        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+        PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
         const Bytes needed = std::get<CompiledPlan>(compiler.compile(plan, CompileFor::noise_free_step)).memory.total();
         problem.cluster.accelerator.memory = within * needed;
         plan.split = split;

@@ -35,7 +35,8 @@ class BadScenario(CliTest):
             ('gpu_price = "1.50 USD/h"', "gpu_price = 1.5", r'gpu_price = 1\.5 has no unit \(needs US dollars per hour\); write "1\.5 USD/h"'),
             ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" has the wrong unit \(needs a duration, but GB measures bytes\); write for example ".*"'),
             ('restart = "5 min"', 'restart = "5 fortnights"', r'restart = "5 fortnights" has the unknown unit "fortnights" .*; use one of .*min.*'),
-            ("headroom = 0.05", "headroom = 1.5", r"headroom = 1\.5 is not in \[0, 1\) \(share of the GPU memory that must stay free\); .*"),
+            ("probability = 0.9 ", "headroom = 1.5 ", r"headroom = 1\.5 is not in \[0, 1\) \(share of the GPU memory that is reserved: not for training\); .*"),
+            ("probability = 0.9 ", "probability = 90 ", r"probability = 90 is not in \[0, 1\) \(probability with which plans must fit into memory, .*"),
             ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 is infeasible \(tp does not divide a block: tp=3, 16 heads of block \"attention\" in layer \"dense\"\); try 2 or 4"),
             ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators in the catalog\); did you mean "a100-sxm-40gb"\? .*accelerator_override.*'),
             ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 exceeds the cluster \(\[cluster\] has 64 GPUs\); write 64 or less"),
@@ -132,7 +133,7 @@ class BadOutput(CliTest):
         errors = self.refusal("search", self.toml, timeout=30)
         self.assertRegex(errors, r"study\.h5 already exists; .* --force, or continue the search with prismopt resume\n")
         # Neither does a wrong scenario with --force cost anything.
-        self.scenario("wrong.toml", headroom="2")
+        self.scenario("wrong.toml", probability="2")
         self.refusal("search", "wrong.toml", "--out", "study.h5", "--force")
         self.assertEqual(results.read_bytes(), b"precious")
         self.assertEqual(journal.read_bytes(), b"precious too")

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import statistics
 import re
 
 import support
@@ -119,9 +120,27 @@ class Predict(CliTest):
                 text = self.output("predict", support.SMALL, "--design", design, code=support.INFEASIBLE)
                 self.assertIn(f"infeasible: {reason}", text)
 
+    def test_a_plan_that_may_not_fit_is_predicted(self):
+        small = pathlib.Path(support.SMALL).read_text()
+        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "4.2 GB" }\n'), "tight.toml")
+        p = json.loads(self.output("predict", scenario, "--design", DESIGN, "--json"))
+        self.assertIs(p["feasible"], True)
+        fits = result_of(p, "fit_probability")
+        self.assertTrue(0.2 <= fits < 0.9, fits)
+        self.assertIn("and must with 90 %", p["may_not_fit"])
+        self.assertEqual(result_of(p, "step_time_p99"), result_of(self.predict(DESIGN), "step_time_p99"))
+        # The distribution is that of the interval.
+        low, high = p["peak_memory_interval_bytes"]
+        deviation = math.log(high / low) / (2 * 1.959964)
+        expected = statistics.NormalDist(0, deviation).cdf(math.log(4.2e9 / p["peak_memory_bytes"]))
+        self.assertAlmostEqual(fits, expected, delta=1e-6)
+        text = self.output("predict", scenario, "--design", DESIGN)
+        self.assertIn(f"may not fit ({100 * fits:.0f} %): stage ", text)
+        self.assertIn("Fits with one change", text)
+
     def test_a_plan_that_lacks_memory_is_taken_apart(self):
         small = pathlib.Path(support.SMALL).read_text()
-        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "4 GB" }\n'), "tight.toml")
+        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "3.8 GB" }\n'), "tight.toml")
         arguments = ("predict", scenario, "--design", DESIGN, "--stages")
         p = json.loads(self.output(*arguments, "--json", code=support.INFEASIBLE))
         self.assertIs(p["feasible"], False)

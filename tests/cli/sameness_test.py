@@ -36,6 +36,19 @@ class Sameness(CliTest):
                     self.assertTrue(all(file["ranks/items"][()] > 0), "a rank had nothing to do")
                     self.assertEqual(file["ranks"].attrs["threads"], threads)
 
+    def test_plans_that_may_not_fit(self):
+        text = pathlib.Path(support.SMALL).read_text().replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "4.4 GB" }\n')
+        self.scenario.write_text(text)
+        self.search("alone.h5")
+        with h5py.File(self.folder / "alone.h5") as file:
+            fits = file["may_not_fit/fit_probability"][()]
+            self.assertGreater(len(fits), 0)
+            self.assertTrue(all((fits >= 0.2) & (fits < 0.9)))
+            self.assertTrue(all(file["front/fit_probability"][()] >= 0.9))
+            self.assertEqual(file["may_not_fit"].attrs["proved"], 1)
+        self.search("team.h5", ranks=3, threads=2)
+        self.assert_same_results("alone.h5", "team.h5")
+
     def test_each_strategy(self):
         # No bound holds for a median, so none excludes a plan before the last evaluation.
         text, count = re.subn(r"(?m)^minimise = .*$", 'minimise = ["training_time_p50", "memory", "gpus"]', self.scenario.read_text())

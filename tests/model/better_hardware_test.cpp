@@ -62,7 +62,7 @@ std::vector<Improvement> improvements()
 /// Nothing where the plan is infeasible.
 std::optional<ExecutionGraph> graph_without_noise(const Problem& problem, const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
     auto* feasible = std::get_if<CompiledPlan>(&compiled);
     return feasible == nullptr ? std::nullopt : std::optional(std::move(feasible->graph));

@@ -71,7 +71,7 @@ inline Problem example_problem(const Variability& variability, int global_batch,
 /// The plan compiled for the problem's first phase. Throws std::logic_error where it cannot work.
 inline ExecutionGraph graph_of(const Problem& problem, const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     auto compiled = compiler.compile(plan);
     if (const auto* refusal = std::get_if<Infeasible>(&compiled)) {
         throw std::logic_error(refusal->detail);

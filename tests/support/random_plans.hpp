@@ -66,7 +66,7 @@ inline Problem problem_for_random_plans(bool mixture)
     problem.cluster.accelerator.host_link = BytesPerSecond{25e9};
     problem.cluster.accelerator.host_memory_bandwidth = BytesPerSecond{50e9};
     problem.cluster.stack.host = Seconds{2e-6};
-    problem.memory_headroom = no_memory_limit;
+    problem.memory_limit = without_limit(problem.memory_limit);
     return problem;
 }
 

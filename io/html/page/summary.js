@@ -105,6 +105,14 @@ function marginText(point) {
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
+/// The most probable of the plans that may not fit into memory and are better than the best that does.
+function mayNotFitText(point) {
+    const lessOf = (plan) => 1 - plan.objectives[0][0] / point.objectives[0][0];
+    const [plan] = point.study.may_not_fit.plans.filter((one) => lessOf(one) > 0).sort((a, b) => b.numbers.fit_probability - a.numbers.fit_probability);
+    const less = plan ? lessOf(plan) : 0;
+    return less > 0 ? `Point ${plan.id} has ${percent(less)} less, but may not fit into memory (${percentFigure(plan.numbers.fit_probability, 0)} %): see the plans of the front.` : "";
+}
+
 /// Plans with their roles, of which a plan may have several.
 function worthNaming(study) {
     const names = new Map();
@@ -158,7 +166,7 @@ function studySummary(study) {
         element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
         namedTable(study),
-        element("p", {}, [measuredText(first), limitText(first), marginText(first)].filter(Boolean).join(" ")),
+        element("p", {}, [measuredText(first), limitText(first), marginText(first), mayNotFitText(first)].filter(Boolean).join(" ")),
         element("p", { class: "note" }, [
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
             `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "", study.own_entries ? `Note: ${study.own_entries}.` : "",

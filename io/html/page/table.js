@@ -51,7 +51,7 @@ function tableColumns() {
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
         ...(studies.some((study) => study.job.deadline_s) ? risks() : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
-        share("memory_headroom", "memory free"), { ...share("mfu", "MFU"), title: mfuTitle(points) }, share("ettr", "ETTR"),
+        share("memory_headroom", "memory free"), ...(points.some((point) => (point.numbers.fit_probability ?? null) !== null) ? [share("fit_probability", "fits")] : []), { ...share("mfu", "MFU"), title: mfuTitle(points) }, share("ettr", "ETTR"),
     ];
     for (const metric of metrics.filter((one) => one.objective !== undefined)) {
         const shown = ["gpus", "cost", "training_time_p50", "training_time_p99", "step_time_p50", "step_time_p95", "step_time_p99", "energy", "miss_probability"];
@@ -135,7 +135,35 @@ function showCheapest() {
     document.getElementById("within-result").textContent = lines.join("; ");
 }
 
+/// Plans that would be on the front if they fit into memory: "faster, may not fit (64 %)".
+function mayNotFitTable(study) {
+    const list = study.may_not_fit.plans;
+    const [time, step, money] = [["training_time_p99", "s"], ["step_time_p50", "s"], ["cost", "USD"]].map(([name, units]) => unitFor(units, largestOf(list.map((point) => point.estimates[name][0]))));
+    const first = study.objectives[0];
+    const best = Math.min(...study.front.map((point) => point.objectives[0][0]));
+    const cells = [
+        ["point", (point) => point.id], ["GPUs", (point) => grouped(point.gpus)], ["plan", (point) => point.design + (point.variant ? `; variant: ${point.variant}` : ""), true],
+        ["", (point) => `${point.objectives[0][0] < best ? `${percent(1 - point.objectives[0][0] / best)} less ${first.name.replaceAll("_", " ")}, ` : ""}may not fit (${percentFigure(point.numbers.fit_probability, 0)} %)`, true],
+        [`${runTime} p99 (${time.name})`, (point) => digits(point.estimates.training_time_p99[0] / time.size)],
+        [`cost (${money.name})`, (point) => digits(point.estimates.cost[0] / money.size)],
+        [`step p50 (${step.name})`, (point) => digits(point.estimates.step_time_p50[0] / step.size)],
+        ["memory free (%)", (point) => percentFigure(point.numbers.memory_headroom, 1)]];
+    return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans that may not fit into memory" }, element("table", { class: "stacks" },
+        element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
+        element("tbody", {}, ...list.map((point) => element("tr", {}, ...cells.map(([name, of, text]) => element("td", { class: text ? "text" : null, "data-label": name }, of(point))))))));
+}
+
+function startMayNotFit() {
+    for (const study of studies.filter((one) => one.may_not_fit.plans.length > 0)) {
+        document.getElementById("may-not-fit").append(
+            element("h3", {}, `Better, but may not fit into memory${studies.length > 1 ? `: ${study.name}` : ""}`),
+            element("p", { class: "note" }, `These plans would be on the front, but their predicted memory leaves less room than its error asks for. In parentheses: the probability that they fit. Their search: ${study.may_not_fit.outcome}.`),
+            mayNotFitTable(study));
+    }
+}
+
 function startTable() {
+    startMayNotFit();
     tagPoints();
     sorting.column = tableColumns().findIndex((column) => column.limits);
     drawTable();

@@ -1,6 +1,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
@@ -32,16 +33,20 @@ namespace {
 
 constexpr std::uintmax_t longest_file = 4u << 20;  // bytes; anything longer was not written by hand
 constexpr Range seed_range{"the seed of all random numbers", 0, 9.2e18, "1"};
-constexpr Range headroom_range{"share of the GPU memory that must stay free", 0, 1, "0.05", Range::Ends::open_high};
+constexpr Range headroom_range{"share of the GPU memory that is reserved: not for training", 0, 1, "0.05",
+                               Range::Ends::open_high};
+constexpr Range fit_range{
+    "probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or more "
+    "are listed apart",
+    0, 1, "0.9", Range::Ends::open_high};
 
 void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
 
-const Fields<double>& memory_fields()
+const Fields<MemoryLimit>& memory_fields()
 {
-    static const auto fields = Fields<double>("[memory]", "memory that plans must leave free")
-                                   .number(
-                                       "headroom", [](double& headroom) -> double& { return headroom; }, headroom_range)
-                                   .required();
+    static const auto fields = Fields<MemoryLimit>("[memory]", "when plans fit into memory")
+                                   .number("probability", &MemoryLimit::probability, fit_range)
+                                   .number("headroom", &MemoryLimit::headroom, headroom_range);
     return fields;
 }
 
@@ -555,7 +560,7 @@ Fields<Scenario> made_scenario_fields()
                [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
     all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys) { read_clusters(value, s); });
     all.nested(
-        "memory", [](Scenario& s) -> double& { return s.memory_headroom; }, memory_fields);
+        "memory", [](Scenario& s) -> MemoryLimit& { return s.memory_limit; }, memory_fields);
     all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
                [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
     all.custom(section_key("reliability", reliability_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
@@ -623,6 +628,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
     scenario_fields().read_whole(top, Keys::all, scenario);
     yield_to_exports(scenario);
     apply_learned(scenario);
+    scenario.memory_limit = with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
     scenario.variability.tier = tier_variability_of(*top.find("cluster"));
     refuse_missing_precision(scenario, top);
     take_precisions(scenario, top);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace prismopt {
@@ -38,22 +39,44 @@ CompiledProgram compiled_schedule(const ScheduleShape& shape, const Setting& set
 /// Of the durations in a graph, relative.
 constexpr double single_precision = 1e-6;
 
-Bytes capacity_of(const Setting& setting) { return setting.cluster.accelerator.memory * (1.0 - setting.memory_headroom); }
-
-std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting)
+/// " of 80.0 GB: it fits with a probability of 56 %, and must with 90 % (up to 74.2 GB)".
+std::string odds_text(Bytes need, Bytes capacity, const Setting& setting, int places)
 {
-    const double capacity = capacity_of(setting).si;
-    const double need = memory.total().si;
+    const MemoryLimit& limit = setting.memory_limit;
+    const Bytes memory = setting.cluster.accelerator.memory;
+    const double most = usable_memory(limit, memory).si / 1e9;
+    char text[160];
+    if (limit.deviation <= 0.0) {
+        std::snprintf(text, sizeof text, ", but %.*f GB are usable", places, most);
+        return text;
+    }
+    const double fits = fit_probability(limit, need, memory);
+    char odds[48];
+    if (fits < 0.01) {
+        std::snprintf(odds, sizeof odds, "less than 1 %%");
+    } else {
+        const int digits = limit.probability - fits < 0.01 ? 1 : 0;
+        std::snprintf(odds, sizeof odds, "%.*f %%", digits, 100.0 * fits);
+    }
+    std::snprintf(text, sizeof text, " of %.1f GB: it fits with a probability of %s, and must with %.4g %% (up to %.*f GB)", most,
+                  odds, 100.0 * limit.probability, places, capacity.si / 1e9);
+    return text;
+}
+
+std::optional<Infeasible> over_capacity(const MemoryUse& memory, LayerSplit split, const Setting& setting, Bytes capacity)
+{
+    const Bytes need = memory.total();
     if (need <= capacity) {
         return std::nullopt;
     }
-    const int places = need - capacity < 0.1e9 ? 4 : 1;  // the two differ
+    const Bytes over = need - capacity;
+    const int places = over.si < 0.1e9 ? 4 : 1;  // the two differ
     const MemoryPart largest = largest_part(memory);
-    char text[192];
-    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s, but %.*f GB are usable; largest part: %s, %.1f GB", memory.stage,
-                  places, need / 1e9, split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "", places,
-                  capacity / 1e9, largest.name.data(), largest.size.si / 1e9);
-    return Infeasible{Reason::out_of_memory, text, need - capacity};
+    char text[352];
+    std::snprintf(text, sizeof text, "stage %d needs %.*f GB%s%s; largest part: %s, %.1f GB", memory.stage, places, need.si / 1e9,
+                  split == LayerSplit::balanced ? " in the fastest split, and no split fits" : "",
+                  odds_text(need, capacity, setting, places).c_str(), largest.name.data(), largest.size.si / 1e9);
+    return Infeasible{Reason::out_of_memory, text, over.si};
 }
 
 std::optional<Infeasible> over_host(const std::vector<MemoryUse>& stages, const Accelerator& accelerator)
@@ -201,10 +224,9 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
     const OptimizerSettings& optimizer = network_.optimizer;
-    auto layers =
-        plan.split == LayerSplit::balanced
-            ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_of(setting_))
-            : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
+    auto layers = plan.split == LayerSplit::balanced
+                      ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, accelerator, optimizer, capacity_)
+                      : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
     if (const auto* refusal = std::get_if<Infeasible>(&layers)) {
         return *refusal;
     }
@@ -214,7 +236,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     result.stages = memory_by_stage(*parts.program, chunks.made_of(), parts.building, accelerator, optimizer, peaks_);
     result.memory = fullest(result.stages);
     result.held_for_weights = held_for_weights(parts.costs.front()->typical());
-    if (auto refusal = over_capacity(result.memory, plan.split, setting_)) {
+    if (auto refusal = over_capacity(result.memory, plan.split, setting_, capacity_)) {
         return *refusal;
     }
     if (auto refusal = over_host(result.stages, accelerator)) {
@@ -449,8 +471,6 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     };
     return std::max(of_stage(0), of_stage(shape.stages - 1)).si;
 }
-
-double PlanCompiler::capacity_bytes() const { return capacity_of(setting_).si; }
 
 /// The least mean factor of a group of so many GPUs, whatever its work between two barriers.
 double PlanCompiler::least_factor(int degree)

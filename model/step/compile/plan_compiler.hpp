@@ -5,6 +5,7 @@
 #include "model/distribution/chain_distribution.hpp"
 #include "model/distribution/noise_tables.hpp"
 #include "model/hardware/hardware.hpp"
+#include "model/hardware/memory_limit.hpp"
 #include "model/network/layer_cost.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/layout.hpp"
@@ -40,23 +41,20 @@ struct CompiledPlan {
     double held_for_weights = 1.0;  // share of a layer's activations held after the gradient of its input for that of its weights
 };
 
-/// As memory headroom: any plan fits.
-inline constexpr double no_memory_limit = -1e3;
-
 /// Input of the compilation of plans, fixed for a study and a phase: one phase of a Problem, or a measured run.
 struct Setting {
     const Workload& workload;
     const Phase& phase;
     const Cluster& cluster;
     const NoiseTables& noise;
-    double memory_headroom = 0.0;                        // share of the accelerator's memory that must stay free
+    MemoryLimit memory_limit = {};
     std::shared_ptr<const PartOrders> orders = nullptr;  // task orders for all plans, instead of those of their schedules
 };
 
 /// The setting in which any plan fits.
 inline Setting without_memory_limit(Setting setting)
 {
-    setting.memory_headroom = no_memory_limit;
+    setting.memory_limit = without_limit(setting.memory_limit);
     return setting;
 }
 
@@ -70,7 +68,8 @@ class PlanCompiler {
 public:
     /// The members that `setting` refers to must outlive the compiler.
     explicit PlanCompiler(const Setting& setting)
-        : setting_(setting), network_(network_of(setting.workload)), places_(setting.cluster),
+        : setting_(setting), capacity_(memory_capacity(setting.memory_limit, setting.cluster.accelerator.memory)),
+          network_(network_of(setting.workload)), places_(setting.cluster),
           chains_(setting.noise.residual, setting.noise.node_probability, setting.noise.operation, setting.noise.expert_imbalance)
     {
     }
@@ -110,8 +109,8 @@ public:
     /// balanced splits or given orders, and where layers do not fill the chunks.
     std::optional<double> least_memory(const ParallelPlan& plan);
 
-    /// Bytes per GPU that plans may use.
-    double capacity_bytes() const;
+    /// Bytes per GPU that plans may use by their prediction.
+    double capacity_bytes() const { return capacity_.si; }
 
     const Setting& setting() const { return setting_; }
 
@@ -138,6 +137,7 @@ private:
     void make_room_for_costs(std::size_t count);
 
     Setting setting_;
+    Bytes capacity_;
     Network network_;
     KnownPlaces places_;
     std::map<std::pair<LayerShape, int>, LayerCosts> costs_;  // by shape and number of groups

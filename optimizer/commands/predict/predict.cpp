@@ -202,12 +202,13 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
         return curve.points.empty() ? exit_infeasible : exit_done;
     }
     PlanPredictor predictor(chosen, task_order(*values));
-    if (predictor.infeasible() && names_no_plan(*values)) {
+    const std::optional<Infeasible>& doubt = predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
+    if (doubt && names_no_plan(*values)) {
         if (const std::string example = example_design(scenario); !example.empty()) {
-            log_warning(
-                fmt::format("without --design: the default plan is infeasible ({}), so this is the plan of [space] with the best "
-                            "noise-free {}; --design \"...\" names another",
-                            predictor.infeasible()->category(), scenario.objectives.front()));
+            log_warning(fmt::format(
+                "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
+                "noise-free {}; --design \"...\" names another",
+                predictor.infeasible() ? "is infeasible" : "may not fit", doubt->category(), scenario.objectives.front()));
             chosen.plan = parse_design(example, scenario);
             predictor = PlanPredictor(chosen, {});
         }

@@ -276,11 +276,11 @@ Json to_json(const WrittenAssignment& positions)
             {"judged", assigned.judged}};
 }
 
-/// Single changes that make an infeasible plan feasible.
-std::string changes_text(const std::vector<SingleChange>& changes)
+/// Single changes that make an infeasible plan feasible, or a plan that may not fit, fit. `what`: they make it.
+std::string changes_text(const std::vector<SingleChange>& changes, std::string_view what)
 {
     if (changes.empty()) {
-        return "  no change of a single axis makes it feasible\n";
+        return fmt::format("  no change of a single axis makes it {}\n", what);
     }
     constexpr std::size_t most = 8;
     std::vector<std::vector<std::string>> rows;
@@ -291,8 +291,9 @@ std::string changes_text(const std::vector<SingleChange>& changes)
     }
     const std::string more =
         changes.size() > most ? fmt::format("  and {} more (--json lists them)\n", changes.size() - most) : "";
-    return fmt::format("Feasible with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
-                       changes.front().in_space ? "of" : "outside of", aligned(rows, 0), more);
+    return fmt::format("{} with one change, to a value {} [space] (mean step at least, memory of the fullest GPU):\n{}{}",
+                       what == "feasible" ? "Feasible" : "Fits", changes.front().in_space ? "of" : "outside of", aligned(rows, 0),
+                       more);
 }
 
 }  // namespace
@@ -314,7 +315,10 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
     if (!of.variant.empty()) {
         json["variant"] = of.variant;
     }
-    if (p.infeasible) {
+    if (of.may_not_fit) {
+        json["may_not_fit"] = of.may_not_fit->detail;
+    }
+    if (p.infeasible || of.may_not_fit) {
         json["changes"] = changes_json(of.changes);
     }
     if (p.draws == 0) {
@@ -373,7 +377,11 @@ void print_plan(const PlanPrediction& of)
     }
     const Prediction& p = of.prediction;
     if (p.infeasible) {
-        fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes));
+        fmt::print("infeasible: {}\n{}", p.infeasible->text(), changes_text(of.changes, "feasible"));
+    }
+    if (of.may_not_fit) {
+        fmt::print("may not fit ({}): {}\n{}", chance_text(p.fit_probability), of.may_not_fit->detail,
+                   changes_text(of.changes, "fit"));
     }
     if (p.infeasible && p.draws > 0) {
         fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gigabyte);
@@ -422,9 +430,12 @@ void print_memory(const PlanPrediction& of, const PlanResults& results)
     const std::string of_training = trains(of.task) ? fmt::format("gradients {}, optimizer state {}, ",
                                                                   figure("memory_gradients"), figure("memory_optimizer_state"))
                                                     : "";
-    fmt::print("memory {:.1f} GB on stage {} (headroom {}): parameters {}, {}activations {}, workspace {}, reserved {}\n",
-               memory.total().si / gigabyte, memory.stage, number_text(results, "memory_headroom"), figure("memory_parameters"),
-               of_training, figure("memory_activations"), figure("memory_workspace"), figure("memory_reserved"));
+    fmt::print(
+        "memory {:.1f} GB on stage {} ({} free, fits with a probability of {}): parameters {}, {}activations {}, workspace {}, "
+        "reserved {}\n",
+        memory.total().si / gigabyte, memory.stage, number_text(results, "memory_headroom"),
+        chance_text(of.prediction.fit_probability), figure("memory_parameters"), of_training, figure("memory_activations"),
+        figure("memory_workspace"), figure("memory_reserved"));
     fmt::print("  model error: {:.1f} to {:.1f} GB (95 % prediction interval, {})\n", of.memory_interval.low / gigabyte,
                of.memory_interval.high / gigabyte, of.memory_interval.basis);
     if (!of.memory_assumes.empty()) {

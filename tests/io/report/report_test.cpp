@@ -112,9 +112,25 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
     EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
-    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with,software\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",22,\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",30,\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with,software,may_not_fit\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",22,,0\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",30,,0\n"));
+}
+
+TEST(TextReport, ListsPlansThatMayNotFit)
+{
+    Results results = plain();
+    EXPECT_THAT(text_report(results), Not(HasSubstr("may not fit")));
+    FrontPoint faster = results.front[0];
+    faster.index = 7;
+    faster.prediction.fit_probability = 0.64;
+    faster.objectives.front().value *= 0.9;
+    results.may_not_fit = {
+        .outcome = "proved complete, 3 evaluated", .proved = true, .limit = 0.9, .evaluated = 3, .plans = {faster}};
+    const std::string text = text_report(results);
+    EXPECT_THAT(text, HasSubstr("point 7: 10 % less training time p99, but fits into memory with a probability of 64 %\n"));
+    EXPECT_THAT(text, HasSubstr("may not fit into memory (proved complete, 3 evaluated):\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",1\n"));
 }
 
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
@@ -258,8 +274,8 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
                 EndsWith(
                     ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
                     "model_low,miss_probability_model_high,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
-                    "p99,ties_with,software"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,,"));
+                    "p99,ties_with,software,may_not_fit"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,,,0"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));

@@ -181,6 +181,24 @@ TEST(ResultsFile, GivesBackWhatWasWritten)
     EXPECT_EQ(folder.entries(), 1U);
 }
 
+TEST(ResultsFile, GivesBackPlansThatMayNotFit)
+{
+    const TemporaryFolder folder;
+    Results results = sample_results();
+    results.may_not_fit = {.outcome = "proved complete, 2 evaluated", .proved = true, .limit = 0.9, .evaluated = 2, .plans = {}};
+    results.may_not_fit.plans = {results.front.front()};
+    results.may_not_fit.plans.front().index = 7;
+    results.may_not_fit.plans.front().prediction.fit_probability = 0.64;
+    write_results(results, folder.file("a.h5"));
+    const MayNotFit read = read_results(folder.file("a.h5")).may_not_fit;
+    EXPECT_EQ(read.outcome, results.may_not_fit.outcome);
+    EXPECT_TRUE(read.proved);
+    EXPECT_EQ(read.evaluated, 2U);
+    EXPECT_EQ(read.limit, 0.9);
+    ASSERT_EQ(read.plans.size(), 1U);
+    expect_equal(read.plans.front(), results.may_not_fit.plans.front());
+}
+
 TEST(ResultsFile, GivesBackWhichPlansMayBeTheBest)
 {
     const TemporaryFolder folder;

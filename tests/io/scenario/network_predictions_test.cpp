@@ -119,7 +119,7 @@ std::vector<Row> rows()
             if (structural_problem(plan, scenario)) {
                 continue;
             }
-            PlanCompiler compiler({scenario.workload, phase, scenario.cluster, example.noise, 0.0});
+            PlanCompiler compiler({scenario.workload, phase, scenario.cluster, example.noise});
             const auto compiled = compiler.compile(plan, CompileFor::noise_free_step);
             if (const auto* plan_and_memory = std::get_if<CompiledPlan>(&compiled)) {
                 all.push_back(

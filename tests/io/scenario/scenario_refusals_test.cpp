@@ -44,7 +44,7 @@ TEST(ScenarioRefuses, UnknownKeys)
     EXPECT_EQ(refusal("link = \"ib-hdr\"", "bandwith = \"25 GB/s\"\nlatency = \"6 us\"\nefficiency = 0.8"),
               "unknown key 'bandwith' (did you mean 'bandwidth'?)");
     EXPECT_EQ(refusal("headroom = 0.05", "headroom = 0.05\ncolour = 3", 1),
-              "unknown key 'colour' (known here: headroom); remove it or use a known key");
+              "unknown key 'colour' (known here: probability, headroom); remove it or use a known key");
     EXPECT_THAT(refusal("model = \"gpt-22b\"", "model = \"gpt-22b\"\ncolour = 3"),
                 HasSubstr("(known here: captured, model, name"));
     EXPECT_EQ(refusal("[space]", "[spcae]"), "unknown key 'spcae' (did you mean 'space'?)");
@@ -121,10 +121,12 @@ TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)
 
 TEST(ScenarioRefuses, NumbersOutOfRange)
 {
-    EXPECT_EQ(refusal("headroom = 0.05", "headroom = 1.0"),
-              "headroom = 1.0 is not in [0, 1) (share of the GPU memory that must stay free); write for example 0.05");
-    EXPECT_EQ(refusal("headroom = 0.05", "headroom = nan"),
-              "headroom = nan is not in [0, 1) (share of the GPU memory that must stay free); write for example 0.05");
+    EXPECT_EQ(
+        refusal("headroom = 0.05", "headroom = 1.0"),
+        "headroom = 1.0 is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
+    EXPECT_EQ(
+        refusal("headroom = 0.05", "headroom = nan"),
+        "headroom = nan is not in [0, 1) (share of the GPU memory that is reserved: not for training); write for example 0.05");
     EXPECT_EQ(refusal("seed = 7", "seed = -1"),
               "seed = -1 is not in [0, 9.2e+18] (the seed of all random numbers); write for example 1");
     EXPECT_EQ(refusal("gpus = 64", "gpus = 0"),
@@ -158,7 +160,7 @@ TEST(ScenarioRefuses, WrongTypes)
         refusal("[[phase]]", "[phase]"),
         "phase = {...} is a table (needs an array); write for example [[phase]] with tokens, sequence_length and global_batch");
     EXPECT_EQ(refusal("[memory]\nheadroom = 0.05", "[[memory]]\nheadroom = 0.05"),
-              "memory = [{...}] is an array (needs a table); write for example { headroom = 0.05 }");
+              "memory = [{...}] is an array (needs a table); write for example { probability = 0.9 }");
 }
 
 TEST(ScenarioRefuses, StartsThatAreNoDay)

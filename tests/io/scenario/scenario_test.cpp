@@ -59,7 +59,7 @@ TEST(Scenario, ReadsEverySection)
     EXPECT_DOUBLE_EQ(scenario.cluster.tiers[0].oversubscription, 1.0);
     EXPECT_EQ(scenario.cluster.tiers[1].group_gpus, 64);
     EXPECT_DOUBLE_EQ(scenario.cluster.tiers[1].oversubscription, 2.0);
-    EXPECT_DOUBLE_EQ(scenario.memory_headroom, 0.05);
+    EXPECT_DOUBLE_EQ(scenario.memory_limit.headroom, 0.05);
     EXPECT_DOUBLE_EQ(scenario.reliability.node_failure_rate.si, 1e-7);
     EXPECT_DOUBLE_EQ(scenario.reliability.restart.si, 600.0);
     EXPECT_DOUBLE_EQ(scenario.reliability.checkpoint_interval.si, 0.0);

@@ -30,7 +30,7 @@ TEST(Slowed, MultipliesTheStep)
     const StudyModel model(scenario);
     const Problem& problem = model.problem;
     const auto log_step = [&](const Cluster& cluster) {
-        return *log_noise_free_step({problem.workload, problem.phases.front(), cluster, problem.noise, problem.memory_headroom},
+        return *log_noise_free_step({problem.workload, problem.phases.front(), cluster, problem.noise, problem.memory_limit},
                                     pipelined());
     };
     EXPECT_NEAR(log_step(slowed(problem.cluster, 1.25)) - log_step(problem.cluster), std::log(1.25), 1e-6);

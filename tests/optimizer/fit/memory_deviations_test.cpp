@@ -1,4 +1,4 @@
-#include "io/measured/catalog_discrepancy.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/toml/catalog_file.hpp"
 #include "optimizer/fit/plan_groups.hpp"
 

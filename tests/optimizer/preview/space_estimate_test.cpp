@@ -108,7 +108,7 @@ TEST(SpaceEstimate, AgreesWithASweepThatHasLimits)
 TEST(SpaceEstimate, NeverSaysThatNothingIsFeasible)
 {
     Scenario scenario = tiny_scenario(many_choices);
-    scenario.memory_headroom = 0.9999;
+    scenario.memory_limit.headroom = 0.9999;
     const StudyModel model(scenario);
     const SpaceEstimate estimate = estimate_space(
         model, [] {}, 500);

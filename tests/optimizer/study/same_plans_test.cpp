@@ -22,7 +22,7 @@ std::string made_of(const ParallelPlan& plan, const Problem& problem)
     all.precision(17);
     for (const Phase& phase : problem.phases) {
         const ParallelPlan own = plan_in_phase(plan, phase);
-        PlanCompiler compiler({problem.workload, phase, problem.cluster, problem.noise, problem.memory_headroom});
+        PlanCompiler compiler({problem.workload, phase, problem.cluster, problem.noise, problem.memory_limit});
         const auto compiled = compiler.compile(own, CompileFor::noise_free_step);
         if (std::holds_alternative<Infeasible>(compiled)) {
             return {};

@@ -133,7 +133,7 @@ TEST(OuterExchange, TheOuterOptimizerHasStates)
     const Problem problem = buildings({});
     const Problem of_building = buildings({}, 16);
     const auto memory = [](const Problem& of, const ParallelPlan& plan) {
-        PlanCompiler compiler({of.workload, of.phases.front(), of.cluster, of.noise, 0.0});
+        PlanCompiler compiler({of.workload, of.phases.front(), of.cluster, of.noise});
         return std::get<CompiledPlan>(compiler.compile(plan)).memory;
     };
     for (const Sharding sharding : {Sharding::none, Sharding::zero1}) {

@@ -30,7 +30,7 @@ Problem on_nodes(bool mixture, int node)
 std::variant<CompiledPlan, Infeasible> compiled(const Problem& problem, const ParallelPlan& plan,
                                                 CompileFor purpose = CompileFor::noise_free_step)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     return compiler.compile(plan, purpose);
 }
 
@@ -218,7 +218,7 @@ bool bounds_hold(const ParallelPlan& plan, PlanCompiler& compiler)
 void expect_bounds_hold(bool mixture, int node)
 {
     const Problem problem = nested(mixture, node);
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_headroom});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, problem.memory_limit});
     std::vector<ParallelPlan> plans = random_plans(problem, 150, 9);
     if (node == 72) {
         const std::vector<ParallelPlan> more = plans_over_racks(mixture);

@@ -29,7 +29,8 @@ const Problem& problem()
 
 std::variant<CompiledPlan, Infeasible> compile(const ParallelPlan& plan, double headroom = 0.0)
 {
-    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, headroom});
+    PlanCompiler compiler(
+        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = headroom}});
     return compiler.compile(plan);
 }
 
@@ -190,7 +191,7 @@ TEST(PlanCompiler, LimitsWhatHostsHold)
     cluster.accelerator.host_link = BytesPerSecond{25e9};
     cluster.accelerator.host_memory_bandwidth = BytesPerSecond{50e9};
     const auto compiled = [&] {
-        PlanCompiler compiler({problem().workload, problem().phases.front(), cluster, problem().noise, 0.0});
+        PlanCompiler compiler({problem().workload, problem().phases.front(), cluster, problem().noise});
         return compiler.compile(plan);
     };
     const auto unlimited = compiled();
@@ -231,7 +232,7 @@ TEST(PlanCompiler, ComposesTheDistributionsOfOps)
 
 TEST(PlanCompiler, LeavesDistributionsOutOfNoiseFreeSteps)
 {
-    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise});
     const auto compiled = compiler.compile(plan_of(8, 4, 1), CompileFor::noise_free_step);
     const ExecutionGraph& graph = std::get<CompiledPlan>(compiled).graph;
     EXPECT_TRUE(graph.shapes.empty());
@@ -245,7 +246,7 @@ TEST(PlanCompiler, LeavesDistributionsOutOfNoiseFreeSteps)
 /// With the waiting inside a replica, and no more: coupled replicas wait for each other as well.
 TEST(PlanCompiler, MeansForBoundsAreThoseOfDraws)
 {
-    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise});
     for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
         ParallelPlan plan = plan_of(8, 4, 2);
         plan.sharding = sharding;
@@ -322,12 +323,13 @@ TEST(PlanCompiler, StagesBeginAsFarAheadForBoundsAsInTheWholeProgram)
 /// A plan that no stage can hold has a least step, too, and a schedule that is not defined has none.
 TEST(PlanCompiler, LeastStepsAreBelowTheNoiseFreeStepAndNeedADefinedSchedule)
 {
-    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.0});
+    PlanCompiler compiler({problem().workload, problem().phases.front(), problem().cluster, problem().noise});
     const ParallelPlan plan = plan_of(8, 4, 2);
     const double step = noise_free_step(std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph).step_s;
     EXPECT_LE(compiler.least_step(plan).value(), step);
     EXPECT_GE(compiler.least_step(plan).value(), 0.8 * step);
-    PlanCompiler strict({problem().workload, problem().phases.front(), problem().cluster, problem().noise, 0.999});
+    PlanCompiler strict(
+        {problem().workload, problem().phases.front(), problem().cluster, problem().noise, MemoryLimit{.headroom = 0.999}});
     EXPECT_EQ(strict.least_step(plan), compiler.least_step(plan));
     ParallelPlan undefined = plan;
     undefined.schedule = Schedule::dualpipe_v;

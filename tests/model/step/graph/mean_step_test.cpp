@@ -347,7 +347,7 @@ std::vector<ExecutionGraph> random_plans(const Problem& problem, std::size_t cou
 {
     std::mt19937_64 random(6);
     const auto pick = [&random](std::initializer_list<int> list) { return *(list.begin() + random() % list.size()); };
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     std::vector<ExecutionGraph> graphs;
     while (graphs.size() < count) {
         ParallelPlan plan;

@@ -73,7 +73,7 @@ constexpr std::array group_widths{2};
 /// A graph for bounds; throws std::bad_variant_access where the plan cannot work.
 ExecutionGraph bounded_graph(const Problem& problem, const ParallelPlan& plan)
 {
-    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise, 0.0});
+    PlanCompiler compiler({problem.workload, problem.phases.front(), problem.cluster, problem.noise});
     return std::get<CompiledPlan>(compiler.compile(plan, CompileFor::bounds)).graph;
 }
 

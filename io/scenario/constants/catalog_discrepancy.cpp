@@ -1,22 +1,24 @@
-#include "io/measured/catalog_discrepancy.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 
 #include "io/toml/catalog_file.hpp"
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace prismopt {
 
 namespace {
 
-constexpr Range deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.1"};
+constexpr Range log_deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.1"};
 constexpr Range length_range{"a length in octaves", 1e-6, 1e6, "4"};
 constexpr Range groups_range{"a number of groups", 0, 1'000'000, "117"};
 
 Discrepancy read_discrepancy(Table table)
 {
     const auto deviation = [&table](const char* key) {
-        return table.at(key, std::string(key) + " = 0.1").number(deviation_range);
+        return table.at(key, std::string(key) + " = 0.1").number(log_deviation_range);
     };
     Discrepancy result{.deviation = deviation("deviation"),
                        .source = deviation("source"),
@@ -28,7 +30,7 @@ Discrepancy read_discrepancy(Table table)
     for (const std::string& stack : stacks.keys()) {
         Table own = stacks.at(stack.c_str(), stack + " = {}").table("{ rows = 40, deviation = 0.06 }");
         result.memory_of_stack[stack] = {own.at("rows", "rows = 40").count(groups_range),
-                                         own.at("deviation", "deviation = 0.06").number(deviation_range)};
+                                         own.at("deviation", "deviation = 0.06").number(log_deviation_range)};
     }
     result.groups = table.at("groups", "groups = 117").count(groups_range);
     Table lengths = table.at("lengths", "lengths = { tp = 4 }").table("{ tp = 4 }");
@@ -45,6 +47,15 @@ Discrepancy catalog_discrepancy()
 {
     const TomlFile& file = catalog_file("discrepancy.toml");
     return read_discrepancy(Table(file.root, file));
+}
+
+MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned)
+{
+    const bool measured = learned.mean != 0.0;
+    static const Discrepancy of_catalog = catalog_discrepancy();
+    limit.bias = learned.mean;
+    limit.deviation = measured ? std::hypot(learned.deviation, learned.own) : of_catalog.memory_on(stack).deviation;
+    return limit;
 }
 
 std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date)

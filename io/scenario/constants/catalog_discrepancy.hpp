@@ -3,6 +3,8 @@
 /// The catalog's discrepancy of measured plans (discrepancy.toml).
 
 #include "model/calibration/posterior/discrepancy.hpp"
+#include "model/calibration/posterior/memory_error.hpp"
+#include "model/hardware/memory_limit.hpp"
 
 #include <string>
 
@@ -10,6 +12,10 @@ namespace prismopt {
 
 /// Throws InputError when discrepancy.toml is not as jobs/fit_constants writes it.
 Discrepancy catalog_discrepancy();
+
+/// The limit with the error of predicted peaks: that of what was learned from the cluster, if memory was measured there, else that
+/// of the catalog's measured runs on this software stack.
+MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned = {});
 
 /// The text of discrepancy.toml. `date`: of the fit.
 std::string discrepancy_text(const Discrepancy& discrepancy, const std::string& date);
