@@ -25,7 +25,7 @@ RUN_COLUMNS = (
     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size", "dense_layers", "capacity", "routing_weights",
     "predictions", "adapter_rank", "frozen_storage", "precision", "activation_storage", "states", "master", "gradients", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
-    "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
+    "outcome", "step_time_s", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes",
 )
 COLLECTIVE_COLUMNS = ("source", "machine", "skipped", "node_link", "node", "network_link", "gpus", "collective", "size_bytes",
                       "time_us", "busbw_GBps", "doubted")
@@ -151,7 +151,7 @@ def own_shape(table, row, assumed):
         "activation": row["activation"] or table["activation"],
         "normalisation": table.get("normalisation", "layer_norm"),
         "attention": row["attention"] or table.get("attention", "flash"),
-        "tied_embedding": yes(table.get("tied_embedding", False)),
+        "tied_embedding": row["tied_embedding"] or yes(table.get("tied_embedding", False)),
         "dropout": yes(table.get("dropout", False)),
     }
     if row.count("experts") > 0:
@@ -366,8 +366,9 @@ def run_of(knowledge, name, row):
     for skip in table.get("skips", []):
         if row.fits(skip["when"]):
             raise Skipped(skip["reason"])
-    seconds = row["step_time_s"] or row["median_s"]
-    if Row(seconds=seconds).number("seconds") <= 0:
+    failed = row["outcome"] == "oom"  # out of memory
+    seconds = "" if failed else row["step_time_s"] or row["median_s"]
+    if not failed and Row(seconds=seconds).number("seconds") <= 0:
         raise Skipped("no step time")
     columns, layers = workload(knowledge, name, row, assumed)
     machine, node = cluster(knowledge, table, row)
@@ -381,6 +382,7 @@ def run_of(knowledge, name, row):
         "gpus": row.count("n_gpus"),
         "design": " ".join(f"{axis}={value}" for axis, value in plan.items()),
         "sequence_parallel": yes(table.get("sequence_parallel", True) or row.has("recompute", "sequence")),
+        "outcome": "oom" if failed else "",
         "step_time_s": seconds,
         "of_formula": yes(row.has("step_time_basis", "F/(")),
         "memory_gb": memory(row),
@@ -395,11 +397,12 @@ def label(name, row):
 
 
 def identity(knowledge, run):
-    """What makes two runs the same measurement: sources repeat rows in several tables."""
+    """What makes two runs the same measurement: sources repeat rows in several tables. Runs out of memory have no time that tells them apart."""
     shape = knowledge.shape(run)
     axes = [axis for axis in run["design"].split() if axis.split("=")[0] in ("tp", "pp", "v", "cp", "ep", "microbatch")]
     job = [run[key] for key in ("precision", "sequence", "global_batch", "gpus", "accelerator")]
-    return (*shape, *axes, *job, f"{float(run['step_time_s']):.4g}")
+    result = run["network"] if run["outcome"] == "oom" else f"{float(run['step_time_s']):.4g}"
+    return (*shape, *axes, *job, result)
 
 
 def runs(knowledge, name, rows, seen):

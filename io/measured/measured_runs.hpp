@@ -21,6 +21,7 @@ struct MeasuredRun : Job {
     std::string assumed;  // values that the source does not give
     ParallelPlan plan;
     std::string variability = "hpc-2024";  // catalog profile for the comparison
+    bool out_of_memory = false;            // the run ended so, without a step time
     double measured_s = 0.0;               // step time
     double memory_bytes = 0.0;             // measured peak of a GPU; zero if the source gives none
     bool fitted = true;                    // whether the constants are fitted to it
@@ -41,6 +42,7 @@ struct SkippedRow {
 
 struct MeasuredRuns {
     std::vector<MeasuredRun> runs;
+    std::vector<MeasuredRun> out_of_memory;  // runs that ended so
     std::vector<SkippedRow> skipped;
 };
 

@@ -31,7 +31,7 @@ constexpr int most_layers_or_heads = 10'000;
 
 /// Of every row.
 constexpr auto row_columns = std::to_array<const char*>(
-    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel",
+    {"run", "source", "skipped", "line", "assumed", "variability", "fitted", "scenario", "design", "sequence_parallel", "outcome",
      "step_time_s", "tflops_per_gpu", "of_formula", "memory_gb", "memory_allocated", "kept_bytes", "undivided_bytes"});
 /// Of the job, which a scenario may give instead.
 constexpr auto job_columns = std::to_array<const char*>(
@@ -308,6 +308,17 @@ void read_job(const CsvRow& row, const std::filesystem::path& table, RunRow& rea
 void read_measurement(const CsvRow& row, RunRow& read)
 {
     MeasuredRun& run = read.run;
+    const std::string outcome = row.text("outcome");
+    if (!outcome.empty() && outcome != "ok" && outcome != "oom") {
+        refuse(row, "outcome", "write ok, or oom for a run that ended out of memory, or nothing");
+    }
+    run.out_of_memory = outcome == "oom";
+    run.kept_bytes = amount_in(row, "kept_bytes");
+    run.undivided_bytes = amount_in(row, "undivided_bytes");
+    if (run.out_of_memory) {
+        refuse_given(row, std::array{"step_time_s", "tflops_per_gpu", "memory_gb"}, "a run that ended out of memory has none");
+        return;
+    }
     run.measured_s = row.number("step_time_s");
     read.compute_rate = FlopsPerSecond{1e12 * amount_in(row, "tflops_per_gpu")};
     const bool by_rate = row.text("step_time_s").empty() && read.compute_rate.si > 0.0;
@@ -323,8 +334,6 @@ void read_measurement(const CsvRow& row, RunRow& read)
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
     run.memory_allocated = flag_in(row, "memory_allocated", false);
-    run.kept_bytes = amount_in(row, "kept_bytes");
-    run.undivided_bytes = amount_in(row, "undivided_bytes");
 }
 
 }  // namespace
@@ -373,7 +382,7 @@ RunRow read_run_row(const CsvRow& row, const std::string& path, int number)
         read_job(row, table, read);
         read.design = row.text("design");
         read.sequence_parallel = flag_in(row, "sequence_parallel", true);
-        run.fitted = flag_in(row, "fitted", true);
+        run.fitted = flag_in(row, "fitted", true) && !run.out_of_memory;
         run.line = text_or("line", line_of(run.workload.name));
         run.assumed = text_or("assumed", row.text("scenario").empty() ? "nothing" : "nothing: the scenario says all");
         run.variability = text_or("variability", run.variability);

@@ -2,8 +2,10 @@
 
 #include "io/base/input_error.hpp"
 #include "io/measured/measured_kernels.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/software.hpp"
+#include "model/base/powers.hpp"
 #include "model/network/network.hpp"
 #include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"
@@ -36,7 +38,7 @@ MeasuredRun planned(const RunRow& row)
     MeasuredRun run = row.run;
     run.plan = parse_design(row.design, scenario);
     run.plan.sequence_parallel = row.sequence_parallel ? SequenceParallel::on : SequenceParallel::off;
-    if (run.measured_s == 0.0) {
+    if (run.measured_s == 0.0 && !run.out_of_memory) {
         const double flops = model_flops_per_sequence(network_of(run.workload), run.phase().sequence) * run.phase().global_batch;
         run.measured_s = flops / run.plan.gpus() / row.compute_rate.si;
     }
@@ -52,7 +54,8 @@ MeasuredRuns planned(const std::vector<RunRow>& rows)
             continue;
         }
         try {
-            result.runs.push_back(planned(row));
+            MeasuredRun run = planned(row);
+            (run.out_of_memory ? result.out_of_memory : result.runs).push_back(std::move(run));
         } catch (const InputError& error) {  // in its design
             result.skipped.push_back({row.run.source, row.run.row, error.what()});
         }
@@ -75,6 +78,18 @@ std::string missing_figure(const MeasuredRun& run)
     return tier == run.cluster.tiers.end() ? "" : fmt::format("tier {} has no bandwidth", tier->name);
 }
 
+/// The memory of a compiled run, and whether it fits.
+void add_memory(const CompiledPlan& plan, CheckedRun& checked)
+{
+    const MeasuredRun& run = checked.run;
+    checked.memory = plan.memory;
+    const double whole = run.kept_bytes + run.undivided_bytes * (1.0 - 1.0 / run.plan.sharding_gpus());
+    checked.memory.optimizer_state += plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
+    checked.memory_bytes = checked.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
+    const MemoryLimit limit = with_error({}, run.cluster.stack.name);
+    checked.fits = fit_probability(limit, checked.memory.total(), run.cluster.accelerator.memory);
+}
+
 std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTables& noise, const FittedModel& fit)
 {
     const Setting setting{run.workload, run.phase(), run.cluster, noise, no_memory_limit};
@@ -84,20 +99,20 @@ std::variant<CheckedRun, Infeasible> check(const MeasuredRun& run, const NoiseTa
         return *refusal;
     }
     const auto& plan = std::get<CompiledPlan>(compiled);
+    CheckedRun checked;
+    checked.run = run;
+    add_memory(plan, checked);
+    if (run.out_of_memory) {
+        return checked;
+    }
     const NoiseFreeStep noise_free = noise_free_step(plan.graph);
     const double ops = static_cast<double>(plan.graph.program->ops.size()) * std::min(run.plan.dp, replicas_simulated);
     const int blocks = static_cast<int>(most_op_draws / (ops * steps_a_fleet * block_fleets));
     const int fleets = block_fleets * std::clamp(blocks, 1, std::max(1, most_fleets / block_fleets));
     const auto draws = sample_steps(plan.graph, noise, DrawRange{0, fleets, steps_a_fleet},
                                     SamplerOptions{1, Purpose::confirm, replicas_simulated});
-    CheckedRun checked;
-    checked.run = run;
     checked.noise_free_s = noise_free.step_s;
     checked.predicted_s = std::accumulate(draws.begin(), draws.end(), 0.0) / static_cast<double>(draws.size());
-    checked.memory = plan.memory;
-    const double whole = run.kept_bytes + run.undivided_bytes * (1.0 - 1.0 / run.plan.sharding_gpus());
-    checked.memory.optimizer_state += plan.memory.parameters * (whole / run.workload.optimizer.parameter_bytes());
-    checked.memory_bytes = checked.memory.total().si - (run.memory_allocated ? plan.memory.reserved.si : 0.0);
     checked.bubble = noise_free.shares.bubble;
     checked.exposed_communication = noise_free.shares.exposed_communication;
     checked.interval = model_interval(setting, run.plan, fit);
@@ -116,7 +131,7 @@ std::variant<CheckedRun, std::string> judge(const MeasuredRun& run, const NoiseT
             return refusal->text();
         }
         auto& result = std::get<CheckedRun>(checked);
-        if (!(std::isfinite(result.predicted_s) && result.predicted_s > 0.0)) {
+        if (!run.out_of_memory && !(std::isfinite(result.predicted_s) && result.predicted_s > 0.0)) {
             return fmt::format("predicted step time of {} s", result.predicted_s);
         }
         return std::move(result);
@@ -153,6 +168,7 @@ MeasuredRuns with_folder(MeasuredRuns shipped, const std::string& folder)
 
 MeasuredRuns without_software(MeasuredRuns runs)
 {
+    runs.out_of_memory.clear();
     std::erase_if(runs.runs, [](MeasuredRun& run) {
         Cluster& cluster = run.cluster;
         std::vector<PossibleSoftware> possible = plausible_software(cluster.accelerator.catalog_entry, run.workload);
@@ -197,18 +213,44 @@ void check_collectives(const std::string& folder, CheckedModel& checked)
 
 CheckedModel check_model(const MeasuredRuns& runs)
 {
-    const auto noise = noise_of(runs.runs);
+    std::vector<MeasuredRun> all = runs.runs;
+    all.insert(all.end(), runs.out_of_memory.begin(), runs.out_of_memory.end());
+    const auto noise = noise_of(all);
     const FittedModel fit = fitted_model();
     CheckedModel result;
     result.skipped = runs.skipped;
-    for (const MeasuredRun& run : runs.runs) {
+    for (const MeasuredRun& run : all) {
         auto checked = judge(run, noise.at(run.variability), fit);
         if (auto* reason = std::get_if<std::string>(&checked)) {
             result.skipped.push_back({run.source, run.row, std::move(*reason)});
         } else {
-            result.runs.push_back(std::move(std::get<CheckedRun>(checked)));
+            (run.out_of_memory ? result.out_of_memory : result.runs).push_back(std::move(std::get<CheckedRun>(checked)));
         }
     }
+    return result;
+}
+
+FitAccuracy accuracy_of_fits(const CheckedModel& checked)
+{
+    FitAccuracy result{.ran = checked.runs.size(), .failed = checked.out_of_memory.size()};
+    const auto is_assumed = [](const CheckedRun& run, const char* what) {
+        return run.run.assumed.find(what) != std::string::npos;
+    };
+    double squares = 0.0;
+    for (const CheckedRun& run : checked.runs) {
+        squares += square(1.0 - run.fits);
+        result.ran_refused += run.refused() ? 1 : 0;
+        if (!is_assumed(run, "recompute") && !is_assumed(run, "offload")) {
+            ++result.stated;
+            result.stated_refused += run.refused() ? 1 : 0;
+        }
+        result.ran_doubtful += !run.refused() && run.fits < usual_fit_probability ? 1 : 0;
+    }
+    for (const CheckedRun& run : checked.out_of_memory) {
+        squares += square(run.fits);
+        result.failed_likely += run.fits >= 0.5 ? 1 : 0;
+    }
+    result.brier = squares / static_cast<double>(std::max<std::size_t>(1, result.ran + result.failed));
     return result;
 }
 

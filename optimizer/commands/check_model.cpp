@@ -72,6 +72,7 @@ nlohmann::json to_json(const CheckedRun& c)
               {"activations", c.memory.activations.si},
               {"workspace", c.memory.workspace.si},
               {"reserved", c.memory.reserved.si}}},
+            {"fit_probability", c.fits},
             {"refused", c.refused()},
             {"kind", name(kind_of(c.run.workload, c.run.cluster))},
             {"judged", judged(c.run)},
@@ -157,6 +158,23 @@ nlohmann::json report_json(const CheckedModel& checked, const std::vector<Source
     for (const CheckedRun& run : checked.runs) {
         json["runs"].push_back(to_json(run));
     }
+    const FitAccuracy fits = accuracy_of_fits(checked);
+    json["fits"] = {{"ran", fits.ran},
+                    {"out_of_memory", fits.failed},
+                    {"ran_refused", fits.ran_refused},
+                    {"ran_doubtful", fits.ran_doubtful},
+                    {"stated", fits.stated},
+                    {"stated_refused", fits.stated_refused},
+                    {"out_of_memory_likely_to_fit", fits.failed_likely},
+                    {"brier", fits.brier},
+                    {"out_of_memory_rows", nlohmann::json::array()}};
+    for (const CheckedRun& run : checked.out_of_memory) {
+        json["fits"]["out_of_memory_rows"].push_back({{"source", run.run.source},
+                                                      {"name", run.run.row},
+                                                      {"memory_bytes", run.memory_bytes},
+                                                      {"memory_capacity_bytes", run.run.cluster.accelerator.memory.si},
+                                                      {"fit_probability", run.fits}});
+    }
     json["run_kinds"] = nlohmann::json::array();
     for (int kind = 0; kind < run_kinds; ++kind) {
         json["run_kinds"].push_back(name(static_cast<RunKind>(kind)));
@@ -215,6 +233,22 @@ void print_errors(const char* title, const std::vector<SourceAccuracy>& of)
     }
 }
 
+void print_fits(const CheckedModel& checked)
+{
+    const FitAccuracy fits = accuracy_of_fits(checked);
+    fmt::print(
+        "\nMemory: {} of {} runs that ran fit with a probability below {:.0f} % by the prediction, {} of {} whose source states "
+        "recompute and offload;\n{} more are below {:.0f} %. Of {} runs out of memory, {} fit with 50 % or more. Brier score "
+        "{:.4f} "
+        "(0: perfect, 0.25: a coin)\n",
+        fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated, fits.ran_doubtful,
+        100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
+    for (const CheckedRun& run : checked.out_of_memory) {
+        fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {:.0f} %\n", run.run.row,
+                   run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9, 100.0 * run.fits);
+    }
+}
+
 void print_skipped(const CheckedModel& checked)
 {
     if (checked.skipped.empty()) {
@@ -260,6 +294,7 @@ int check_model_command(const std::vector<std::string>& words, const Call& call)
     print_sources(sources);
     print_errors("by kind", accuracy_by_kind(checked));
     print_errors("collectives alone", accuracy_of_collectives(checked));
+    print_fits(checked);
     print_skipped(checked);
     fmt::print("\n{}\n", comparison_note);
     return exit_done;

@@ -61,7 +61,7 @@ TEST(StudyNotes, SayWhatIsTrainedAndWhen)
     EXPECT_THAT(text, HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14)\n"));
     EXPECT_THAT(text, HasSubstr("done by"));
     EXPECT_THAT(text, Not(HasSubstr("deadline")));
-    EXPECT_THAT(front_csv(results), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular\n"));
+    EXPECT_THAT(front_csv(results), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0\n"));
 }
 
 TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)

@@ -55,6 +55,44 @@ TEST(CheckModel, OwnRunsAreThoseOfTheirScenarioAndPlan)
     EXPECT_GT(checked.runs.front().predicted_s, 0.0);
 }
 
+/// By hand: (0.1^2 + 0.5^2 + 0.3^2) / 3.
+TEST(CheckModel, ScoresProbabilitiesOfFitting)
+{
+    CheckedModel checked;
+    checked.runs.resize(2);
+    checked.runs[0].fits = 0.9;
+    checked.runs[1].fits = 0.5;
+    checked.out_of_memory.resize(1);
+    checked.out_of_memory[0].fits = 0.3;
+    const FitAccuracy accuracy = accuracy_of_fits(checked);
+    EXPECT_EQ(accuracy.ran, 2U);
+    EXPECT_EQ(accuracy.failed, 1U);
+    EXPECT_EQ(accuracy.ran_refused, 0U);
+    EXPECT_EQ(accuracy.ran_doubtful, 1U);
+    EXPECT_EQ(accuracy.failed_likely, 0U);
+    EXPECT_NEAR(accuracy.brier, 0.35 / 3.0, 1e-12);
+}
+
+/// Only the memory of a run that ended out of memory is predicted; it is in no error of step times.
+TEST(CheckModel, RunsOutOfMemoryAreApart)
+{
+    const TemporaryFolder folder;
+    std::ofstream(folder.file("job.toml")) << good;
+    std::ofstream(folder.file("own.csv")) << "run,scenario,design,outcome,step_time_s\n"
+                                             "first,job.toml,gpus=64 tp=8 pp=2 dp=4 microbatch=2,,20.5\n"
+                                             "second,job.toml,gpus=64 tp=1 pp=1 dp=64 microbatch=8,oom,\n"
+                                             "third,job.toml,gpus=64 tp=1 pp=1 dp=64 microbatch=8,oom,20.5\n";
+    const MeasuredRuns runs = with_folder({}, folder.file(""));
+    ASSERT_EQ(runs.runs.size(), 1U);
+    ASSERT_EQ(runs.out_of_memory.size(), 1U);
+    EXPECT_EQ(runs.skipped.size(), 1U);
+    const CheckedModel checked = check_model(runs);
+    ASSERT_EQ(checked.out_of_memory.size(), 1U);
+    EXPECT_LT(checked.out_of_memory.front().fits, 0.01);
+    EXPECT_GT(checked.runs.front().fits, 0.99);
+    EXPECT_EQ(accuracy_by_source(checked).back().rows, 1U);
+}
+
 /// A machine without a figure, and one without a link, are reasons of their rows; the others are judged.
 TEST(CheckModel, RowsThatCannotBeJudgedAreCountedWithTheirReason)
 {
