@@ -121,7 +121,7 @@ TEST_F(MayNotFit, IsNotSearchedByStrategiesThatCheckFewPlans)
     EXPECT_THAT(results.may_not_fit.outcome, testing::HasSubstr("random"));
 }
 
-/// A search that is stopped after each answer and resumed has the list of one that runs through.
+/// A search that is stopped again and again, and resumed, has the list of one that runs through.
 TEST_F(MayNotFit, SurvivesStops)
 {
     const Scenario scenario = changed(scenario_, {{"memory.headroom", "0.908"}});
@@ -134,7 +134,11 @@ TEST_F(MayNotFit, SurvivesStops)
     do {
         std::stop_source source;
         of.stop = source.get_token();
-        of.progress = [&](const SearchProgress&) { source.request_stop(); };
+        of.progress = [&source, left = 1 + 20 * stops](const SearchProgress&) mutable {  // what is known is reported again
+            if (--left == 0) {
+                source.request_stop();
+            }
+        };
         end = stops == 0 ? search(scenario, of) : resume(of.out, of);
         of.resume = true;
         ++stops;
