@@ -454,7 +454,8 @@ TEST(DesignMap, TablesAreHeldOnceAndSkipsStayOnAStage)
         const auto problem = structural_problem(plan, job);
         return problem ? problem->text() : "";
     };
-    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}), HasSubstr("embedding tables need all GPUs of a stage: ep=1, etp=1 and no table_shards"));
+    EXPECT_THAT(why("dlrm-dcnv2", {.dp = 8}),
+                HasSubstr("embedding tables need all GPUs of a stage: ep=1, etp=1 and no table_shards"));
     EXPECT_EQ(why("dlrm-dcnv2", {.dp = 8, .ep = 8}), "");
     EXPECT_THAT(why("sdxl-unet", {.pp = 2, .dp = 4}), HasSubstr("skip connections cross stages: pp=2"));
     EXPECT_EQ(why("sdxl-unet", {.dp = 8}), "");
