@@ -2,6 +2,8 @@
 
 #include "io/base/input_error.hpp"
 #include "io/results/posix_file.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "model/hardware/machine_constants.hpp"
 
 #include <fmt/format.h>
 
@@ -31,14 +33,26 @@ std::string read_file(const std::string& path)
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+bool is_time(const FitConstant& constant)
+{
+    const auto time = [&constant]<class Owner>() { return constant_of<Owner>(constant.key).kind == ConstantKind::time; };
+    if (constant.file == accelerators_file) {
+        return time.operator()<Accelerator>();
+    }
+    if (constant.file == libraries_file) {
+        return time.operator()<CollectiveLibrary>();
+    }
+    return constant.file == links_file ? time.operator()<NetworkTier>() : time.operator()<SoftwareStack>();
+}
+
 std::string value_text(const FitConstant& constant)
 {
-    static const std::set<std::string> microseconds{
-        "launch", "host", "latency", "start", "low_latency_start", "in_network_start", "all_to_all_start"};
-    if (microseconds.contains(constant.key)) {
-        return fmt::format("\"{:.3g} us\"", constant.value * 1e6);
+    if (!is_time(constant)) {
+        return fmt::format("{:.3g}", constant.value);
     }
-    return constant.key == "step" ? fmt::format("\"{:.3g} ms\"", constant.value * 1e3) : fmt::format("{:.3g}", constant.value);
+    constexpr double millisecond = 1e-3;
+    return constant.value >= millisecond ? fmt::format("\"{:.3g} ms\"", constant.value * 1e3)
+                                         : fmt::format("\"{:.3g} us\"", constant.value * 1e6);
 }
 
 /// The TOML section of a constant: an accelerator's shares are in a table of their own.

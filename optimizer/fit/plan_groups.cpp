@@ -200,38 +200,64 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups)
     return repeat_deviation(repeats);
 }
 
-MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
+namespace {
+
+/// Mean squares of the errors of peak memory of one stack, its sources alike.
+struct MemorySquares {
+    double all = 0.0;
+    double within = 0.0;  // about the mean of each source
+};
+
+MemorySquares memory_squares(const std::map<std::string, std::vector<double>>& sources)
 {
-    std::map<std::string, std::vector<double>> sources;
-    std::map<std::string, std::vector<double>> stacks;
-    for (const CheckedRun& checked : runs) {
-        if (checked.run.memory_bytes > 0.0) {
-            const double ratio = std::log(checked.run.memory_bytes / checked.memory_bytes);
-            sources[checked.run.source].push_back(ratio);
-            stacks[checked.run.cluster.stack.name].push_back(ratio);
-        }
-    }
-    double squares = 0.0;  // mean over sources
-    double within = 0.0;   // mean over sources with several rows
+    MemorySquares result;
     double several = 0.0;
     for (const auto& [source, ratios] : sources) {
         const auto rows = static_cast<double>(ratios.size());
         const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
         const double of_squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
-        squares += of_squares / rows / static_cast<double>(sources.size());
+        result.all += of_squares / rows / static_cast<double>(sources.size());
         if (ratios.size() > 1) {
-            within += (of_squares - sum * sum / rows) / (rows - 1.0);
+            result.within += (of_squares - sum * sum / rows) / (rows - 1.0);
             several += 1.0;
         }
     }
-    within /= std::max(1.0, several);
-    MemoryDeviations result{std::sqrt(std::max(0.0, squares - within)), std::sqrt(within)};
+    result.within /= std::max(1.0, several);
+    return result;
+}
+
+}  // namespace
+
+/// A stack that is far off, or has many small sources, does not widen what is said of the others: medians over stacks.
+MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs)
+{
+    std::map<std::string, std::map<std::string, std::vector<double>>> stacks;
+    for (const CheckedRun& checked : runs) {
+        if (checked.run.memory_bytes > 0.0) {
+            stacks[checked.run.cluster.stack.name][checked.run.source].push_back(
+                std::log(checked.run.memory_bytes / checked.memory_bytes));
+        }
+    }
+    std::vector<double> all;
+    std::vector<double> within;
+    for (const auto& [stack, sources] : stacks) {
+        const MemorySquares of_stack = memory_squares(sources);
+        all.push_back(of_stack.all);
+        within.push_back(of_stack.within);
+    }
+    const double usual = all.empty() ? 0.0 : median_of(all);
+    const double usual_within = within.empty() ? 0.0 : std::min(median_of(within), usual);
+    MemoryDeviations result{std::sqrt(usual - usual_within), std::sqrt(usual_within)};
     constexpr double borrowed_rows = 10.0;  // an assumption: so few rows are worth as much as all other stacks
-    for (const auto& [stack, ratios] : stacks) {
-        const double of_squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
-        const double rows = static_cast<double>(ratios.size());
-        result.of_stack[stack] = {static_cast<int>(ratios.size()),
-                                  std::sqrt((of_squares + borrowed_rows * std::max(squares, within)) / (rows + borrowed_rows))};
+    for (const auto& [stack, sources] : stacks) {
+        double of_squares = 0.0;
+        double rows = 0.0;
+        for (const auto& [source, ratios] : sources) {
+            of_squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), of_squares);
+            rows += static_cast<double>(ratios.size());
+        }
+        result.of_stack[stack] = {static_cast<int>(rows),
+                                  std::sqrt((of_squares + borrowed_rows * usual) / (rows + borrowed_rows))};
     }
     return result;
 }

@@ -32,12 +32,13 @@ std::vector<PlanGroup> plan_groups(const std::vector<FittedRow>& rows, const std
 /// Of measurements of the same plan (repeat_deviation()).
 double repeat_deviation_of(const std::vector<PlanGroup>& groups);
 
-/// Deviations of the logarithm of measured over predicted peak memory, sources weighing the same: its part that the rows of a
-/// source have in common, and the part that differs between them (one-way random effects). Zero without such rows.
+/// Deviations of the logarithm of measured over predicted peak memory, medians over stacks: the part that the rows of a
+/// source have in common, and the part that differs between them (one-way random effects), sources weighing the same. Zero without such rows.
 struct MemoryDeviations {
     double common = 0.0;
     double of_plan = 0.0;
-    std::map<std::string, MemoryScatter> of_stack{};  // the root mean square of a stack's rows, and ten rows of the mean of all
+    std::map<std::string, MemoryScatter>
+        of_stack{};  // the root mean square of a stack's rows, and ten rows of the median of all stacks
 };
 MemoryDeviations memory_deviations(const std::vector<CheckedRun>& runs);
 
