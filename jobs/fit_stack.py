@@ -158,7 +158,7 @@ def main():
     rows = []
     for path in sorted(pathlib.Path(tables).glob("*.csv")):
         with open(path, encoding="utf-8", newline="") as file:
-            rows += [row for row in csv.DictReader(file) if row.get("stack") == stack and row["fitted"] == "yes" and not row["skipped"]]
+            rows += [row for row in csv.DictReader(file) if row.get("stack") == stack and row["fitted"] == "yes" and not row["skipped"] and not row.get("outcome")]
     if not rows:
         print(f"{tables}: no rows with stack {stack}", file=sys.stderr)
         return 2

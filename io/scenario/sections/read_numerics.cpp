@@ -110,13 +110,16 @@ const Fields<NumericsKeys>& numerics_fields()
     return fields;
 }
 
+/// Kinds of 8 bits have one published gap together.
+Precision with_gap(Precision precision) { return has_8_bits(precision) ? Precision::fp8 : precision; }
+
 /// Each published gap is over the next wider precision, so those between the workload's and the chosen one add up.
 std::optional<LossGap> published_gap(Precision of, Precision chosen)
 {
     std::optional<LossGap> sum;
     for (const auto& [step, text] : names_of<Precision>) {  // from many bits to few
         const auto found = published_loss_gap(step);
-        if (found && step > of && step <= chosen) {
+        if (found && step == with_gap(step) && step > with_gap(of) && step <= with_gap(chosen)) {
             const LossGap before = sum.value_or(LossGap{});
             sum = LossGap{before.low + found->gap.low, before.high + found->gap.high};
         }
@@ -162,7 +165,7 @@ void refuse_gaps_of_several_precisions(Table& table, const Scenario& scenario)
 void refuse_unpublished_gaps(Table& table, const Scenario& scenario, const std::map<std::string, LossGap>& gaps)
 {
     for (const PrecisionChoice& choice : scenario.space.precision) {
-        if (choice.precision > scenario.workload.precision && !gaps.contains(choice.name)) {
+        if (with_gap(choice.precision) > with_gap(scenario.workload.precision) && !gaps.contains(choice.name)) {
             table.find("loss_gap")
                 ->fail(
                     {fmt::format("has no gap of {}", choice.name),

@@ -278,7 +278,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     if (auto refusal = over_capacity(result.memory, plan.split, setting_, capacity_)) {
         return *refusal;
     }
-    if (auto refusal = over_host(result.stages, accelerator)) {
+    if (auto refusal = over_host(result.stages, accelerator); refusal && std::isfinite(capacity_.si)) {
         return *refusal;
     }
     result.graph = graph_of(parts, result.chunks, purpose);
