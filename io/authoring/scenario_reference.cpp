@@ -80,6 +80,7 @@ std::string usual_text(const KeyInfo& key)
     switch (key.need) {
         case Need::required: return "required";
         case Need::complete: return "required, unless taken from a catalog entry";
+        case Need::study: return "required, except for measured runs";
         case Need::optional: break;
     }
     return key.usual.empty() ? "" : "`" + key.usual + "`";

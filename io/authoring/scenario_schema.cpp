@@ -39,7 +39,7 @@ public:
         std::vector<std::string> required;
         for (const KeyInfo& key : section.keys()) {
             properties[key.key] = schema_of(key);
-            if (key.need == Need::required) {
+            if (key.required()) {
                 required.push_back(key.key);
             }
         }

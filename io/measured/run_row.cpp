@@ -83,23 +83,70 @@ constexpr auto expert_columns = std::to_array<const char*>({"experts_active", "e
     throw InputError(fmt::format("{} is \"{}\"; {}", column, printable(row.text(column)), remedy));
 }
 
-/// Refuses columns that have no effect.
+/// Refuses columns that have no effect. `otherwise`: what gives them one.
 template <class Columns>
-void refuse_given(const CsvRow& row, const Columns& columns, std::string_view why)
+void refuse_given(const CsvRow& row, const Columns& columns, std::string_view why, std::string_view otherwise = "")
 {
     for (const char* column : columns) {
         if (!row.text(column).empty()) {
-            refuse(row, column, why);
+            refuse(row, column, fmt::format("{}; leave it empty{}{}", why, otherwise.empty() ? "" : ", or ", otherwise));
         }
     }
 }
 
+/// A value of a column without which a job is unknown, for messages.
+struct ColumnExample {
+    const char* column;
+    const char* value;
+    const char* list;  // of the catalog, for `prismopt init --list`; empty: no name of the catalog
+};
+constexpr auto column_examples = std::to_array<ColumnExample>({{"gpus", "64", ""},
+                                                               {"network", "llama3-70b", "workloads"},
+                                                               {"sequence", "8192", ""},
+                                                               {"global_batch", "128", ""},
+                                                               {"accelerator", "h100-sxm", "accelerators"},
+                                                               {"stack", "megatron-core", ""},
+                                                               {"node_link", "nvlink4", "links"},
+                                                               {"node", "8", ""},
+                                                               {"network_link", "ib-ndr", "links"},
+                                                               {"closed", "16", ""},
+                                                               {"oversubscription", "7", ""},
+                                                               {"layers", "32", ""},
+                                                               {"hidden", "4096", ""},
+                                                               {"heads", "32", ""},
+                                                               {"feed_forward", "14336", ""},
+                                                               {"vocabulary", "128256", ""},
+                                                               {"activation", "swiglu", ""},
+                                                               {"experts_active", "2", ""},
+                                                               {"expert_size", "14336", ""}});
+
 std::string needed_text(const CsvRow& row, const char* column)
 {
-    if (row.text(column).empty()) {
-        throw InputError(fmt::format("no {}: give it, or a scenario", column));
+    if (!row.text(column).empty()) {
+        return row.text(column);
     }
-    return row.text(column);
+    const auto* example = std::find_if(column_examples.begin(), column_examples.end(),
+                                       [column](const ColumnExample& of) { return std::string_view(of.column) == column; });
+    const std::string_view list(example->list);
+    throw InputError(fmt::format("no {}: give it, such as {}{}, or give the job by a scenario file in the column scenario",
+                                 column, example->value, list.empty() ? "" : fmt::format(" (prismopt init --list {})", list)));
+}
+
+/// An entry of the catalog; refusals name the column.
+template <class Entry>
+auto entry_in(const CsvRow& row, const char* column, Entry entry)
+{
+    const std::string name = needed_text(row, column);
+    try {
+        return entry(name);
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("{}: {}", column, error.what()));
+    }
+}
+
+NetworkTier link_in(const CsvRow& row, const char* column, const SoftwareStack& stack)
+{
+    return under(entry_in(row, column, [](const std::string& name) { return catalog_link(name); }), stack);
 }
 
 /// A count; 0 if the column is empty.
@@ -154,8 +201,8 @@ void choose_in(const CsvRow& row, const char* column, Enum& target)
 /// A network of the catalog, with as many of its layers as the row says.
 Workload catalog_network_of(const CsvRow& row)
 {
-    refuse_given(row, shape_columns, "a network of the catalog has its own; give hidden for another one");
-    Workload w = catalog_workload(needed_text(row, "network"));
+    refuse_given(row, shape_columns, "a network of the catalog has its own", "give hidden for another network");
+    Workload w = entry_in(row, "network", [](const std::string& name) { return catalog_workload(name); });
     const int layers = count_in(row, "layers", w.layers());
     const int dense = count_in(row, "dense_layers", w.layers());
     auto t = transformer_of(w);
@@ -198,7 +245,7 @@ Workload own_network_of(const CsvRow& row)
         t.experts.shared = count_in(row, "shared_size");
         t.experts.dense_layers = count_in(row, "dense_layers", t.layers);
     } else {
-        refuse_given(row, expert_columns, "the network has no experts");
+        refuse_given(row, expert_columns, "the network has no experts", "give their number per layer in experts, such as 8");
     }
     refuse_given(row, std::array{"predictions"}, "prediction modules are those of the catalog's networks");
     return workload_of(t);
@@ -289,7 +336,7 @@ std::vector<int> node_shape(const CsvRow& row)
 
 NetworkTier node_tier_of(const CsvRow& row, const SoftwareStack& stack)
 {
-    NetworkTier node = under(catalog_link(needed_text(row, "node_link")), stack);
+    NetworkTier node = link_in(row, "node_link", stack);
     const std::vector<int> shape = node_shape(row);
     node.group_gpus = std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
     if (shape.size() > 1) {
@@ -300,7 +347,8 @@ NetworkTier node_tier_of(const CsvRow& row, const SoftwareStack& stack)
             node.wrap.push_back(axis >= closed);
         }
     } else {
-        refuse_given(row, std::array{"closed"}, "only a torus has axes that are closed to rings");
+        refuse_given(row, std::array{"closed"}, "only a torus has axes that are closed to rings",
+                     "give the shape of a torus in node, such as 4x4x8");
     }
     return node;
 }
@@ -308,17 +356,18 @@ NetworkTier node_tier_of(const CsvRow& row, const SoftwareStack& stack)
 Cluster cluster_of_row(const CsvRow& row, int gpus)
 {
     Cluster cluster;
-    cluster.stack = catalog_stack(needed_text(row, "stack"));
+    cluster.stack = entry_in(row, "stack", [](const std::string& name) { return catalog_stack(name); });
     cluster.library = library_of(cluster.stack);
     const int cores = std::max(1, count_in(row, "cores"));
-    cluster.accelerator = core_of(under(catalog_accelerator(needed_text(row, "accelerator")), cluster.stack), cores);
+    const Accelerator whole = entry_in(row, "accelerator", [](const std::string& name) { return catalog_accelerator(name); });
+    cluster.accelerator = core_of(under(whole, cluster.stack), cores);
     cluster.tiers.push_back(node_tier_of(row, cluster.stack));
     const int node = cluster.tiers.front().group_gpus;
     cluster.gpus = std::max(gpus, node);
     if (cluster.gpus == node) {
         return cluster;
     }
-    NetworkTier network = under(catalog_link(needed_text(row, "network_link")), cluster.stack);
+    NetworkTier network = link_in(row, "network_link", cluster.stack);
     network.bandwidth = network.bandwidth / cores;
     if (const int pod = count_in(row, "pod", cluster.gpus); pod > 0) {
         network.group_gpus = pod;
@@ -326,7 +375,8 @@ Cluster cluster_of_row(const CsvRow& row, int gpus)
         needed_text(row, "oversubscription");
         network.oversubscription = amount_in(row, "oversubscription");
     } else {
-        refuse_given(row, std::array{"oversubscription"}, "only links between pods have one");
+        refuse_given(row, std::array{"oversubscription"}, "only links between pods have one",
+                     "give the GPUs of a pod in pod, such as 3072");
     }
     network.group_gpus = cluster.gpus;
     cluster.tiers.push_back(network);
@@ -336,13 +386,20 @@ Cluster cluster_of_row(const CsvRow& row, int gpus)
 void read_job(const CsvRow& row, const std::filesystem::path& table, RunRow& read)
 {
     if (!row.text("scenario").empty()) {
-        refuse_given(row, job_columns, "the scenario says it");
-        refuse_given(row, shape_columns, "the scenario says it");
-        const Scenario scenario = read_scenario((table.parent_path() / row.text("scenario")).string());
+        refuse_given(row, job_columns, "the scenario says it", "give no scenario");
+        refuse_given(row, shape_columns, "the scenario says it", "give no scenario");
+        const std::string path = (table.parent_path() / row.text("scenario")).string();
+        const Scenario scenario = read_scenario(path, {}, ScenarioUse::measured_steps);
         if (!scenario.machines.empty()) {
             throw InputError(
                 fmt::format("scenario {} has several clusters, and a run was measured on one; name a scenario with "
                             "that [cluster] alone",
+                            row.text("scenario")));
+        }
+        if (scenario.workloads.size() > 1) {
+            throw InputError(
+                fmt::format("scenario {} has several networks, and a run trained one; name a scenario with that [workload] "
+                            "alone",
                             row.text("scenario")));
         }
         static_cast<Job&>(read.run) = scenario;
@@ -375,13 +432,16 @@ void read_measurement(const CsvRow& row, RunRow& read)
     read.compute_rate = FlopsPerSecond{1e12 * amount_in(row, "tflops_per_gpu")};
     const bool by_rate = row.text("step_time_s").empty() && read.compute_rate.si > 0.0;
     if (row.text("step_time_s").empty() && !by_rate) {
-        throw InputError("no step time");
+        throw InputError(
+            "no step time: give step_time_s, such as 12.9, or tflops_per_gpu, such as 410; a run that ended out of memory "
+            "has outcome oom");
     }
     if (!by_rate && !(run.measured_s > 0.0)) {
         refuse(row, "step_time_s", "give a number of seconds above 0");
     }
     if (run.measured_s > longest_step_s) {
-        throw InputError(fmt::format("a step time of {:.3g} s is not plausible", run.measured_s));
+        throw InputError(fmt::format(
+            "a step time of {:.3g} s is not plausible; give the seconds of an optimizer step, such as 12.9", run.measured_s));
     }
     run.of_formula = flag_in(row, "of_formula", false);
     run.memory_bytes = 1e9 * amount_in(row, "memory_gb");
@@ -389,6 +449,15 @@ void read_measurement(const CsvRow& row, RunRow& read)
     choose_in(row, "memory_basis", run.memory_basis);
     run.kept_bytes = amount_in(row, "kept_bytes");
     run.undivided_bytes = amount_in(row, "undivided_bytes");
+}
+
+/// What a row does not state, if it has no column for that.
+std::string usually_assumed(const CsvRow& row, const Cluster& cluster)
+{
+    if (row.text("scenario").empty()) {
+        return "nothing";
+    }
+    return cluster.possible.empty() ? "nothing: the scenario says all" : fmt::format("software: {}", cluster.software.name);
 }
 
 }  // namespace
@@ -439,7 +508,7 @@ RunRow read_run_row(const CsvRow& row, const std::string& path, int number)
         read.sequence_parallel = flag_in(row, "sequence_parallel", true);
         run.fitted = flag_in(row, "fitted", true) && !run.out_of_memory;
         run.line = text_or("line", line_of(run.workload.name));
-        run.assumed = text_or("assumed", row.text("scenario").empty() ? "nothing" : "nothing: the scenario says all");
+        run.assumed = text_or("assumed", usually_assumed(row, run.cluster));
         run.variability = text_or("variability", run.variability);
         catalog_variability(run.variability);
     } catch (const InputError& error) {

@@ -29,7 +29,7 @@ std::string SectionTable::example() const
 {
     std::string text;
     for (const KeyInfo& key : keys_) {
-        if (key.need == Need::required) {
+        if (key.required()) {
             text += (text.empty() ? "" : ", ") + key.line();
         }
     }

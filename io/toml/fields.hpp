@@ -37,8 +37,9 @@ struct ValueShape {
     bool by_name = false;                               // sections under names chosen in the file
 };
 
-/// Whether a key may be absent: always; only in a section that changes a catalog entry; never.
-enum class Need { optional, complete, required };
+/// Whether a key may be absent: always; only in a section that changes a catalog entry; only in a scenario of measured steps, which is
+/// read with Keys::some; never.
+enum class Need { optional, complete, study, required };
 
 struct KeyInfo {
     std::string key;
@@ -50,6 +51,8 @@ struct KeyInfo {
 
     /// A valid line or section of a file.
     std::string line() const;
+    /// Whether a file that describes a study must have it.
+    bool required() const { return need == Need::required || need == Need::study; }
 };
 
 /// Documentation of a section, independent of its reader.
@@ -225,6 +228,7 @@ public:
     // Apply to the field added last.
     Fields& complete() { return with(Need::complete); }
     Fields& required() { return with(Need::required); }
+    Fields& of_study() { return with(Need::study); }
 
     /// Adds a check that runs after all fields of the section are read; it reports errors through the table.
     Fields& check(Check check)
@@ -244,7 +248,8 @@ public:
                 continue;  // the base
             }
             const KeyInfo& info = SectionTable::keys()[i];
-            const bool needed = info.need == Need::required || (info.need == Need::complete && keys == Keys::all);
+            const bool of_all = info.need == Need::complete || info.need == Need::study;
+            const bool needed = info.need == Need::required || (of_all && keys == Keys::all);
             if (const auto value = needed ? std::optional(table.at(info.key, instead + info.line())) : table.find(info.key)) {
                 reads_[i](*value, target, keys);
             }

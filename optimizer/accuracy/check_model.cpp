@@ -56,8 +56,10 @@ MeasuredRuns planned(const std::vector<RunRow>& rows)
         try {
             MeasuredRun run = planned(row);
             (run.out_of_memory ? result.out_of_memory : result.runs).push_back(std::move(run));
-        } catch (const InputError& error) {  // in its design
-            result.skipped.push_back({row.run.source, row.run.row, error.what()});
+        } catch (const InputError& error) {
+            std::string reason = error.what();
+            reason.erase(0, reason.starts_with("--design") ? 2 : 0);  // here, a column instead of an option
+            result.skipped.push_back({row.run.source, row.run.row, reason});
         }
     }
     return result;

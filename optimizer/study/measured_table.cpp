@@ -75,8 +75,10 @@ private:
     std::uint64_t point_with(const std::string& words, const std::string& place) const
     {
         if (words.empty()) {
-            throw InputError(
-                fmt::format("{}: neither point nor plan is given; the columns are {}", place, measured_columns_text));
+            throw InputError(fmt::format(
+                "{}: neither point nor plan is given; write for example point 365974, of those that prismopt shortlist "
+                "lists, or plan \"tp=4 pp=2\"; the columns are {}",
+                place, measured_columns_text));
         }
         const auto found = by_words_.find(design_text(parse_design(words, study_.scenario())));
         if (found == by_words_.end()) {
@@ -163,10 +165,12 @@ MeasuredPlan measured_plan(const CsvRow& row, const std::string& path, const std
         plan.memory_bytes = gigabyte * numbers.front();
     }
     if (plan.out_of_memory == (plan.step_s > 0.0)) {
-        throw InputError(
-            fmt::format("{}: {}; the columns are {}", place,
-                        plan.out_of_memory ? "a plan that ran out of memory has no step time" : "step_time_s is missing",
-                        measured_columns_text));
+        throw InputError(fmt::format("{}: {}; the columns are {}", place,
+                                     plan.out_of_memory
+                                         ? "a plan that ran out of memory has no step time; leave step_time_s and log empty"
+                                         : "step_time_s is missing; write for example 6.46, or give the trainer's log in log, or "
+                                           "peak_memory_gb oom",
+                                     measured_columns_text));
     }
     return plan;
 }

@@ -501,14 +501,14 @@ void add_warnings_of(const Table& table, const Cluster& cluster, Scenario& scena
     add_warning(memory_units_text(cluster.accelerator), scenario.units);
 }
 
-void read_clusters(const Value& value, Scenario& scenario)
+void read_clusters(const Value& value, Keys keys, Scenario& scenario)
 {
     if (value.is_list()) {
         StudyChoice choice{.name = "cluster"};
         for (const Value& element : value.list("[[cluster]]")) {
             Table table = element.table("[[cluster]]");
             refuse_unclear_machine(table, choice.labels);
-            scenario.machines.push_back(read_cluster(table, scenario.software, *networks(scenario).front()));
+            scenario.machines.push_back(read_cluster(table, keys, scenario.software, *networks(scenario).front()));
             add_warnings_of(table, scenario.machines.back(), scenario);
             choice.values.emplace_back(ChosenCluster{choice.values.size()});
             choice.labels.push_back(scenario.machines.back().name);
@@ -518,7 +518,7 @@ void read_clusters(const Value& value, Scenario& scenario)
         return;
     }
     const Table table = value.table("a section");
-    scenario.cluster = read_cluster(table, scenario.software, *networks(scenario).front());
+    scenario.cluster = read_cluster(table, keys, scenario.software, *networks(scenario).front());
     add_warnings_of(table, scenario.cluster, scenario);
     scenario.learned = read_learned(table, scenario.cluster);
 }
@@ -557,7 +557,7 @@ Fields<Scenario> made_scenario_fields()
 {
     const auto in = [](const Value& value) { return value.table("a section"); };
     Fields<Scenario> all("The file", "all inputs of a study");
-    all.text("name", &Scenario::name, "my-study", "name of the study").required();
+    all.text("name", &Scenario::name, "my-study", "name of the study").of_study();
     all.integer("seed", &Scenario::seed, seed_range);
     all.date("start", &Scenario::start, "2027-01-15", "start date of the training, for dates in reports");
     all.custom(catalog_key(), [](const Value&, Scenario&, Keys) {});  // names refer to it: parsed()
@@ -569,22 +569,22 @@ Fields<Scenario> made_scenario_fields()
     all.custom(section_key("data", data_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.data = read_data(in(value)); });
     all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
-               [](const Value& value, Scenario& s, Keys) { s.phases = read_phases(value, s.data); });
+               [](const Value& value, Scenario& s, Keys keys) { s.phases = read_phases(value, s.data, keys); });
     all.custom(section_key("software", table_of<SoftwareChoice, software_choice_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
-    all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys) { read_clusters(value, s); });
+    all.custom(clusters_key(), [](const Value& value, Scenario& s, Keys keys) { read_clusters(value, keys, s); });
     all.nested(
         "memory", [](Scenario& s) -> MemoryLimit& { return s.memory_limit; }, memory_fields);
-    all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::required),
+    all.custom(section_key("variability", table_of<Variability, variability_fields>, Need::study),
                [in](const Value& value, Scenario& s, Keys) { s.variability = read_variability(in(value)); });
-    all.custom(section_key("reliability", reliability_table, Need::required), [in](const Value& value, Scenario& s, Keys) {
+    all.custom(section_key("reliability", reliability_table, Need::study), [in](const Value& value, Scenario& s, Keys) {
         s.reliability = read_reliability(in(value), s.cluster, networks(s).front()->task);
     });
     all.custom(section_key("power", table_of<Power, power_fields>, Need::optional), [in](const Value& value, Scenario& s, Keys) {
         Table table = in(value);
         power_fields().read_whole(table, Keys::all, s.power);
     });
-    all.custom(section_key("space", space_table, Need::required),
+    all.custom(section_key("space", space_table, Need::study),
                [in](const Value& value, Scenario& s, Keys) { read_space(in(value), s); });
     all.custom(section_key("numerics", numerics_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_numerics(in(value), s); });
@@ -592,7 +592,7 @@ Fields<Scenario> made_scenario_fields()
                [in](const Value& value, Scenario& s, Keys) { read_local_updates(in(value), s); });
     all.custom(section_key("learning", learning_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
-    all.custom(section_key("objectives", objectives_table, Need::required),
+    all.custom(section_key("objectives", objectives_table, Need::study),
                [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {
@@ -625,9 +625,67 @@ const SectionTable& scenario_table() { return scenario_fields(); }
 
 namespace {
 
-Scenario parsed(const WrittenOut& written, const std::string& path)
+TomlNode* child_of(TomlNode& node, const std::string& key)
+{
+    const auto found =
+        std::find_if(node.children.begin(), node.children.end(), [&key](const TomlNode& child) { return child.key == key; });
+    return found == node.children.end() ? nullptr : &*found;
+}
+
+/// A list of one value, of the same key.
+TomlNode list_of(const TomlNode& value)
+{
+    TomlNode list;
+    list.kind = TomlNode::Kind::list;
+    list.line = value.line;
+    list.key = value.key;
+    list.shown = value.shown;
+    list.children = {value};
+    return list;
+}
+
+/// Completes [space] by the number of GPUs of [cluster], of the first of several, on which a measured job ran.
+void add_space_of_job(TomlNode& file)
+{
+    TomlNode* cluster = child_of(file, "cluster");
+    if (cluster != nullptr && cluster->kind == TomlNode::Kind::list && !cluster->children.empty()) {
+        cluster = &cluster->children.front();
+    }
+    const TomlNode* gpus = cluster == nullptr ? nullptr : child_of(*cluster, "gpus");
+    const TomlNode* space = child_of(file, "space");
+    if (gpus == nullptr || (space != nullptr && space->kind != TomlNode::Kind::table)) {
+        return;  // refused where they are read
+    }
+    const TomlNode choices = list_of(*gpus);
+    if (space == nullptr) {
+        TomlNode& added = file.children.emplace_back();
+        added.line = choices.line;
+        added.key = "space";
+    }
+    TomlNode& complete = *child_of(file, "space");
+    if (child_of(complete, "gpus") == nullptr) {
+        complete.children.push_back(choices);
+    }
+}
+
+/// Choices and sections of a study that do not belong together.
+void refuse_unclear_study(const Scenario& scenario, Table& top)
+{
+    refuse_idle_imbalance(scenario, top);
+    refuse_free_batches(scenario, top);
+    refuse_free_local_updates(scenario, top);
+    refuse_objectives_of_steps(scenario, top);
+    refuse_objectives_of_unknown_power(scenario, top);
+    refuse_rare_checkpoints(scenario, top);
+    refuse_idle_price_limit(scenario, top);
+}
+
+Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse use)
 {
     TomlFile file = parse_toml(written.text, path, written.lines_before);
+    if (use == ScenarioUse::measured_steps) {
+        add_space_of_job(file.root);
+    }
     Table top(file.root, file);
     file.catalog = written_catalog(top);
     Scenario scenario;
@@ -639,7 +697,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
         refuse_wrong_entries(*scenario.catalog);
     }
     refuse_unclear_network(top);
-    scenario_fields().read_whole(top, Keys::all, scenario);
+    scenario_fields().read_whole(top, use == ScenarioUse::study ? Keys::all : Keys::some, scenario);
     yield_to_exports(scenario);
     apply_learned(scenario);
     scenario.memory_limit = with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
@@ -651,23 +709,19 @@ Scenario parsed(const WrittenOut& written, const std::string& path)
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }
-    refuse_idle_imbalance(scenario, top);
-    refuse_free_batches(scenario, top);
-    refuse_free_local_updates(scenario, top);
-    refuse_objectives_of_steps(scenario, top);
-    refuse_objectives_of_unknown_power(scenario, top);
     refuse_other_gpus_of_a_node(scenario, top);
-    refuse_rare_checkpoints(scenario, top);
-    refuse_idle_price_limit(scenario, top);
+    if (use == ScenarioUse::study) {
+        refuse_unclear_study(scenario, top);
+    }
     scenario.variants = all_variants(scenario);
     return scenario;
 }
 
 }  // namespace
 
-Scenario parse_scenario(const std::string& text, const std::string& path) { return parsed({text}, path); }
+Scenario parse_scenario(const std::string& text, const std::string& path) { return parsed({text}, path, ScenarioUse::study); }
 
-Scenario read_scenario(const std::string& path, const std::vector<std::string>& catalogs)
+Scenario read_scenario(const std::string& path, const std::vector<std::string>& catalogs, ScenarioUse use)
 {
     const auto refuse = [&](const std::string& why) {
         throw InputError(fmt::format(
@@ -693,7 +747,7 @@ Scenario read_scenario(const std::string& path, const std::vector<std::string>& 
         refuse("read error");
     }
     const std::string alone = with_captured_network(with_learned_file(text, path), path);
-    return parsed(with_catalog_files(alone, path, catalogs), path);
+    return parsed(with_catalog_files(alone, path, catalogs), path, use);
 }
 
 }  // namespace prismopt

@@ -621,11 +621,12 @@ std::vector<Distribution> read_tier_variability(Table cluster)
 
 namespace {
 
-/// Figures that the catalog leaves out where no public source has them.
-void refuse_missing_figures(Table& table, const Accelerator& accelerator)
+/// Figures that the catalog leaves out where no public source has them. Step times need no power.
+void refuse_missing_figures(Table& table, Keys keys, const Accelerator& accelerator)
 {
-    for (const auto& [missing, key, example] : {std::tuple{accelerator.memory_bandwidth.si <= 0.0, "memory_bandwidth", "4 TB/s"},
-                                                {accelerator.power.si <= 0.0, "power", "700 W"}}) {
+    const bool no_power = keys == Keys::all && accelerator.power.si <= 0.0;
+    for (const auto& [missing, key, example] :
+         {std::tuple{accelerator.memory_bandwidth.si <= 0.0, "memory_bandwidth", "4 TB/s"}, {no_power, "power", "700 W"}}) {
         if (missing) {
             table.find("accelerator")
                 ->fail({fmt::format("has no {} in the catalog", key), "no public source states it",
@@ -713,19 +714,19 @@ void share_host(Cluster& cluster, int gpus, const Catalog& catalog)
 
 }  // namespace
 
-Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload)
+Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, const Workload& workload)
 {
     Cluster cluster;
     cluster_fields().read_whole(table, Keys::all, cluster);
-    refuse_missing_figures(table, cluster.accelerator);
+    refuse_missing_figures(table, keys, cluster.accelerator);
     if (!table.find("gpu_price")) {
         const auto price = list_price(table.find("accelerator")->text("h100-sxm"), table.catalog());
-        if (!price) {
+        if (!price && keys == Keys::all) {
             table.find("accelerator")
                 ->fail({"has no list price in the catalog", "no public source states one",
                         "give your own: gpu_price = \"2.50 USD/h\" in [cluster], or [prices.NAME] in a catalog of yours"});
         }
-        cluster.gpu_price = price->price;
+        cluster.gpu_price = price ? price->price : cluster.gpu_price;
     }
     const int given = cluster.gpus;
     cluster.tiers = read_tiers(*table.find("tier"), *table.find("gpus"), cluster.gpus);

@@ -80,8 +80,8 @@ double samples_of_epochs(const Value& epochs, const DataSet& data)
     return epochs.number(epochs_range) * data.samples;
 }
 
-/// Tokens, or steps of the phase's batch, or samples.
-void read_amount(Table& table, const DataSet& data, Phase& phase)
+/// Tokens, or steps of the phase's batch, or samples; one step where none is given and needed.
+void read_amount(Table& table, const DataSet& data, Keys keys, Phase& phase)
 {
     const char* given = nullptr;
     for (const char* amount : amounts) {
@@ -94,7 +94,8 @@ void read_amount(Table& table, const DataSet& data, Phase& phase)
     }
     const double tokens_of_sample = phase.lengths ? mean_tokens(*phase.lengths, phase.sequence) : phase.sequence;
     if (given == nullptr) {
-        table.at("tokens", "tokens = 15.6e12, or steps, samples or epochs");
+        table.find("tokens", keys, "tokens = 15.6e12, or steps, samples or epochs");
+        phase.tokens = phase.tokens_of_step();
     } else if (const auto steps = table.find("steps")) {
         phase.tokens = steps->number(phase_steps_range) * phase.tokens_of_step();
     } else if (const auto samples = table.find("samples")) {
@@ -138,7 +139,7 @@ void check_phase(Table& table, bool first, const Phase& phase)
 
 }  // namespace
 
-std::vector<Phase> read_phases(const Value& phases, const DataSet& data)
+std::vector<Phase> read_phases(const Value& phases, const DataSet& data, Keys keys)
 {
     std::vector<Phase> result;
     for (const Value& element : phases.list("[[phase]] with tokens, sequence_length and global_batch")) {
@@ -147,7 +148,7 @@ std::vector<Phase> read_phases(const Value& phases, const DataSet& data)
         phase_fields().read_whole(table, Keys::all, phase);
         phase.lengths = data.lengths;
         phase.filled = data.lengths ? filled_share(*data.lengths, phase.sequence) : 1.0;
-        read_amount(table, data, phase);
+        read_amount(table, data, keys, phase);
         check_phase(table, result.empty(), phase);
         result.push_back(phase);
     }

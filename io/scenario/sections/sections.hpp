@@ -56,10 +56,12 @@ Workload read_network(Table& table);
 std::string older_keys_text(Table table);
 const SectionTable& data_table();
 DataSet read_data(Table table);
-std::vector<Phase> read_phases(const Value& phases, const DataSet& data);
+/// Keys::some: a phase may have no length, and is then one step.
+std::vector<Phase> read_phases(const Value& phases, const DataSet& data, Keys keys);
 Variability read_variability(Table table);
-/// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network.
-Cluster read_cluster(Table table, const SoftwareChoice& software, const Workload& workload);
+/// `software`: that of the scenario; without a name it is assumed, by the accelerator and the network. Keys::some: the price and the power
+/// of its accelerator may be missing.
+Cluster read_cluster(Table table, Keys keys, const SoftwareChoice& software, const Workload& workload);
 /// Warning about deprecated keys of [cluster]; empty: none are used.
 std::string older_cluster_text(Table cluster);
 /// Warning about memory in GB, where cards that are sold with as many have more; empty: none, or that of the catalog.

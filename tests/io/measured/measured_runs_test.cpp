@@ -3,6 +3,7 @@
 #include "io/base/csv.hpp"
 #include "io/base/input_error.hpp"
 #include "io/measured/measured_collectives.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "tests/io/good_scenario.hpp"
 #include "tests/io/temporary_folder.hpp"
@@ -127,18 +128,21 @@ TEST(RunRows, SayWhatIsWrong)
 {
     const Columns shape = with(of_catalog, of_own_shape);
     const std::vector<WrongColumn> cases{
-        {with(of_catalog, {{"step_time_s", ""}}), "no step time"},
+        {with(of_catalog, {{"step_time_s", ""}}), "no step time: give step_time_s, such as 12.9"},
         {with(of_catalog, {{"step_time_s", "abc"}}), "step_time_s is \"abc\""},
         {with(of_catalog, {{"step_time_s", "inf"}}), "step_time_s is \"inf\""},
-        {with(of_catalog, {{"step_time_s", "1e9"}}), "not plausible"},
+        {with(of_catalog, {{"step_time_s", "1e9"}}), "not plausible; give the seconds of an optimizer step, such as 12.9"},
         {with(of_catalog, {{"memory_gb", "-5"}}), "memory_gb is \"-5\""},
         {with(of_catalog, {{"memory_basis", "total"}}), "reserved"},
         {with(of_catalog, {{"network", "llama3-9b"}}), "did you mean \"llama3-8b\"?"},
-        {with(of_catalog, {{"network", ""}}), "no network"},
+        {with(of_catalog, {{"network_link", "ib-nrd"}}), "network_link: \"ib-nrd\" is not in the catalog"},
+        {with(of_catalog, {{"network", ""}}), "no network: give it, such as llama3-70b (prismopt init --list workloads)"},
+        {with(of_catalog, {{"sequence", ""}}), "no sequence: give it, such as 8192, or give the job by a scenario file"},
+        {with(of_catalog, {{"network_link", ""}}), "no network_link: give it, such as ib-ndr (prismopt init --list links)"},
         {with(of_catalog, {{"gpus", "many"}}), "gpus is \"many\""},
         {with(of_catalog, {{"node", "eight"}}), "node is \"eight\""},
         {with(of_catalog, {{"node", "4x4"}}), "no closed"},
-        {with(of_catalog, {{"closed", "4"}}), "closed is \"4\""},
+        {with(of_catalog, {{"closed", "4"}}), "leave it empty, or give the shape of a torus in node, such as 4x4x8"},
         {with(of_catalog, {{"layers", "33"}}), "layers is \"33\"; give a whole number from 1 to 32"},
         {with(of_catalog, {{"heads", "32"}}), "give hidden"},
         {with(of_catalog, {{"capacity", "1"}}), "no experts"},
@@ -146,7 +150,7 @@ TEST(RunRows, SayWhatIsWrong)
         {with(of_catalog, {{"fitted", "maybe"}}), "write yes, no or nothing"},
         {with(of_catalog, {{"variability", "calm"}}), "\"calm\" is not in the catalog"},
         {with(of_catalog, {{"oversubscription", "7"}}), "oversubscription is \"7\""},
-        {with(of_catalog, {{"scenario", "job.toml"}}), "the scenario says it"},
+        {with(of_catalog, {{"scenario", "job.toml"}}), "the scenario says it; leave it empty, or give no scenario"},
         {with(shape, {{"activation", ""}}), "no activation"},
         {with(shape, {{"heads", "7"}}), "heads must divide hidden"},
         {with(shape, {{"experts_active", "2"}}), "the network has no experts"},
@@ -222,6 +226,83 @@ TEST_F(RunTablesOf, ScenariosAreRelativeToTheirTable)
     EXPECT_THAT(read.rows[1].skipped, HasSubstr("missing.toml"));
 }
 
+/// What a step time depends on, and nothing of the whole run, of its variability, its price and a search.
+const std::string minimal = R"([workload]
+model = "llama3-8b"
+
+[[phase]]
+sequence_length = 8192
+global_batch = 64
+
+[software]
+name = "megatron-lm"
+
+[cluster]
+accelerator = "h100-sxm"
+gpus = 16
+
+[[cluster.tier]]
+name = "node"
+link = "nvlink4"
+group = 8
+
+[[cluster.tier]]
+name = "cluster"
+link = "ib-ndr"
+)";
+
+std::string without(std::string text, const std::string& part)
+{
+    const std::size_t at = text.find(part);
+    EXPECT_NE(at, std::string::npos) << part;
+    return text.erase(at, part.size());
+}
+
+TEST_F(RunTablesOf, AScenarioOfMeasuredStepsIsShort)
+{
+    write("job.toml", minimal);
+    write("own.csv", "scenario,design,step_time_s\njob.toml,tp=2,3.5\n");
+    const RunRow row = tables().rows.at(0);
+    ASSERT_EQ(row.skipped, "");
+    EXPECT_EQ(row.space.gpus, std::vector{16});
+    EXPECT_EQ(row.run.cluster.stack.name, run_of(of_catalog).cluster.stack.name);
+    EXPECT_DOUBLE_EQ(row.run.phase().steps(), 1.0);
+    EXPECT_EQ(row.run.phase().global_batch, 64);
+    EXPECT_EQ(row.run.assumed, "nothing: the scenario says all");
+    write("job.toml", minimal + "\n[space]\ntp = [2, 4]\n");  // without gpus
+    EXPECT_EQ(tables().rows.at(0).space.gpus, std::vector{16});
+    EXPECT_EQ(tables().rows.at(0).space.tp, (std::vector{2, 4}));
+    write("job.toml", without(minimal, "[software]\nname = \"megatron-lm\"\n\n"));
+    EXPECT_THAT(tables().rows.at(0).run.assumed, testing::StartsWith("software: "));
+    EXPECT_THROW(read_scenario(folder_.file("job.toml")), InputError);  // no study
+}
+
+/// Accelerators without a list price or a stated power have step times.
+TEST_F(RunTablesOf, MeasuredStepsNeedNoPriceAndNoPower)
+{
+    const std::string tpu = std::string(minimal).replace(minimal.find("h100-sxm"), 8, "tpu-7x");
+    write("job.toml", without(tpu, "[software]\nname = \"megatron-lm\"\n\n"));
+    write("own.csv", "scenario,design,step_time_s\njob.toml,tp=2,3.5\n");
+    EXPECT_EQ(tables().rows.at(0).skipped, "");
+}
+
+/// What a step time does depend on is asked for with an example.
+TEST_F(RunTablesOf, ScenariosSayWhatToAdd)
+{
+    write("own.csv", "scenario,design,step_time_s\njob.toml,tp=2,3.5\n");
+    const auto reason = [this](const std::string& part) {
+        write("job.toml", without(minimal, part));
+        return tables().rows.at(0).skipped;
+    };
+    EXPECT_THAT(reason("[workload]\nmodel = \"llama3-8b\"\n"), HasSubstr("add [workload] with model = \"llama3-8b\""));
+    EXPECT_THAT(reason("model = \"llama3-8b\"\n"), HasSubstr("add model = "));
+    EXPECT_THAT(reason("global_batch = 64\n"), HasSubstr("add global_batch = 2048"));
+    EXPECT_THAT(reason("sequence_length = 8192\n"), HasSubstr("add sequence_length = 8192"));
+    EXPECT_THAT(reason("gpus = 16\n"), HasSubstr("add gpus = "));
+    EXPECT_THAT(reason("accelerator = \"h100-sxm\"\n"), HasSubstr("add accelerator = \"h100-sxm\""));
+    EXPECT_THAT(reason("link = \"ib-ndr\"\n"), HasSubstr("add link = "));
+}
+
 TEST_F(RunTablesOf, OnlyTheHeadersOfOtherTablesAreRead)
 {
     write("runs.csv", "design,step_time_s\n");
@@ -233,7 +314,11 @@ TEST_F(RunTablesOf, OnlyTheHeadersOfOtherTablesAreRead)
 TEST_F(RunTablesOf, WrongColumnsAreWrongInput)
 {
     write("own.csv", "scenario,step_time_s\njob.toml,1\n");
-    EXPECT_THAT(refusal(), HasSubstr("own.csv:1: has no column design"));
+    EXPECT_THAT(refusal(), HasSubstr("own.csv:1: has no column design; add it"));
+    write("own.csv", "scenario,design\njob.toml,tp=2\n");
+    EXPECT_THAT(refusal(), HasSubstr("own.csv:1: has no column step_time_s; add it"));
+    write("own.csv", "scenario,design,tflops_per_gpu\njob.toml,tp=2,410\n");
+    EXPECT_EQ(refusal(), "");
     write("own.csv", "scenario,design,step_time_s,acelerator\n");
     EXPECT_THAT(refusal(), HasSubstr("did you mean accelerator?"));
 }
