@@ -140,7 +140,7 @@ class Predict(CliTest):
 
     def test_a_plan_that_lacks_memory_is_taken_apart(self):
         small = pathlib.Path(support.SMALL).read_text()
-        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "3.8 GB" }\n'), "tight.toml")
+        scenario = self.write(small.replace("[cluster]\n", '[cluster]\naccelerator_override = { memory = "3.83 GB" }\n'), "tight.toml")
         arguments = ("predict", scenario, "--design", DESIGN, "--stages")
         p = json.loads(self.output(*arguments, "--json", code=support.INFEASIBLE))
         self.assertIs(p["feasible"], False)
