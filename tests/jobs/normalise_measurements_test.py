@@ -78,7 +78,7 @@ class Runs(unittest.TestCase):
 
     def test_keys_of_the_knowledge_are_known(self):
         keys = {"source", "assumed", "sweep", "group", "memory_basis", "memory_gib", "fitted", "variability", "models", "models_as", "activation", "attention", "normalisation",
-                "tied_embedding", "dropout", "sequence_parallel", "machines", "fills", "skips", *script.PLAN_OF_TABLE}
+                "tied_embedding", "dropout", "sequence_parallel", "machines", "recipes", "fills", "skips", *script.PLAN_OF_TABLE}
         for name, table in script.Knowledge().tables.items():
             self.assertLessEqual(set(table), keys, name)
             self.assertTrue({"models", "models_as", "activation"} & set(table), name)
@@ -133,10 +133,24 @@ class Runs(unittest.TestCase):
             row | {"model": "LLAMA3_8B"},
         )
         for run in (gpt, deepseek):
-            self.assertEqual((run["gradients"], run["routing_weights"]), ("bf16", "activations"))
+            self.assertEqual(run["routing_weights"], "activations")
         self.assertEqual(dense["routing_weights"], "")
         self.assertEqual((gpt["activation_storage"], gpt["states"]), ("", ""))
         self.assertEqual((deepseek["activation_storage"], deepseek["states"]), ("fp8", "bf16"))
+
+    def test_recipes_say_what_a_run_was_set_to(self):
+        recipe = script.Row({"precision_kind": "mxfp8", "cuda_graph_impl": "transformer_engine", "cuda_graph_scope": "attn+moe_router+moe_preprocess",
+                             "moe_dispatcher": "flex", "moe_backend": "hybridep", "a2a_overlap": "yes (1F1B, between microbatches)",
+                             "recompute_granularity": "selective", "recompute_modules": "moe+layernorm+core_attn+moe_act",
+                             "mtp_layers": "1", "grad_reduce_dtype": "bf16", "fsdp": "Megatron-FSDP optim_grads_params"})
+        settings = script.settings_of(recipe)
+        self.assertEqual((settings["cuda_graphs"], settings["dispatch"]), ("attn+moe_router+moe_preprocess", "hybridep"))
+        self.assertEqual((settings["expert_overlap"], settings["gradients"], settings["predictions"]), ("microbatches", "bf16", "1"))
+        self.assertEqual((settings["recompute"], settings["recompute_modules"]), ("selective", "moe+layernorm+moe_act"))
+        self.assertEqual(settings["zero_fsdp"], "zero-3")
+        dropped = script.settings_of(script.Row({"cuda_graph_impl": "enable_cuda_graph", "cuda_graph_scope": "layer",
+                                                 "expert_capacity": "padded to capacity", "load_balance": "token drop, capacity factor 1"}))
+        self.assertEqual((dropped["cuda_graphs"], dropped["capacity"]), ("full_iteration", "1"))
 
     def test_slots_of_embedding_and_head_are_layers_where_the_trainer_counts_them(self):
         row = self.one("paper_megatron_sc21", GPT | {"model": "GPT 405B", "layers": "126", "n_gpus": "1024", "tp": "8", "pp": "8", "vpp": "16",

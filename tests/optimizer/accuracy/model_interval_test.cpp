@@ -156,6 +156,7 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"memory_bandwidth", {" B/s", a.memory_bandwidth.si}},
             {"host_link", {" B/s", a.host_link.si}},
             {"host_memory_bandwidth", {" B/s", a.host_memory_bandwidth.si}},
+            {"nvme_bandwidth", {" B/s", 1e9}},
             {"power", {" W", a.power.si}},
             {"launch", {" s", a.launch.si}},
             {"sustained_clock", {"", a.sustained_clock}},
@@ -166,7 +167,7 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"efficiency.gemm_fp8", {"", a.efficiency.gemm_fp8}},
             {"efficiency.gemm_fp8_block", {"", a.efficiency.gemm_fp8_block}},
             {"efficiency.gemm_mxfp8", {"", 0.7}},
-            {"efficiency.scan", {"", 0.05}},
+            {"efficiency.scan", {"", a.efficiency.scan}},
             {"efficiency.gemm_nvfp4", {"", 0.45}},
             {"efficiency.gemm_low", {"", a.efficiency.gemm_fp8}},
             {"efficiency.attention_latent", {"", a.efficiency.attention_latent}},
@@ -212,7 +213,9 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     EXPECT_TRUE(plain.fitted);
     for (const auto& [key, unit_and_value] : overridable()) {
         const double value = unit_and_value.second;
-        if (key != "peak_fp4" && key != "efficiency.gemm_nvfp4" && key != "efficiency.gemm_low") {  // which it does not have
+        const bool has = key != "peak_fp4" && key != "efficiency.gemm_nvfp4" && key != "efficiency.gemm_low" &&
+                         key != "efficiency.gemm_mxfp8" && key != "nvme_bandwidth";
+        if (has) {
             const Scenario same = overridden(key, value);
             EXPECT_EQ(same.cluster.accelerator.name, "h100-sxm") << key;
             const ModelInterval own = interval_of_scenario(same);
