@@ -444,7 +444,7 @@ std::string search_section(const Results& results)
             "noise-free step {}, the longest paths {}\n",
             grouped(by[0]), grouped(by[1]), grouped(by[2]), grouped(by[3]));
     }
-    if (!results.may_not_fit.outcome.empty()) {
+    if (!results.may_not_fit.outcome.empty() && results.may_not_fit.limit > least_fit_probability) {
         text += fmt::format("  plans that would be on the front, but fit into memory with {:.0f} to {:.0f} % only: {} ({})\n",
                             100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit, results.may_not_fit.plans.size(),
                             results.may_not_fit.outcome);

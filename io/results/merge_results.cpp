@@ -1,6 +1,7 @@
 #include "io/results/merge_results.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/results/may_not_fit.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
@@ -108,28 +109,6 @@ void sift_front(Results& merged)
     });
 }
 
-/// Of the plans that may not fit, those that would be on the merged front; a surer one that is as good is preferred.
-void sift_may_not_fit(Results& merged)
-{
-    const auto matches = [](const FrontPoint& a, const FrontPoint& b) {
-        return std::equal(a.objectives.begin(), a.objectives.end(), b.objectives.begin(),
-                          [](const Estimate& x, const Estimate& y) { return x.value <= y.value; });
-    };
-    const std::vector<FrontPoint> plans = merged.may_not_fit.plans;
-    std::erase_if(merged.may_not_fit.plans, [&](const FrontPoint& plan) {
-        return std::any_of(merged.front.begin(), merged.front.end(),
-                           [&](const FrontPoint& other) { return matches(other, plan); }) ||
-               std::any_of(plans.begin(), plans.end(), [&](const FrontPoint& other) {
-                   const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
-                   return more >= 0.0 && matches(other, plan) && !(more == 0.0 && matches(plan, other));
-               });
-    });
-    std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(),
-                     [](const FrontPoint& a, const FrontPoint& b) {
-                         return a.objectives.front().value < b.objectives.front().value;
-                     });
-}
-
 }  // namespace
 
 Results merge_results(const std::vector<Results>& parts, Missing missing)
@@ -177,6 +156,10 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     merged.progress.clear();  // of several searches side by side there is no one order
     sift_front(merged);
     sift_may_not_fit(merged);
+    std::stable_sort(merged.may_not_fit.plans.begin(), merged.may_not_fit.plans.end(),
+                     [](const FrontPoint& a, const FrontPoint& b) {
+                         return a.objectives.front().value < b.objectives.front().value;
+                     });
 
     const bool whole = covered(merged) == merged.raw_tuples;
     outcome.proved = outcome.proved && whole;

@@ -2,6 +2,7 @@
 
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
+#include "io/results/may_not_fit.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
 #include "model/base/parallel.hpp"
@@ -284,33 +285,18 @@ private:
         return limits;
     }
 
-    static std::vector<double> values_of(const std::vector<Estimate>& objectives)
-    {
-        std::vector<double> values;
-        for (const Estimate& objective : objectives) {
-            values.push_back(objective.value);
-        }
-        return values;
-    }
-
     /// Plans that may not fit and that no plan of the front matches in all objectives.
     std::vector<std::uint64_t> doubtful_front() const
     {
         std::vector<std::uint64_t> indices = doubtful_ ? doubtful_->strategy->front() : std::vector<std::uint64_t>{};
         std::erase_if(indices, [this](std::uint64_t index) {
-            const auto own = values_of(doubtful_->archive.evaluations().at(index).objectives);
+            const std::vector<Estimate>& own = doubtful_->archive.evaluations().at(index).objectives;
             const std::vector<std::uint64_t> front = main_.strategy->front();
             return std::any_of(front.begin(), front.end(), [&](std::uint64_t other) {
-                return matches(values_of(main_.archive.evaluations().at(other).objectives), own);
+                return is_nowhere_worse(main_.archive.evaluations().at(other).objectives, own);
             });
         });
         return indices;
-    }
-
-    /// Whether `a` is nowhere worse than `b`.
-    static bool matches(const std::vector<double>& a, const std::vector<double>& b)
-    {
-        return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x <= y; });
     }
 
     /// Estimates these points again on a fresh random stream. False: the search is to stop.
@@ -329,25 +315,12 @@ private:
         return true;
     }
 
-    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front; one may be
-    /// better than another that fits with a higher probability.
+    /// What the search for plans that may not fit came to. Of its plans, those stay that would be on the confirmed front.
     void fill_may_not_fit(Results& results) const
     {
         MayNotFit& list = results.may_not_fit;
         list.limit = model_.problem.memory_limit.probability;
-        const std::vector<FrontPoint> all = list.plans;
-        std::erase_if(list.plans, [&](const FrontPoint& plan) {
-            const auto better = [&](const FrontPoint& other) {
-                return matches(values_of(other.objectives), values_of(plan.objectives));
-            };
-            const auto better_and_as_sure = [&](const FrontPoint& other) {
-                const double more = other.prediction.fit_probability - plan.prediction.fit_probability;
-                const bool equal = more == 0.0 && matches(values_of(plan.objectives), values_of(other.objectives));
-                return more >= 0.0 && !equal && better(other);
-            };
-            return std::any_of(results.front.begin(), results.front.end(), better) ||
-                   std::any_of(all.begin(), all.end(), better_and_as_sure);
-        });
+        sift_may_not_fit(results);
         for (FrontPoint& plan : list.plans) {
             plan.dominated = false;  // by plans that fit with a lower probability
         }
