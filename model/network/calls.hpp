@@ -129,6 +129,13 @@ public:
             std::visit([](auto& call) { call.in_graph = true; }, list_[i]);
         }
     }
+    /// Adds the traffic of weights in few bits, which are read and written in 16 before a product reads them (bitsandbytes and GPTQ
+    /// kernels for training). `stored_bytes`: per weight; 0: they have 16 bits.
+    Calls& unpack(double stored_bytes, double weights)
+    {
+        constexpr double unpacked_bytes = 2.0;
+        return stored_bytes > 0.0 ? traffic((stored_bytes + unpacked_bytes) * weights) : *this;
+    }
     /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass.
     Calls& cast(double numbers)
     {

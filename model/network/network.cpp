@@ -105,8 +105,6 @@ void widen(std::vector<Operator>& operators)
     }
 }
 
-constexpr std::string_view prediction_modules = "predictions";
-
 bool is_wide(std::string_view block, const WideLayers& wide)
 {
     return std::find(wide.blocks.begin(), wide.blocks.end(), block) != wide.blocks.end();

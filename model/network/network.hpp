@@ -6,6 +6,7 @@
 #include "model/network/workload.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -44,7 +45,9 @@ struct Network {
 
 /// Returns the network of a workload.
 Network network_of(const Workload& workload);
-/// Returns what WideLayers::blocks may name: kinds of blocks, and `predictions`, the prediction modules with all their blocks.
+/// What WideLayers::blocks may name beside kinds of blocks: the prediction modules with all their blocks.
+inline constexpr std::string_view prediction_modules = "predictions";
+/// Returns all that WideLayers::blocks may name.
 std::vector<std::string> wide_block_names();
 /// Returns whether some product of the layers has the precision of the workload, which Workload::wide does not keep in 16 bits.
 bool has_narrow_products(const Network& network);

@@ -89,7 +89,7 @@ bool has_products(const Workload& network, const std::string& kind)
         return std::holds_alternative<Linear>(part) || std::holds_alternative<GroupedLinear>(part) ||
                std::holds_alternative<Convolution>(part);
     };
-    bool has = kind == "predictions" && network.predictions > 0;
+    bool has = kind == prediction_modules && network.predictions > 0;
     network.for_blocks([&](const BlockDescription& block) {
         if (!has && kind_name(block) == kind) {
             const Block operators = std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block);

@@ -23,14 +23,6 @@ void add_outside(const GroupedLinear& of, double numbers, double of_results, dou
     }
 }
 
-/// As Linear's.
-void unpack_experts(double stored_bytes, double weights, Calls& calls)
-{
-    if (stored_bytes > 0.0) {
-        calls.traffic((stored_bytes + element_bytes) * weights);
-    }
-}
-
 }  // namespace
 
 void GroupedLinear::product(const Extent& e, double m, double n, double k, double casts, Calls& calls) const
@@ -53,7 +45,7 @@ void GroupedLinear::product(const Extent& e, double m, double n, double k, doubl
 
 void GroupedLinear::forward(const Extent& e, Calls& calls) const
 {
-    unpack_experts(stored_bytes, parameters(e).all, calls);
+    calls.unpack(stored_bytes, parameters(e).all);
     product(e, e.fullest(routing) / e.local_experts(routing), out_columns(e), in_columns(e), 1.0, calls);
     calls.cast(wide ? 0.0 : e.fullest(routing) * in_columns(e));
     add_outside(*this, e.fullest(routing) * out_columns(e), results_forward, inputs_forward, e, calls);
@@ -61,7 +53,7 @@ void GroupedLinear::forward(const Extent& e, Calls& calls) const
 
 void GroupedLinear::backward(const Extent& e, Gradients gradients, Calls& calls) const
 {
-    unpack_experts(stored_bytes, parameters(e).all, calls);
+    calls.unpack(stored_bytes, parameters(e).all);
     add_outside(*this, e.fullest(routing) * out_columns(e), results_backward, inputs_backward, e, calls);
     product(e, e.fullest(routing) / e.local_experts(routing), in_columns(e), out_columns(e), 1.0, calls);
     if (gradients == Gradients::both) {

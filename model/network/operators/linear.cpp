@@ -29,14 +29,6 @@ void leave(bool alone, const Extent& e, double columns, Beside beside, double ro
 /// 2023).
 bool in_rounds(const Extent& e, bool rounds) { return e.shape.tp_overlap == TensorParallelOverlap::on && rounds; }
 
-/// Weights in few bits are read and written in 16 before a product reads them (bitsandbytes and GPTQ kernels for training).
-void unpack(double stored_bytes, double weights, Calls& calls)
-{
-    if (stored_bytes > 0.0) {
-        calls.traffic((stored_bytes + element_bytes) * weights);
-    }
-}
-
 }  // namespace
 
 /// What is once for each sample each member computes for itself.
@@ -48,7 +40,7 @@ double Linear::own_tokens(const Extent& e) const
 void Linear::forward(const Extent& layer, Calls& calls) const
 {
     const Extent e = layer.beside(rows_each);
-    unpack(stored_bytes, parameters(layer).all, calls);
+    calls.unpack(stored_bytes, parameters(layer).all);
     switch (split) {
         case Split::columns:
             enter(alone, e, in.whole(), in_rounds(e, rounds) ? Beside::kernel_after : Beside::nothing,
@@ -71,7 +63,7 @@ void Linear::forward(const Extent& layer, Calls& calls) const
 void Linear::backward(const Extent& layer, Gradients gradients, Calls& calls) const
 {
     const Extent e = layer.beside(rows_each);
-    unpack(stored_bytes, parameters(layer).all, calls);
+    calls.unpack(stored_bytes, parameters(layer).all);
     switch (split) {
         case Split::columns:
             calls.product(e.tokens, in.whole(), out.local(e.tp), wide);
