@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -70,6 +71,8 @@ struct MemoryModel {
     const Accelerator& accelerator;
     const SoftwareStack& stack;
     const OptimizerSettings& optimizer;
+    Bytes capacity{
+        std::numeric_limits<double>::infinity()};  // beyond which paged states leave, as beyond the accelerator's memory
 };
 
 /// Returns the memory per GPU of each stage, [stage], at the moment of a step when it is most: parameters, gradients and states in the

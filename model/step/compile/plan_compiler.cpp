@@ -262,7 +262,7 @@ std::variant<CompiledPlan, Infeasible> PlanCompiler::compile(const ParallelPlan&
     }
     const Prepared parts = prepared(placed, std::get<std::shared_ptr<const Program>>(compiled));
     const Accelerator& accelerator = setting_.cluster.accelerator;
-    const MemoryModel memory{accelerator, setting_.cluster.stack, network_.optimizer};
+    const MemoryModel memory{accelerator, setting_.cluster.stack, network_.optimizer, capacity_};
     auto layers = plan.split == LayerSplit::balanced
                       ? balanced_layout(*parts.costs.front(), *parts.program, parts.building, memory, capacity_)
                       : layout(static_cast<int>(network_.layers.size()), plan, setting_.workload.layouts);
@@ -505,7 +505,7 @@ std::optional<double> PlanCompiler::least_memory(const ParallelPlan& plan)
     make_room_for_costs(1);
     const LayerCosts& layer = costs(shape_of(plan), *places, 0);
     const ParallelPlan building = plan_of_building(plan, setting_.cluster);
-    const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer};
+    const MemoryModel memory{setting_.cluster.accelerator, setting_.cluster.stack, network_.optimizer, capacity_};
     const auto of_stage = [&](int stage) { return least_memory_of(stage, shape, *of_chunks, layer, building, memory); };
     return std::max(of_stage(0), of_stage(shape.stages - 1)).si;
 }

@@ -132,10 +132,10 @@ MemoryUse placed(const Moment& moment, const Held& held, int stage, const Memory
     use.reserved = of.model.accelerator.memory_reserved + of.model.stack.holds.fragmentation * allocated;
     use.cached = of.model.stack.holds.cached * allocated + Bytes{moment.cached};
     if (of.model.optimizer.paged && !states_leave) {
-        // Pages leave once the accelerator is full (bitsandbytes, docs/source/explanations/optimizers.mdx). They count as gone so early
-        // that the error of a prediction is not held against states that may leave: assumption.
-        constexpr double full = 0.8;
-        const Bytes moved = std::clamp(use.total() - full * of.model.accelerator.memory, Bytes{0.0}, use.optimizer_state);
+        // Pages leave once the accelerator is full (bitsandbytes, docs/source/explanations/optimizers.mdx), so that the error of a
+        // prediction is not held against states that may leave.
+        const Bytes full = std::min(of.model.capacity, of.model.accelerator.memory);
+        const Bytes moved = std::clamp(use.total() - full, Bytes{0.0}, use.optimizer_state);
         use.optimizer_state = use.optimizer_state - moved;
         use.host = use.host + moved;
     }
