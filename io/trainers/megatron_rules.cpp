@@ -400,6 +400,9 @@ std::string network(const PlannedPhase& of)
     if (of.job.workload.activation_storage != ActivationStorage::bf16) {
         return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.job.workload.activation_storage), remedy);
     }
+    if (of.job.workload.loss != LossKernel::of_stack) {
+        return fmt::format("loss = \"{}\" is not exported; {}", name(of.job.workload.loss), remedy);
+    }
     return of.job.workload.optimizer == OptimizerSettings{}
                ? ""
                : fmt::format("only AdamW with 32-bit states and gradients is exported; {}", remedy);

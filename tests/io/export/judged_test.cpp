@@ -193,6 +193,28 @@ TEST(Judged, SlurmNodesAreHosts)
     }
 }
 
+TEST(Judged, KindsOf8BitsAreRecipes)
+{
+    for (const auto& [kind, recipe] : {std::pair{Precision::fp8_delayed, "delayed"},
+                                       {Precision::fp8_current, "tensorwise"},
+                                       {Precision::fp8_blockwise, "blockwise"},
+                                       {Precision::mxfp8, "mxfp8"}}) {
+        Launch launch = dense();
+        launch.job.workload.precision = kind;
+        EXPECT_THAT(judged_lines(megatron_arguments(with_layers(launch))), Contains(std::string("--fp8-recipe ") + recipe));
+    }
+}
+
+/// Another loss has other memory than the program's, and there is no argument for it.
+TEST(Judged, LossesAreNotExported)
+{
+    Launch launch = dense();
+    launch.job.workload.loss = LossKernel::chunked;
+    for (const Exported& refused : {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
+        EXPECT_THAT(std::get<Refusals>(refused).front(), HasSubstr("loss = \"chunked\" is not exported"));
+    }
+}
+
 TEST(Judged, LayersAtTheEndsStayInSixteenBits)
 {
     Launch launch = dense();
