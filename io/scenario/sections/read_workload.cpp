@@ -45,7 +45,12 @@ const Fields<OptimizerSettings>& optimizer_fields()
                  {choice_shape(enum_names<NumberType>)}},
                 [](const Value& value, OptimizerSettings& optimizer, Keys) {
                     optimizer.reduction = parse<NumberType>(value.choice(enum_names<NumberType>(), "number types"));
-                });
+                })
+            .check([](Table& table, const OptimizerSettings& optimizer) {
+                if (const auto rank = table.find("rank"); rank && optimizer.kind != Optimizer::galore) {
+                    rank->fail({"has no effect", "only galore projects gradients", "remove it, or write kind = \"galore\""});
+                }
+            });
     return fields;
 }
 
