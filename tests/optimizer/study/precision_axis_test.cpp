@@ -77,6 +77,20 @@ TEST(PrecisionAxis, AGapOfTheLossCostsTokens)
     EXPECT_THAT(numerics_text(published), HasSubstr("more tokens"));
 }
 
+/// The gap of 8 bits is one, whatever has a scale; that of 4 bits is over it.
+TEST(PrecisionAxis, KindsOf8BitsHaveOneGap)
+{
+    std::string text = precision_text(
+        eight_gpus + "precision = [\"bf16\", \"fp8-delayed\", \"fp8-current\", \"fp8-blockwise\", \"mxfp8\", \"nvfp4\"]\n",
+        "[numerics]\nloss_gap = \"published\"\n");
+    text.replace(text.find("h100-sxm"), 8, "b200-sxm");
+    const Scenario published = precisions_scenario(text);
+    for (const char* kind : {"fp8-delayed", "fp8-current", "fp8-blockwise", "mxfp8"}) {
+        EXPECT_EQ(published.numerics.loss_gap.at(kind).high, 0.0025) << kind;
+    }
+    EXPECT_DOUBLE_EQ(published.numerics.loss_gap.at("nvfp4").high, 0.0175);
+}
+
 TEST(PrecisionAxis, ALimitOfTheDeviationExcludesPrecisions)
 {
     const auto over_bf16 = [](Precision precision) { return deviation_from({}, {.precision = precision}); };
