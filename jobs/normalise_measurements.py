@@ -26,7 +26,7 @@ RUN_COLUMNS = (
     "run", "source", "skipped", "line", "assumed", "variability", "fitted",
     "network", "layers", "hidden", "heads", "kv_heads", "feed_forward", "vocabulary", "head", "activation", "normalisation", "attention",
     "tied_embedding", "dropout", "experts", "experts_active", "expert_size", "shared_size", "dense_layers", "capacity", "routing_weights",
-    "predictions", "adapter_rank", "frozen_storage", "precision", "bf16_blocks", "bf16_last", "activation_storage", "states", "master", "gradients", "loss",
+    "predictions", "adapter_rank", "frozen_storage", "precision", "attention_precision", "bf16_blocks", "bf16_last", "activation_storage", "states", "master", "gradients", "loss",
     "wide_stream", "fused_update", "update_in_backward", "sequence", "global_batch",
     "gpus", "accelerator", "cores", "stack", "node_link", "node", "closed", "network_link", "design", "sequence_parallel",
     "outcome", "step_time_s", "of_formula", "memory_gb", "memory_basis", "kept_bytes", "undivided_bytes",
@@ -213,6 +213,7 @@ def workload(knowledge, name, row, assumed):
     mixture = columns.get("experts") or (model is not None and knowledge.has_experts(models[model]))
     columns |= {
         "precision": precision(row["precision_kind"] or row["precision"]),
+        "attention_precision": row["attention_precision"],
         "bf16_blocks": row["bf16_blocks"],
         "bf16_last": row["bf16_last"],
         **{key: row[key] for key in ("capacity", "routing_weights") if mixture},
@@ -453,6 +454,7 @@ def settings_of(recipe):
         "expert_overlap": "microbatches" if recipe["a2a_overlap"].startswith("yes") else "",
         "recompute": "selective" if recomputed else "",
         "recompute_modules": recomputed,
+        "attention_precision": "fp8" if recipe["attention_precision"].startswith("fp8") else "",
         "capacity": "1" if recipe.has("load_balance", "capacity factor 1") else "",
         "predictions": recipe["mtp_layers"] if recipe["mtp_layers"] in ("1", "2") else "2" if recipe["mtp_layers"].startswith("2 passes") else "",
         "gradients": "bf16" if recipe["grad_reduce_dtype"] == "bf16" else "",

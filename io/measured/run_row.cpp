@@ -47,6 +47,7 @@ constexpr auto job_columns = std::to_array<const char*>({"network",
                                                          "routing_weights",
                                                          "attention",
                                                          "precision",
+                                                         "attention_precision",
                                                          "bf16_blocks",
                                                          "bf16_first",
                                                          "bf16_last",
@@ -283,6 +284,7 @@ Workload network_of_row(const CsvRow& row)
         w.set_attention_kernel(kernel);
     }
     choose_in(row, "precision", w.precision);
+    choose_in(row, "attention_precision", w.attention_precision);
     w.wide = wide_layers_of(row);
     choose_in(row, "activation_storage", w.activation_storage);
     choose_in(row, "states", w.optimizer.states);

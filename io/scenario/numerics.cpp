@@ -40,7 +40,9 @@ ClassDeviations class_deviations(const NumericChoice& choice)
     const bool wide = choice.precision == Precision::fp32 || choice.precision == Precision::tf32;
     const std::string linear = format_of(choice.precision);
     const FormatDeviation products = linear_deviation(linear);
-    const FormatDeviation attention = attention_deviation(wide ? linear : "bf16", std::string(name(choice.kernel)));
+    const std::string low = has_8_bits(choice.precision) ? linear : "fp8-e4m3";
+    const std::string format = wide ? linear : choice.attention == AttentionPrecision::fp8 ? low : "bf16";
+    const FormatDeviation attention = attention_deviation(format, std::string(name(choice.kernel)));
     return {attention.forward, attention.backward, products.forward, products.backward};
 }
 
@@ -82,9 +84,11 @@ std::string precision_text(const PrecisionChoice& choice)
     };
     ends(choice.wide.first, "first");
     ends(choice.wide.last, "last");
-    return exceptions.empty()
+    const std::string but = exceptions.empty() ? "" : fmt::format(", but bf16 in {}", fmt::join(exceptions, ", "));
+    const char* attention = choice.attention == AttentionPrecision::fp8 ? ", attention in fp8" : "";
+    return choice.name == name(choice.precision)
                ? choice.name
-               : fmt::format("{} ({}, but bf16 in {})", choice.name, name(choice.precision), fmt::join(exceptions, ", "));
+               : fmt::format("{} ({}{}{})", choice.name, name(choice.precision), but, attention);
 }
 
 /// In words, by what the space chooses.
@@ -108,7 +112,8 @@ std::string reference_text(const NumericChoice& reference, const SpaceSettings& 
 
 NumericChoice numeric_choice(const Workload& workload)
 {
-    return {workload.precision, workload.fuses_attention() ? AttentionKernel::flash : AttentionKernel::plain};
+    return {workload.precision, workload.attention_precision,
+            workload.fuses_attention() ? AttentionKernel::flash : AttentionKernel::plain};
 }
 
 double deviation_from(const NumericChoice& reference, const NumericChoice& choice)
@@ -193,6 +198,9 @@ std::string numerics_text(const Scenario& scenario)
             text += loss_gap_text(scenario, *gap);
             if (numerics.published && choice.precision.precision == Precision::nvfp4 && choice.precision.wide == WideLayers{}) {
                 text += ", published of runs with 16 % of the linear layers in bf16";
+            }
+            if (numerics.published && choice.precision.attention == AttentionPrecision::fp8) {
+                text += ", published of runs with attention in bf16";
             }
         }
     }

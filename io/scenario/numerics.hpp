@@ -21,6 +21,7 @@ struct Scenario;
 /// How a network is computed.
 struct NumericChoice {
     Precision precision = Precision::bf16;  // of the products of linear layers
+    AttentionPrecision attention = AttentionPrecision::bf16;
     AttentionKernel kernel = AttentionKernel::flash;
 };
 NumericChoice numeric_choice(const Workload& workload);  // plain if some attention block is
@@ -60,7 +61,7 @@ struct ChoiceOfSpace {
     PrecisionChoice precision;
     AttentionKernel kernel = AttentionKernel::flash;
 
-    NumericChoice numeric() const { return {precision.precision, kernel}; }
+    NumericChoice numeric() const { return {precision.precision, precision.attention, kernel}; }
 };
 std::vector<ChoiceOfSpace> choices_of_space(const Scenario& scenario);
 

@@ -96,6 +96,7 @@ Workload workload_at(const Scenario& scenario, std::span<const ChoiceValue> valu
     Workload workload = network != nullptr ? scenario.workloads[network->number] : scenario.workload;
     if (const PrecisionChoice* choice = precision_at(scenario, values)) {
         workload.precision = choice->precision;
+        workload.attention_precision = choice->attention;
         workload.wide = choice->wide;
     }
     if (const auto* kernel = chosen<AttentionKernel>(values)) {

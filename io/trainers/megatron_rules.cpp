@@ -400,6 +400,12 @@ std::string network(const PlannedPhase& of)
     if (of.job.workload.activation_storage != ActivationStorage::bf16) {
         return fmt::format("activation_storage = \"{}\" is not exported; {}", name(of.job.workload.activation_storage), remedy);
     }
+    if (of.job.workload.attention_precision != AttentionPrecision::bf16) {
+        return fmt::format(
+            "attention in {} is not exported; search precisions without attention_precision, or set "
+            "fp8_dot_product_attention in the trainer's configuration",
+            name(of.job.workload.attention_precision));
+    }
     if (of.job.workload.loss != LossKernel::of_stack) {
         return fmt::format("loss = \"{}\" is not exported; {}", name(of.job.workload.loss), remedy);
     }

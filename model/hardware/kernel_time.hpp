@@ -39,6 +39,7 @@ struct AttentionWork {
     double key_size = 0.0;    // columns of a head
     double value_size = 0.0;  // other than `key_size`: latent attention
     Bytes traffic{0.0};       // queries, keys, values and results
+    bool in_8_bits = false;   // both products
 };
 /// Returns the time of fused attention, forward or backward.
 Seconds fused_attention_time(const AttentionWork& work, bool backward, const Accelerator& accelerator);

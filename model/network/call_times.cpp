@@ -50,7 +50,7 @@ CastKernels cast_kernels(Precision precision, const SoftwareStack& stack)
 
 AttentionWork attention_work(const KernelCall& call)
 {
-    return {Flops{call.flops}, call.m, call.n, call.k, call.value_size, Bytes{call.bytes}};
+    return {Flops{call.flops}, call.m, call.n, call.k, call.value_size, Bytes{call.bytes}, call.in_8_bits};
 }
 
 Precision precision_of(const KernelCall& call, Precision of_layers)
@@ -58,9 +58,9 @@ Precision precision_of(const KernelCall& call, Precision of_layers)
     switch (call.roof) {
         case Roof::product: return of_layers;
         case Roof::wide_product: return operand_bytes(of_layers) > 2.0 ? of_layers : Precision::bf16;
-        case Roof::scores:
         case Roof::attention:
-        case Roof::attention_backward:
+        case Roof::attention_backward: return call.in_8_bits ? Precision::fp8 : Precision::bf16;
+        case Roof::scores:
         case Roof::scan:
         case Roof::memory:
         case Roof::routing:
@@ -106,6 +106,9 @@ Seconds CallTimes::of(const KernelCall& call) const
 {
     const Accelerator& gpu = cluster_.accelerator;
     const double width = call.exact_bytes ? 1.0 : width_;
+    if (call.in_experts && fuses_experts()) {
+        return Seconds{0.0};
+    }
     const auto memory = [&](double factor) { return elementwise_time(Bytes{width * factor * call.bytes}, gpu); };
     const auto time = [&] {
         switch (call.roof) {
@@ -157,10 +160,14 @@ CallTimes::TokenCover CallTimes::beside_tokens(const std::vector<AnyCall>& list)
     return cover;
 }
 
+/// NVIDIA/TransformerEngine, releases from 2.14 on, NVTE_CUTEDSL_FUSED_GROUPED_MLP: the first product with gate and cast in one kernel,
+/// the second in one, and their mirror backward; of experts with MXFP8 alone.
+bool CallTimes::fuses_experts() const { return cluster_.stack.fused_experts && precision_ == Precision::mxfp8; }
+
 Bytes CallTimes::cast_bytes(const Calls& calls) const
 {
     const double each = has_fewer_than_16_bits(precision_) ? cast_traffic(precision_, cluster_.accelerator) : 0.0;
-    return Bytes{each * calls.cast_numbers()};
+    return Bytes{each * (calls.cast_numbers() + (fuses_experts() ? 0.0 : calls.cast_in_experts()))};
 }
 
 Launches CallTimes::launches_of(const KernelCall& call) const

@@ -45,6 +45,7 @@ private:
         int exchanges = 0;
         Seconds each{0.0};
     };
+    bool fuses_experts() const;
     TokenCover beside_tokens(const std::vector<AnyCall>& list) const;
     Seconds product(const KernelCall& call, Precision precision) const;
 

@@ -45,7 +45,10 @@ struct KernelCall {
     double experts = 0.0;       // whose products one operator launches back to back, unless the stack has one kernel for all
     double casts = 0.0;         // operands cast for it, of each expert alone
     bool fuses = false;         // fuses with such a kernel before it
+    bool in_experts =
+        false;  // the gated activation of experts, which the kernels of their products may do (SoftwareStack::fused_experts)
     Surplus surplus{};          // of routed tokens
+    bool in_8_bits = false;     // attention whose products have 8 bits
     bool hides_tokens = false;  // exchanges of tokens may overlap with it
     bool in_graph = false;      // the host does not launch it by itself
 };
@@ -136,20 +139,23 @@ public:
         constexpr double unpacked_bytes = 2.0;
         return stored_bytes > 0.0 ? traffic((stored_bytes + unpacked_bytes) * weights) : *this;
     }
-    /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass.
-    Calls& cast(double numbers)
+    /// Adds elements of operands that are cast to fewer bits, in one kernel at the end of the pass. `in_experts`: of results of the
+    /// activation of gated experts, or of their gradients.
+    Calls& cast(double numbers, bool in_experts = false)
     {
-        cast_numbers_ += numbers;
+        (in_experts ? cast_in_experts_ : cast_numbers_) += numbers;
         return *this;
     }
 
     const std::vector<AnyCall>& list() const { return list_; }
     double cast_numbers() const { return cast_numbers_; }
+    double cast_in_experts() const { return cast_in_experts_; }
     double needed_flops() const;
 
 private:
     std::vector<AnyCall> list_;
     double cast_numbers_ = 0.0;
+    double cast_in_experts_ = 0.0;
 };
 
 }  // namespace prismopt

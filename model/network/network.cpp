@@ -99,9 +99,22 @@ void widen(std::vector<Operator>& operators)
                 }
                 if constexpr (requires { own.keeps_low; }) {
                     own.keeps_low = false;
+                    own.of_experts = false;
+                }
+                if constexpr (requires { own.low; }) {
+                    own.low = false;
                 }
             },
             part);
+    }
+}
+
+void attend_in_8_bits(std::vector<Operator>& operators)
+{
+    for (Operator& part : operators) {
+        if (auto* attention = std::get_if<Attention>(&part)) {
+            attention->low = attention->kernel == AttentionKernel::flash;
+        }
     }
 }
 
@@ -167,6 +180,9 @@ LayerKind layer_kind(const LayerDescription& layer, const Workload& w)
     std::vector<Block> blocks;
     for (const BlockDescription& block : layer.blocks) {
         blocks.push_back(std::visit([&stream](const auto& own) { return operators_of(own, stream); }, block));
+        if (w.attention_precision == AttentionPrecision::fp8) {
+            attend_in_8_bits(blocks.back());
+        }
         if (is_wide(kind_name(block), w.wide)) {
             widen(blocks.back());
         }

@@ -124,6 +124,7 @@ struct GroupedLinear {
     bool bias = false;
     bool keeps_input = true;
     bool wide = false;
+    bool gated = false;  // its kernel may hold the gated activation beside it (SoftwareStack::fused_experts)
     ModuleSet modules{};
     bool frozen = false;
     double stored_bytes = 0.0;  // as in Linear
@@ -137,6 +138,7 @@ struct GroupedLinear {
 private:
     /// `casts`: operands that are cast for it; others were before.
     void product(const Extent& e, double m, double n, double k, double casts, Calls& calls) const;
+    bool casts_beside(const Extent& e) const;
     double in_columns(const Extent& e) const { return split == Linear::Split::rows ? in.local(e.shape.etp) : in.whole(); }
     double out_columns(const Extent& e) const { return split == Linear::Split::columns ? out.local(e.shape.etp) : out.whole(); }
 };
@@ -153,6 +155,7 @@ struct Attention {
     double chunk = 0.0;   // tokens per chunk, within which a query attends; 0: all
     double others = 0.0;  // keys per sample of another sequence (cross attention); 0: of this one
     bool sinks = false;   // one weight per head beside the scores (gpt-oss)
+    bool low = false;     // a fused kernel's products have 8 bits
     ModuleSet modules{};
     bool frozen = false;
 
@@ -181,6 +184,7 @@ private:
     void exchange_keys(const Extent& e, double times, Calls& calls) const;
     void exchange_heads(const Extent& e, const std::vector<double>& numbers, Calls& calls) const;
     double numbers_of_keys(const Extent& e, const Width& width) const;
+    double operands(const Extent& e) const;
 };
 
 /// Recurrence over the sequence with one state per head, computed chunk by chunk: state space duality (Dao and Gu, arXiv
@@ -254,6 +258,7 @@ struct Elementwise {
     double weights = 0.0;       // trainable parameters per column
     bool keeps_low = false;     // what it saves may be stored in fewer bits
     bool fuses = false;         // with such an operator before or after it
+    bool of_experts = false;    // between the products of gated experts
     Roof roof = Roof::memory;
     double launches = 1.0;
     double launches_of_counts = 0.0;  // further ones where the host reads how many tokens each expert gets

@@ -99,7 +99,8 @@ struct Workload {
     bool tied_embedding = false;            // input and output embedding share their weights
     bool dropout = false;                   // dropout masks are saved (GPT-3 era runs); modern runs have none
     Precision precision = Precision::bf16;  // of the linear layers' products
-    WideLayers wide;                        // layers that stay in 16 bits
+    AttentionPrecision attention_precision = AttentionPrecision::bf16;
+    WideLayers wide;  // layers that stay in 16 bits
     ActivationStorage activation_storage = ActivationStorage::bf16;
     LossKernel loss = LossKernel::of_stack;
     bool wide_stream = false;  // the stream between layers has 32 bits, as has what full recompute saves

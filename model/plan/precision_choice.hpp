@@ -18,9 +18,17 @@ struct WideLayers {
     bool operator==(const WideLayers&) const = default;
 };
 
+/// Of the two products of fused attention, beside linear layers in fewer than 16 bits (Transformer Engine, docs/envvars.rst, FP8
+/// attention).
+enum class AttentionPrecision { bf16, fp8 };
+template <>
+inline constexpr auto names_of<AttentionPrecision> = std::to_array<Named<AttentionPrecision>>({{AttentionPrecision::bf16, "bf16"},
+                                                                                               {AttentionPrecision::fp8, "fp8"}});
+
 struct PrecisionChoice {
     std::string name;  // in results and in --design
     Precision precision = Precision::bf16;
+    AttentionPrecision attention = AttentionPrecision::bf16;
     WideLayers wide{};
 };
 

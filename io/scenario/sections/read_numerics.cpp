@@ -205,7 +205,7 @@ void refuse_limit_below_all(Table& table, const Scenario& scenario, const MaxDev
 {
     double least = std::numeric_limits<double>::infinity();
     for (const ChoiceOfSpace& choice : choices_of_space(scenario)) {
-        least = std::min(least, deviation_from({limit.reference, limit.kernel}, choice.numeric()));
+        least = std::min(least, deviation_from({.precision = limit.reference, .kernel = limit.kernel}, choice.numeric()));
     }
     if (least > limit.factor) {
         table.find("max_deviation")
@@ -289,7 +289,7 @@ void read_numerics(Table table, Scenario& scenario)
     refuse_gap_without_end(table, scenario, scenario.numerics.loss_gap);
     if (keys.max_deviation) {
         refuse_limit_below_all(table, scenario, *keys.max_deviation);
-        scenario.numerics.reference = {keys.max_deviation->reference, keys.max_deviation->kernel};
+        scenario.numerics.reference = {.precision = keys.max_deviation->reference, .kernel = keys.max_deviation->kernel};
         scenario.numerics.max_deviation = keys.max_deviation->factor;
     }
     scenario.numerics.accepted = keys.accepted;

@@ -47,11 +47,22 @@ void refuse_idle_choice(Table& table, const PrecisionChoice& choice)
             ->fail({"has no fewer than 16 bits", "layers in bf16 are exceptions to 8 or 4 bits",
                     fmt::format("list \"{}\" instead of the table", name(choice.precision))});
     }
-    if (choice.wide == WideLayers{}) {
+    if (choice.wide == WideLayers{} && choice.attention == AttentionPrecision::bf16) {
         table.find("precision")
-            ->fail({"has no exceptions", "no layers stay in bf16",
-                    fmt::format("add bf16_blocks, bf16_first or bf16_last, or list \"{}\" instead of the table",
+            ->fail({"has no exceptions", "no layers stay in bf16, as attention does",
+                    fmt::format("add bf16_blocks, bf16_first, bf16_last or attention_precision = \"fp8\", or list \"{}\" instead "
+                                "of the table",
                                 name(choice.precision))});
+    }
+}
+
+/// NVIDIA/TransformerEngine, docs/envvars.rst, and its table of recipes: with scales of tensors and of 32, not of 128 numbers.
+void refuse_blockwise_attention(Table& table, const PrecisionChoice& choice)
+{
+    if (choice.attention == AttentionPrecision::fp8 && choice.precision == Precision::fp8_blockwise) {
+        table.find("attention_precision")
+            ->fail({"has no kernel", "attention in 8 bits takes no scales of blocks of 128",
+                    "remove it, or write another kind of 8 bits in precision"});
     }
 }
 
@@ -65,6 +76,7 @@ const Fields<PrecisionChoice>& choice_fields()
             .required()
             .choice("precision", &PrecisionChoice::precision, "nvfp4", "precision of the products of the other linear layers")
             .required()
+            .choice("attention_precision", &PrecisionChoice::attention, "fp8", "precision of the products of fused attention")
             .custom({"bf16_blocks",
                      "kinds of blocks whose linear layers stay in bf16",
                      "[\"attention\"]",
@@ -75,7 +87,8 @@ const Fields<PrecisionChoice>& choice_fields()
             .integer(
                 "bf16_last", [](PrecisionChoice& c) -> int& { return c.wide.last; }, last_range)
             .check(refuse_odd_name)
-            .check(refuse_idle_choice);
+            .check(refuse_idle_choice)
+            .check(refuse_blockwise_attention);
         return all;
     }();
     return fields;
@@ -115,10 +128,14 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
         }
         const auto has = [network](const std::string& kind) { return has_products(*network, kind); };
         const WideLayers& wide = choice.wide;
-        if (wide.first + wide.last == 0 && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
+        if (wide.first + wide.last == 0 && !wide.blocks.empty() && std::none_of(wide.blocks.begin(), wide.blocks.end(), has)) {
             place.fail({fmt::format("is {} under another name for {}", name(choice.precision), network->name),
                         fmt::format("{} has no block {}", network->name, fmt::join(wide.blocks, " or ")),
                         "add blocks of it to bf16_blocks, or search the network alone"});
+        }
+        if (choice.attention == AttentionPrecision::fp8 && !network->fuses_attention()) {
+            place.fail({"has attention_precision = \"fp8\", which has no effect",
+                        fmt::format("{} has no fused attention", network->name), "remove it from the table"});
         }
         Workload trained = *network;
         trained.wide = choice.wide;
@@ -163,7 +180,7 @@ std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vect
         PrecisionChoice choice = read_choice(element, networks);
         const auto same = [&](const PrecisionChoice& other) { return other.name == choice.name; };
         const auto equal = [&](const PrecisionChoice& other) {
-            return other.precision == choice.precision && other.wide == choice.wide;
+            return other.precision == choice.precision && other.wide == choice.wide && other.attention == choice.attention;
         };
         if (std::any_of(choices.begin(), choices.end(), same)) {
             element.fail({fmt::format("lists the name {} twice", choice.name), "reports name plans by it",

@@ -77,12 +77,18 @@ double Attention::keys_computed(double s) const
 
 double Attention::queries(const Extent& e) const { return e.tokens * heads / e.tp; }
 
+/// Elements of queries, keys and values.
+double Attention::operands(const Extent& e) const
+{
+    const double keys = others > 0.0 ? e.beside(others).tokens : e.tokens;
+    return (e.tokens * heads * key_size + keys * key_heads * (key_size + value_size)) / e.tp;
+}
+
 /// Queries, keys, values and results, once each.
 double Attention::traffic(const Extent& e) const
 {
-    const double keys = others > 0.0 ? e.beside(others).tokens : e.tokens;
-    const double sizes = key_size + value_size;
-    return element_bytes * sizes * (e.tokens * heads + keys * key_heads) / e.tp;
+    constexpr double low_bytes = 1.0;
+    return (low ? low_bytes : element_bytes) * operands(e) + element_bytes * e.tokens * heads * value_size / e.tp;
 }
 
 /// A ring of context-parallel members runs a kernel for the keys of each.
@@ -181,7 +187,9 @@ void Attention::forward(const Extent& e, Calls& calls) const
                   .value_size = value_size,
                   .flops = computed,
                   .needed_flops = needed,
-                  .bytes = kernel == AttentionKernel::flash ? traffic(e) : 0.0});
+                  .bytes = kernel == AttentionKernel::flash ? traffic(e) : 0.0,
+                  .in_8_bits = low});
+    calls.cast(low ? operands(e) : 0.0);
     if (kernel == AttentionKernel::flash) {
         exchange_keys(e, 1.0, calls);
     } else {
@@ -205,7 +213,9 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
                       .value_size = value_size,
                       .flops = fused_backward * computed,
                       .needed_flops = needed,
-                      .bytes = fused_backward_traffic * traffic(e)});
+                      .bytes = fused_backward_traffic * traffic(e),
+                      .in_8_bits = low});
+        calls.cast(low ? e.numbers(Place::columns, output()) : 0.0);
         exchange_keys(e, 2.0, calls);
     } else {
         calls.kernel({.kind = KernelClass::attention,
@@ -219,15 +229,15 @@ void Attention::backward(const Extent& e, Gradients /*gradients*/, Calls& calls)
     exchange_heads(e, {e.numbers(Place::columns, query()), numbers_of_keys(e, key()), numbers_of_keys(e, value())}, calls);
 }
 
-/// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are exchanged between them.
+/// A fused kernel keeps its result, which the next product keeps as well. They are two tensors if heads are exchanged between them. What
+/// was cast to 8 bits for its products is kept as products keep their inputs.
 Kept Attention::kept(const Extent& e) const
 {
     const double scores_kept = kernel == AttentionKernel::plain ? plain_scores_kept * scores(e) : 0.0;
     const bool exchanged = e.shape.head_gpus() > 1 && kernel == AttentionKernel::flash;
     const double results = exchanged ? e.numbers(Place::columns, output()) : 0.0;
-    return {.numbers = e.numbers(Place::columns, query()) + numbers_of_keys(e, key() + value()) + results,
-            .bytes = scores_kept,
-            .recomputable = scores_kept};
+    const double cast = e.numbers(Place::columns, query()) + numbers_of_keys(e, key() + value());
+    return {.numbers = cast + results, .products = low ? cast : 0.0, .bytes = scores_kept, .recomputable = scores_kept};
 }
 
 }  // namespace prismopt

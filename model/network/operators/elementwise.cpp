@@ -5,8 +5,13 @@ namespace prismopt {
 void Elementwise::pass(const Extent& e, double bytes, Calls& calls) const
 {
     const double all = launches + (e.host_reads_counts(routing) ? launches_of_counts : 0.0);
-    calls.traffic(bytes * e.numbers(place, width, routing), roof, all, fuses,
-                  place == Place::routed ? e.surplus(routing) : Surplus{});
+    calls.kernel({.kind = KernelClass::elementwise,
+                  .roof = roof,
+                  .bytes = bytes * e.numbers(place, width, routing),
+                  .launches = all,
+                  .fuses = fuses,
+                  .in_experts = of_experts && e.shape.cuda_graphs.has(Module::full_iteration),
+                  .surplus = place == Place::routed ? e.surplus(routing) : Surplus{}});
 }
 
 void Elementwise::forward(const Extent& e, Calls& calls) const { pass(e, forward_bytes, calls); }

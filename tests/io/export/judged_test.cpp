@@ -205,6 +205,16 @@ TEST(Judged, KindsOf8BitsAreRecipes)
     }
 }
 
+TEST(Judged, AttentionIn8BitsIsNotExported)
+{
+    Launch launch = dense();
+    launch.job.workload.precision = Precision::fp8_current;
+    launch.job.workload.attention_precision = AttentionPrecision::fp8;
+    for (const Exported& refused : {megatron_arguments(with_layers(launch)), bridge_overrides(with_layers(launch))}) {
+        EXPECT_THAT(std::get<Refusals>(refused).front(), HasSubstr("attention in fp8 is not exported"));
+    }
+}
+
 /// Another loss has other memory than the program's, and there is no argument for it.
 TEST(Judged, LossesAreNotExported)
 {

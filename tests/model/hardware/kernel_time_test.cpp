@@ -126,6 +126,28 @@ TEST(Kernels, SmallHeadsPayForTheirSoftmax)
     EXPECT_NEAR(time(192.0, 128.0) / time(128.0, 128.0), 2.0, 1e-6);
 }
 
+/// Products of 8 bits take half of the time, the softmax takes all of it: public kernels gain so much with heads of 128 and 64
+/// (ai-dynamo/aiconfigurator, commit 095f58a5), within a tenth.
+TEST(Kernels, AttentionIn8BitsKeepsItsSoftmax)
+{
+    Accelerator a = plain();
+    const auto gain = [&a](double head) {
+        AttentionWork work{Flops{1e12}, 1e9, 1e9, head, head};
+        const Seconds wide = fused_attention_time(work, false, a);
+        work.in_8_bits = true;
+        return wide / fused_attention_time(work, false, a);
+    };
+    EXPECT_NEAR(gain(128.0), 2.0, 1e-9);
+    a.softmax_columns = 128.0;
+    EXPECT_NEAR(gain(128.0), 2.0 / 1.5, 1e-9);
+    a.softmax_columns = 120.0;  // h100-sxm
+    EXPECT_NEAR(gain(128.0), 1.37, 0.137);
+    EXPECT_NEAR(gain(64.0), 1.16, 0.116);
+    a.softmax_columns = 440.0;  // b200-sxm
+    EXPECT_NEAR(gain(128.0), 1.23, 0.123);
+    EXPECT_NEAR(gain(64.0), 1.14, 0.114);
+}
+
 TEST(Kernels, AttentionMovesItsBytes)
 {
     const Accelerator a = plain();

@@ -119,6 +119,55 @@ TEST(WideLayers, TheFirstAndLastLayersAreKindsOfTheirOwn)
     EXPECT_FALSE(has_narrow_products(network_of(decoder(Precision::fp8, {.first = 9}))));
 }
 
+/// Attention in 8 bits is a part of the block, which stays in 16 bits where the block does.
+TEST(WideLayers, AttentionMayHave8Bits)
+{
+    const auto with = [](AttentionPrecision attention, WideLayers wide) {
+        Workload w = decoder(Precision::fp8, std::move(wide));
+        w.attention_precision = attention;
+        return layer(costs_of_layers(w), 0);
+    };
+    using Of = AttentionPrecision;
+    const PartCost fp8 = with(Of::fp8, {});
+    const PartCost bf16 = with(Of::bf16, {});
+    EXPECT_LT(fp8.forward.compute_s, bf16.forward.compute_s);
+    EXPECT_LT(fp8.backward.compute_s, bf16.backward.compute_s);
+    EXPECT_LT(fp8.saved_bytes, bf16.saved_bytes) << "what the products read is kept as they read it";
+    expect_same(with(Of::fp8, {.blocks = {"attention"}}), with(Of::bf16, {.blocks = {"attention"}}));
+    Workload plain = decoder(Precision::fp8);
+    plain.attention_precision = Of::fp8;
+    plain.set_attention_kernel(AttentionKernel::plain);
+    Workload wide = plain;
+    wide.attention_precision = Of::bf16;
+    expect_same(layer(costs_of_layers(plain), 0), layer(costs_of_layers(wide), 0));
+}
+
+/// Kernels that hold the activation of gated experts, and its casts, run with MXFP8 in graphs of whole iterations.
+TEST(WideLayers, ExpertsFuseTheirActivation)
+{
+    const auto time = [](bool fused, Precision precision, ModuleSet graphs, Activation activation) {
+        Transformer mixture = llama(6, 4096, 32, 14336);
+        mixture.experts = {.count = 8, .active = 2, .feed_forward = 14336};
+        mixture.activation = activation;
+        Workload w = workload_of(mixture);
+        w.precision = precision;
+        LayerShape shape{{}, 4096};
+        shape.cuda_graphs = graphs;
+        Cluster c = cluster_with_fp8();
+        c.accelerator.peak_fp4 = FlopsPerSecond{400e12};
+        c.stack.fused_experts = fused;
+        const LayerCosts costs = layer_costs(network_of(w), precision, shape, c);
+        return layer(costs, 0).forward.compute_s + layer(costs, 0).backward.compute_s;
+    };
+    const ModuleSet whole{Module::full_iteration};
+    EXPECT_LT(time(true, Precision::mxfp8, whole, Activation::swiglu), time(false, Precision::mxfp8, whole, Activation::swiglu));
+    EXPECT_EQ(time(true, Precision::mxfp8, {}, Activation::swiglu), time(false, Precision::mxfp8, {}, Activation::swiglu));
+    EXPECT_EQ(time(true, Precision::fp8_current, whole, Activation::swiglu),
+              time(false, Precision::fp8_current, whole, Activation::swiglu));
+    EXPECT_EQ(time(true, Precision::mxfp8, whole, Activation::squared_relu),
+              time(false, Precision::mxfp8, whole, Activation::squared_relu));
+}
+
 /// With tensor-parallel overlap, messages are hidden by wide products as well.
 TEST(WideLayers, HideMessagesAsOthers)
 {

@@ -216,6 +216,8 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
              {"name = \"a\", precision = \"bf16\", bf16_first = 1", "has no fewer than 16 bits"},
              {"name = \"a\", precision = \"nvfp4\", bf16_first = 1", "does not support"},
              {"name = \"a\", precision = \"fp8\"", "has no exceptions"},
+             {"name = \"a\", precision = \"fp8-blockwise\", attention_precision = \"fp8\"", "takes no scales of blocks"},
+             {named + "attention_precision = \"fp16\"", "is not one of"},
              {named + "bf16_first = -1", "is not in"},
              {named + "bf16_first = 1, bf16 = 1", "unknown key"},
              {named + "bf16_first = 1000", "leaves no linear layer in fp8"},
@@ -227,6 +229,19 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
     }
     EXPECT_THAT(refused(named + "bf16_first = 1 }, { name = \"b\", precision = \"fp8\", bf16_first = 1"),
                 ThrowsMessage<InputError>(HasSubstr("another name has the same precision")));
+}
+
+/// A choice of its own, which deviates more and takes less time.
+TEST(PrecisionAxis, AttentionMayHave8Bits)
+{
+    const Scenario scenario = precisions_scenario(precision_text(
+        eight_gpus + "precision = [\"fp8\", { name = \"all\", precision = \"fp8\", attention_precision = \"fp8\" }]\n",
+        "[numerics]\nloss_gap = \"published\"\n"));
+    ASSERT_EQ(scenario.variants.size(), 2U);
+    const auto deviation = [&](std::size_t i) { return variant_at(scenario, scenario.variants[i])->deviation; };
+    EXPECT_GT(deviation(1), deviation(0));
+    EXPECT_THAT(numerics_text(scenario), HasSubstr("all (fp8, attention in fp8)"));
+    EXPECT_THAT(numerics_text(scenario), HasSubstr("published of runs with attention in bf16"));
 }
 
 /// What is published over 32 bits: that 16 bits cost nothing. Nothing is published of tf32.
