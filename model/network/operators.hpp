@@ -325,10 +325,14 @@ struct PairProducts {
 /// Loss over the vocabulary.
 struct Loss {
     Width vocabulary;
+    double bytes = 0.0;  // moved per logit, forward and backward; 0: as much as the software stack's loss
 
     void forward(const Extent& e, Calls& calls) const;
     void backward(const Extent& e, Gradients gradients, Calls& calls) const;
     Kept kept(const Extent& e) const;
+
+private:
+    void pass(double share, const Extent& e, Calls& calls) const;
 };
 
 /// Exchange of tokens with experts, on their way to them or back.

@@ -42,15 +42,19 @@ Parameters Lookup::parameters(const Extent& e) const
 
 Kept Lookup::kept(const Extent& e) const { return {.bytes = keeps_bytes * e.numbers(Place::sequence, columns)}; }
 
-void Loss::forward(const Extent& e, Calls& calls) const
+void Loss::pass(double share, const Extent& e, Calls& calls) const
 {
-    calls.traffic(loss_forward * e.numbers(Place::columns, vocabulary), Roof::loss);
+    const double logits = share * e.numbers(Place::columns, vocabulary);
+    if (bytes > 0.0) {
+        calls.traffic(bytes * logits);
+    } else {
+        calls.traffic(logits, Roof::loss);
+    }
 }
 
-void Loss::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const
-{
-    calls.traffic((1.0 - loss_forward) * e.numbers(Place::columns, vocabulary), Roof::loss);
-}
+void Loss::forward(const Extent& e, Calls& calls) const { pass(loss_forward, e, calls); }
+
+void Loss::backward(const Extent& e, Gradients /*gradients*/, Calls& calls) const { pass(1.0 - loss_forward, e, calls); }
 
 Kept Loss::kept(const Extent& e) const { return {.logits = e.numbers(Place::columns, vocabulary)}; }
 

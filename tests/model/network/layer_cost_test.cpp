@@ -315,12 +315,17 @@ TEST(LayerCosts, LossMovesTheLogits)
     Cluster c = products_only();
     c.accelerator.memory_bandwidth = BytesPerSecond{1e12};
     const LayerShape shape{{.sequence_parallel = SequenceParallel::off}, 1024};
-    const auto head_s = [&](double bytes) {
+    const auto head_s = [&](double bytes, LossKernel loss = LossKernel::of_stack) {
+        Workload w = workload_of(gpt(4, 1024, 8));
+        w.loss = loss;
         c.stack.loss_traffic = bytes;
-        const PartCost head = layer_costs(gpt(4, 1024, 8), shape, c).head;
+        const PartCost head = layer_costs(network_of(w), w.precision, shape, c).head;
         return head.forward.compute_s + head.backward.compute_s;
     };
-    EXPECT_NEAR(head_s(52.0) - head_s(24.0), 28.0 * 1024 * 51200 / 1e12, 1e-12);
+    const double logits = 1024.0 * 51200.0 / 1e12;
+    EXPECT_NEAR(head_s(52.0) - head_s(24.0), 28.0 * logits, 1e-12);
+    EXPECT_NEAR(head_s(52.0, LossKernel::fused), head_s(24.0), 1e-12);
+    EXPECT_NEAR(head_s(52.0, LossKernel::unfused) - head_s(24.0), (40.0 - 24.0) * logits, 1e-12);
 }
 
 /// Bytes per logit: Megatron's loss keeps 32-bit logits, and a 16-bit gradient beside them. PyTorch's has three 32-bit tensors at once: 8B with
