@@ -72,6 +72,9 @@ model-accuracy.md, "Collectives alone".
 {constants}"""
 
 
+LARGE_GROUP = 8  # plans; shares of smaller groups are coarse
+
+
 def share_limits(hits, count, tail=0.025):
     """Limits of a share by Clopper and Pearson (1934)."""
     def at_least(share, number):
@@ -88,14 +91,17 @@ def share_limits(hits, count, tail=0.025):
 
 
 def summary(name, groups):
-    """Means over groups; medians of sizes and of errors relative to those before the measurement."""
-    hits = sum(group["hit"] for group in groups)
-    low, high = share_limits(hits, len(groups))
+    """Means over groups; medians of sizes of large groups and of errors relative to those before the measurement."""
+    best = sum(group["exact"] for group in groups)
+    low, high = share_limits(best, len(groups))
+    near = sum(group["hit"] for group in groups)
     regrets = [percent(statistics.fmean(group[f"{kind}_regret"] for group in groups)) for kind in ("first", "three", "random")]
-    size = statistics.median(group["covering"] / group["plans"] for group in groups)
-    errors = [statistics.median(group[error] / group["error"] for group in groups) for error in ("error_after", "error_hindsight")]
-    return [name, len(groups), percent(hits / len(groups), ".0f"), f"{percent(low, '.0f')} to {percent(high, '.0f')}", f"{size:.2f}",
-            *regrets, *(f"{error:.2f}" for error in errors)]
+    strict = [percent(statistics.fmean(group[f"{kind}_strict"] for group in groups)) for kind in ("first", "three")]
+    sizes = [group["covering"] / group["plans"] for group in groups if group["plans"] >= LARGE_GROUP]
+    others = [group for group in groups if group["error"] > 0.0]
+    errors = [[group[error] / group["error"] for group in others] for error in ("error_after", "error_hindsight")]
+    return [name, len(groups), percent(best / len(groups), ".0f"), f"{percent(low, '.0f')} to {percent(high, '.0f')}",
+            percent(near / len(groups), ".0f"), *regrets, *strict, *(f"{statistics.median(values):.2f}" if values else "" for values in (sizes, *errors))]
 
 
 def shortlist_page(found):
@@ -104,19 +110,20 @@ def shortlist_page(found):
         place = "one node" if group["one_node"] else "several nodes"
         kinds.setdefault(place, []).append(group)
         kinds.setdefault(f"{place}: {group['source']}", []).append(group)
-    means = table(["groups", "number", "hits, %", "95 % limits", "size", "first", "three", "random", "learning", "hindsight"],
+    means = table(["groups", "number", "has the best, %", "95 % limits", "hits, %", "first", "three", "random", "first, strictly", "three, strictly", "size", "learning", "hindsight"],
                   (summary(name, kinds[name]) for name in sorted(kinds)))
     columns = ["group", "plans", "90 % shortlist", "hit", "has the best", "first, %", "three, %", "random, %", "error before, %", "after, %"]
     errors = ("first_regret", "three_regret", "random_regret", "error", "error_after")
     groups = table(columns, ([g["job"], g["plans"], g["covering"], *("yes" if g[fact] else "no" for fact in ("hit", "exact")),
-                              *(percent(g[error]) for error in errors)] for g in found["groups"]))
+                              *(percent(g[error]) if g["plans"] > 3 or error.endswith("regret") else "" for error in errors)]
+                             for g in found["groups"]))
     all_plans = found["discrepancy"]
     lengths = ", ".join(f"{of['trait']} {of['length']:.1f}" for of in all_plans["lengths"])
     return f"""# Shortlists of measured plans
 
 Written by `{COMMAND}`.
 
-Groups of at least {found["smallest_judged"]} measured plans. What the columns mean: \
+Groups of at least {found["smallest_judged"]} different measured plans. What the columns mean: \
 [docs/methods/result-pages.md](../docs/methods/result-pages.md#shortlistmd).
 
 {means}

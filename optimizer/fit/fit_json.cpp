@@ -117,6 +117,8 @@ std::string shortlists_json(const std::vector<ShortlistAccuracy>& groups, const 
                           {"exact", group.exact},
                           {"first_regret", group.first_regret},
                           {"three_regret", group.three_regret},
+                          {"first_strict", group.first_strict},
+                          {"three_strict", group.three_strict},
                           {"random_regret", group.random_regret},
                           {"error", group.error},
                           {"error_after", group.error_after},

@@ -20,6 +20,17 @@ namespace {
 constexpr std::size_t judged_draws = 4096;
 constexpr double wanted_cover = 0.9;
 
+/// Rows of a group by their plans: those that the model predicts alike, but for rounding, are one plan.
+std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> rows_of_plans(const PlanGroup& group)
+{
+    constexpr double digits = 1e9;
+    std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> plans;
+    for (std::size_t i = 0; i < group.predicted_s.size(); ++i) {
+        plans[{group.errors.traits[i], std::llround(digits * std::log(group.predicted_s[i]))}].push_back(i);
+    }
+    return plans;
+}
+
 /// The part of a covariance of all rows.
 std::vector<double> part_of(const std::vector<double>& covariance, std::size_t rows, const std::vector<std::size_t>& members)
 {
@@ -30,6 +41,28 @@ std::vector<double> part_of(const std::vector<double>& covariance, std::size_t r
         }
     }
     return result;
+}
+
+/// Each plan once, with the geometric mean of its measured times.
+PlanGroup of_different_plans(const PlanGroup& group)
+{
+    PlanGroup once{group.source, group.job, group.one_node, {}, {}, {}};
+    once.errors.weight = group.errors.weight;
+    std::vector<std::size_t> firsts;
+    for (const auto& [plan, rows] : rows_of_plans(group)) {
+        double log_ratio = 0.0;
+        for (const std::size_t row : rows) {
+            log_ratio += group.errors.log_ratio[row] / static_cast<double>(rows.size());
+        }
+        const std::size_t first = rows.front();
+        firsts.push_back(first);
+        once.predicted_s.push_back(group.predicted_s[first]);
+        once.measured_s.push_back(group.predicted_s[first] * std::exp(log_ratio));
+        once.errors.traits.push_back(group.errors.traits[first]);
+        once.errors.log_ratio.push_back(log_ratio);
+    }
+    once.errors.constants = part_of(group.errors.constants, group.predicted_s.size(), firsts);
+    return once;
 }
 
 /// Draws of the measured times. The group's covariance of the constants is that of as many constants with unit gradients.
@@ -110,8 +143,10 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
     result.hit = beyond_repeats(regret(covered)) == 0.0;
     result.exact = regret(covered) == 0.0;
     const auto first = std::min_element(group.predicted_s.begin(), group.predicted_s.end()) - group.predicted_s.begin();
-    result.first_regret = beyond_repeats(regret({static_cast<std::size_t>(first)}));
-    result.three_regret = beyond_repeats(regret(three));
+    result.first_strict = regret({static_cast<std::size_t>(first)});
+    result.three_strict = regret(three);
+    result.first_regret = beyond_repeats(result.first_strict);
+    result.three_regret = beyond_repeats(result.three_strict);
     double choices = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < i; ++j) {
@@ -132,7 +167,7 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
             result.error_after += std::abs(std::expm1(after[i].mean - group.errors.log_ratio[i])) / others;
         }
     }
-    result.error_hindsight = error_with_best_factor(std::move(others_ratios));
+    result.error_hindsight = others_ratios.empty() ? 0.0 : error_with_best_factor(std::move(others_ratios));
     return result;
 }
 
@@ -182,15 +217,10 @@ double repeat_deviation_of(const std::vector<PlanGroup>& groups)
 {
     std::map<std::string, std::vector<std::vector<double>>> sources;
     for (const PlanGroup& group : groups) {
-        // Plans that the model predicts alike, but for rounding, are one plan.
-        constexpr double digits = 1e9;
-        std::map<std::pair<PlanTraits, long long>, std::vector<double>> plans;
-        for (std::size_t i = 0; i < group.predicted_s.size(); ++i) {
-            plans[{group.errors.traits[i], std::llround(digits * std::log(group.predicted_s[i]))}].push_back(
-                group.errors.log_ratio[i]);
-        }
-        for (const auto& [plan, values] : plans) {
-            sources[group.source].push_back(values);
+        for (const auto& [plan, rows] : rows_of_plans(group)) {
+            std::vector<double>& values = sources[group.source].emplace_back();
+            std::transform(rows.begin(), rows.end(), std::back_inserter(values),
+                           [&group](std::size_t row) { return group.errors.log_ratio[row]; });
         }
     }
     std::vector<std::vector<std::vector<double>>> repeats;
@@ -266,7 +296,8 @@ std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& 
 {
     std::map<std::string, Discrepancy> without;
     std::vector<ShortlistAccuracy> result;
-    for (const PlanGroup& judged : groups) {
+    for (const PlanGroup& rows : groups) {
+        const PlanGroup judged = of_different_plans(rows);
         if (judged.predicted_s.size() < smallest_judged_group) {
             continue;
         }

@@ -11,9 +11,9 @@
 
 namespace prismopt {
 
-/// Plans of the smallest groups that the discrepancy is fitted to, and that shortlists are judged by.
+/// Plans of the smallest groups that the discrepancy is fitted to; and different ones of those that shortlists are judged by.
 inline constexpr std::size_t smallest_fitted_group = 3;
-inline constexpr std::size_t smallest_judged_group = 8;
+inline constexpr std::size_t smallest_judged_group = 3;
 
 /// Measured plans of one job, predicted by constants that were fitted without their family.
 struct PlanGroup {
@@ -48,18 +48,21 @@ struct ShortlistAccuracy {
     std::string job;
     bool one_node = false;
     std::size_t plans = 0;
-    std::size_t covering = 0;      // plans of the 90 % shortlist
-    bool hit = false;              // it has a plan within repeats_differ of the best
-    bool exact = false;            // it has the best
-    double first_regret = 0.0;     // of the plan ranked first. Regrets within repeats_differ count as zero
-    double three_regret = 0.0;     // after measuring the three of least expected regret
+    std::size_t covering = 0;   // plans of the 90 % shortlist
+    bool hit = false;           // it has a plan within repeats_differ of the best
+    bool exact = false;         // it has the best
+    double first_regret = 0.0;  // of the plan ranked first. Regrets within repeats_differ count as zero
+    double three_regret = 0.0;  // after measuring the three of least expected regret
+    double first_strict = 0.0;  // the same regrets, whatever repeats differ by
+    double three_strict = 0.0;
     double random_regret = 0.0;    // mean over all choices of three plans
-    double error = 0.0;            // mean absolute error of the other plans before these three are measured
+    double error = 0.0;            // mean absolute error of the other plans, if any, before these three are measured
     double error_after = 0.0;      // after
     double error_hindsight = 0.0;  // with the one factor of all predictions that is the best for these plans
 };
 
-/// Groups of at least eight plans, with a discrepancy that was fitted to the groups of other sources.
+/// Groups of at least three different plans, with a discrepancy that was fitted to the groups of other sources. A plan that was measured
+/// several times has the geometric mean of its times.
 std::vector<ShortlistAccuracy> shortlist_accuracy(const std::vector<PlanGroup>& groups, double repeat);
 
 }  // namespace prismopt

@@ -12,11 +12,12 @@ sys.path.insert(0, str(ROOT / "jobs"))
 import fit_pages  # noqa: E402  pylint: disable=wrong-import-position
 
 GROUP = {"source": "a", "job": "a: GPT", "one_node": True, "plans": 8, "covering": 2, "hit": True, "exact": False, "first_regret": 0.1,
-         "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02}
+         "first_strict": 0.12, "three_strict": 0.02, "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02}
 SHORTLIST = {
     "smallest_judged": 8,
     "smallest_fitted": 3,
-    "groups": [GROUP, GROUP | {"hit": False, "covering": 4, "first_regret": 0.3}, GROUP | {"one_node": False, "source": "b"}],
+    "groups": [GROUP, GROUP | {"hit": False, "covering": 4, "first_regret": 0.3},
+               GROUP | {"exact": True, "plans": 3, "covering": 1, "error": 0.0, "error_after": 0.0, "error_hindsight": 0.0}, GROUP | {"one_node": False, "source": "b"}],
     "discrepancy": {"groups": 3, "by_plan": 0.1, "by_job": 0.2, "repeats": 0.03,
                     "lengths": [{"trait": "tp", "length": 0.7}, {"trait": "cp", "length": 4}]},
 }
@@ -39,8 +40,9 @@ class Pages(unittest.TestCase):
 
     def test_shortlists_are_summed_by_place_and_source(self):
         page = fit_pages.shortlist_page(SHORTLIST)
-        self.assertIn("| one node | 2 | 50 | 1 to 99 | 0.38 | 20.0 | 0.0 | 20.0 | 0.50 | 0.20 |", page)
-        self.assertIn("| several nodes: b | 1 | 100 | 2 to 100 | 0.25 |", page)
+        self.assertIn("| one node | 3 | 33 | 1 to 91 | 67 | 16.7 | 0.0 | 20.0 | 12.0 | 2.0 | 0.38 | 0.50 | 0.20 |", page)
+        self.assertIn("| several nodes: b | 1 | 0 | 0 to 97 | 100 |", page)
+        self.assertIn("| a: GPT | 3 | 1 | yes | yes | 10.0 | 0.0 | 20.0 |  |  |", page)
         self.assertIn("| a: GPT | 8 | 4 | no | no | 30.0 | 0.0 | 20.0 | 10.0 | 5.0 |", page)
         self.assertIn("0.100 by plan, 0.200 by job and cluster, 0.030 between", page)
         self.assertIn("tp 0.7, cp 4.0.", page)

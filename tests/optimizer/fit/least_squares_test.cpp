@@ -59,13 +59,13 @@ TEST(FitConstants, FindsTheConstantThatMadeTheTimes)
     const std::vector<FitConstant> believed = fitted_constants(runs);
     std::vector<FitConstant> truth = believed;
     for (FitConstant& constant : truth) {
-        constant.value *= constant.name() == "a100-sxm-80gb.gemm" ? 0.9 : 1.0;
+        constant.value *= constant.name() == "ampere.gemm" ? 0.9 : 1.0;
     }
     set_measured(runs, truth);
     const std::vector<FittedRow> rows = rows_of(runs);
     const Fit fit = fit_constants(rows, believed, believed, noise, 20);
     const auto product = [](const std::vector<FitConstant>& constants) {
-        return value_of(constants, "a100-sxm-80gb.gemm") * value_of(constants, "megatron-2022.gemm");
+        return value_of(constants, "ampere.gemm") * value_of(constants, "megatron-2022.gemm");
     };
     EXPECT_NEAR(product(fit.constants) / product(truth), 1.0, 0.02);
     const std::vector<double> fitted = predicted_times(rows, fit.constants, noise);
