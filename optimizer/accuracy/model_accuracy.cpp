@@ -327,11 +327,6 @@ std::vector<LeftOutAccuracy> left_out_by_kind(const std::vector<LeftOutErrors>& 
         if (accuracy.rows == 0) {
             continue;
         }
-        const double rows = accuracy.rows;
-        const double inside = std::round(accuracy.left_out.inside * rows);
-        const StatisticLimits coverage = share_limits(rows, inside, 0.025);
-        accuracy.coverage_low = coverage.low;
-        accuracy.coverage_high = coverage.high;
         summarise_sources(sources, accuracy);
         result.push_back(accuracy);
     }

@@ -74,10 +74,8 @@ std::vector<SourceAccuracy> accuracy_by_kind(const CheckedModel& checked);
 struct LeftOutAccuracy {
     RunKind kind = RunKind::dense;
     int rows = 0;
-    FamilyErrors fitted;        // means over rows
-    FamilyErrors left_out;      // the same
-    double coverage_low = 0.0;  // 95 % limits of the share inside, left out, were rows independent (Clopper and Pearson 1934)
-    double coverage_high = 1.0;
+    FamilyErrors fitted;    // means over rows
+    FamilyErrors left_out;  // the same
     // Of the families whose accelerators and stacks occur in others: mean left-out errors of sources.
     int sources = 0;
     double median_source = 0.0;

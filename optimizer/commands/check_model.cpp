@@ -112,8 +112,6 @@ nlohmann::json left_out_json(const std::vector<LeftOutErrors>& families)
                                  {"rows", a.rows},
                                  {"fitted", to_json(a.fitted)},
                                  {"left_out", to_json(a.left_out)},
-                                 {"inside_low", percent(a.coverage_low)},
-                                 {"inside_high", percent(a.coverage_high)},
                                  {"sources", a.sources},
                                  {"median_source", percent(a.median_source)},
                                  {"worst_source", percent(a.worst_source)},
