@@ -359,7 +359,7 @@ const std::array rules{
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::offload),
              [](const Case& c) { return c.plan.offload != Offload::nvme || c.job.cluster.accelerator.nvme_bandwidth.si > 0.0; },
              [](const Case& c) {
-                 return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no nvme_bandwidth"};
+                 return Infeasible{Reason::no_host, c.job.cluster.accelerator.name + " has no nvme_bandwidth to offload to"};
              },
              [](const Case&) { return std::string("give it in accelerator_override, or write [\"none\"]"); }},
     PlanRule{Reason::no_host, place_of(&ParallelPlan::offload), place_of(&ParallelPlan::sharding),

@@ -317,7 +317,7 @@ inline constexpr auto names_of<Reason> =
                                   {Reason::expert_overlap, "expert_overlap does not apply"},
                                   {Reason::dispatch, "dispatch does not apply"},
                                   {Reason::modules, "recompute_modules do not apply"},
-                                  {Reason::no_host, "no host memory to offload to"},
+                                  {Reason::no_host, "offload does not apply"},
                                   {Reason::update_in_backward, "no update in the backward pass"},
                                   {Reason::no_late_validation, "post_validation does not apply"},
                                   {Reason::forward_only, "does not apply to forward passes"},

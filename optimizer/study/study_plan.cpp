@@ -171,7 +171,9 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
             counts.not_plans, share_of(counts.not_plans, counts.examined));
     }
     if (memory) {
-        return text + "\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory";
+        return text +
+               "\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or an accelerator with "
+               "more memory";
     }
     const std::string phase = later_phase(archive.rejected());
     return text + (phase.empty()

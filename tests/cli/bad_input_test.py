@@ -85,7 +85,7 @@ class BadScenario(CliTest):
             errors = self.refusal(name, "study.toml")
             miss, plan = self.assertMatch(errors, r"\n  out of memory: \d+ \(.* %\); the closest plan exceeds the memory by (\d+\.\d\d) GB: .* GB .*\((gpus=.*)\)\n")
             self.assertRegex(plan, "tp=4 pp=4 .*recompute=full")
-            self.assertRegex(errors, r"\ntry larger tp or pp, recompute, a smaller microbatch, more GPUs, or an accelerator with more memory\n$")
+            self.assertRegex(errors, r"\ntry larger tp or pp, recompute, sharding or offload, a smaller microbatch, more GPUs, or an accelerator with more memory\n$")
             self.assertGreater(float(miss), 1.0)
         # That plan alone says the same.
         alone = self.output("predict", "study.toml", "--design", plan, code=support.INFEASIBLE)
