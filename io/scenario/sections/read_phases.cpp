@@ -133,7 +133,8 @@ void check_phase(Table& table, bool first, const Phase& phase)
         const auto* amount = std::find_if(amounts.begin(), amounts.end(), [&table](const char* key) { return table.find(key); });
         table.find(*amount)->fail({"is less than one step",
                                    fmt::format("a step has {} sequences of {} tokens", phase.global_batch, phase.sequence),
-                                   "write tokens as a plain count, as in 15.6e12"});
+                                   std::string_view(*amount) == "tokens" ? "write tokens as a plain count, as in 15.6e12"
+                                                                         : fmt::format("write more {}", *amount)});
     }
 }
 

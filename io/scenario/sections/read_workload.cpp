@@ -50,6 +50,11 @@ const Fields<OptimizerSettings>& optimizer_fields()
                 if (const auto rank = table.find("rank"); rank && optimizer.kind != Optimizer::galore) {
                     rank->fail({"has no effect", "only galore projects gradients", "remove it, or write kind = \"galore\""});
                 }
+                if (const auto states = table.find("states"); states && optimizer.kind == Optimizer::adafactor) {
+                    states->fail({"has no effect",
+                                  "of adafactor's moments only sums of rows and columns are kept, which are not counted",
+                                  "remove it"});
+                }
             });
     return fields;
 }

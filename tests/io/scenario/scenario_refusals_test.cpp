@@ -108,11 +108,13 @@ TEST(ScenarioRefuses, NumbersAreShownAsTheyAreWritten)
                 EndsWith("gpu_price = +1_3.60 has no unit (needs US dollars per hour); write \"13.60 USD/h\""));
 }
 
-TEST(ScenarioRefuses, RanksThatNothingHas)
+TEST(ScenarioRefuses, SettingsThatAnOptimizerLacks)
 {
     const auto with = [](const std::string& kind) { return "[workload]\noptimizer = { kind = \"" + kind + "\", rank = 64 }"; };
     EXPECT_THAT(refusal("[workload]", with("adamw")), HasSubstr("only galore projects gradients"));
     EXPECT_EQ(refusal("[workload]", with("galore")), "accepted");
+    EXPECT_THAT(refusal("[workload]", "[workload]\noptimizer = { kind = \"adafactor\", states = \"bf16\" }"),
+                HasSubstr("sums of rows and columns"));
 }
 
 TEST(ScenarioRefuses, PriceLimitsWithNothingToLimit)

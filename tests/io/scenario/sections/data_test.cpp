@@ -65,6 +65,7 @@ TEST(Data, SaysWhatToAdd)
     EXPECT_THAT(refused("epochs = 3\nsamples = 100", "[data]\nsamples = 100\n"),
                 ThrowsMessage<InputError>(HasSubstr("is given beside samples in line")));
     EXPECT_THAT(refused("samples = 10", ""), ThrowsMessage<InputError>(HasSubstr("is less than one step")));
+    EXPECT_THAT(refused("samples = 10", ""), ThrowsMessage<InputError>(HasSubstr("write more samples")));
     EXPECT_THAT(refused(tokens, "[data]\n" + two), ThrowsMessage<InputError>(HasSubstr("batching = \"padded\"")));
     EXPECT_THAT(refused(tokens, "[data]\nbatching = \"packed\"\n"), ThrowsMessage<InputError>(HasSubstr("add lengths = {")));
     const auto refused_lengths = [&](const std::string& lengths) {
