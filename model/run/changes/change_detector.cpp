@@ -28,6 +28,8 @@ constexpr double clipped_deviation = 0.9877;
 /// A spike exceeds its level by so many standard deviations, and by so much.
 constexpr double spike_deviations = 5.0;
 constexpr double spike_least = 0.02;
+/// Variance of a median over that of a mean, of normal values: pi / 2.
+constexpr double median_variance = std::numbers::pi / 2.0;
 /// The level is a mean over about so many observations: it follows slower movements, which are no shifts.
 constexpr double followed = 100.0;
 constexpr double all = std::numeric_limits<double>::infinity();
@@ -391,14 +393,16 @@ std::vector<Change> ChangeDetector::changes() const
     return result;
 }
 
-/// The level, unless the last records contradict it by more than the time of day explains.
+/// The level, unless the median of the last records contradicts it, however they are autocorrelated, by more than the time of day
+/// explains.
 MeanLevel ChangeDetector::known_level(const MeanLevel& level) const
 {
-    const MeanLevel last{0.0, std::min(few, lasting_.observations)};
-    const double now = median_of(logs(records_.size() - static_cast<std::size_t>(last.observations), records_.size()));
-    const double most = std::max(options_.least_change, contradiction_errors * error_of(last)) +
-                        swing_between(level.observations, last.observations);
-    return std::abs(now - level.log_s) > most ? MeanLevel{now, last.observations} : level;
+    const double last = std::min(few, lasting_.observations);
+    const double now = median_of(logs(records_.size() - static_cast<std::size_t>(last), records_.size()));
+    const double error = noise_.deviation * std::sqrt(median_variance / last);
+    const double most = std::max(2.0 * options_.least_change, contradiction_errors * error);
+    const bool contradicts = std::abs(now - level.log_s) > most + swing_between(level.observations, last);
+    return contradicts ? MeanLevel{now, last} : level;
 }
 
 double ChangeDetector::level_s() const
