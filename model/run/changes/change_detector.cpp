@@ -171,6 +171,7 @@ void ChangeDetector::begin()
     baseline.mean_error = std::sqrt(std::pow(noise_.mean_deviation(counted), 2.0) + amplitude * amplitude / 2.0 +
                                     options_.drift.cv * options_.drift.cv);
     baseline_ = baseline;
+    baseline_changes_ = changes_.size();
 }
 
 /// Where the level changes within the baseline, that begins again there.
@@ -339,7 +340,7 @@ void ChangeDetector::conclude_last()
     }
 }
 
-bool ChangeDetector::has_live_change() const { return baseline_ && !changes_.empty() && changes_.back().found > baseline_->last; }
+bool ChangeDetector::has_live_change() const { return baseline_ && changes_.size() > baseline_changes_; }
 
 /// The level of the baseline, with all changes since.
 double ChangeDetector::explained_log_s() const

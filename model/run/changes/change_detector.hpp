@@ -77,7 +77,7 @@ public:
     int collected() const { return static_cast<int>(records_.size()); }
     int needed() const;
 
-    /// All changes of at least `least_change`, in order; the size of the last one is as precise as the steps since allow.
+    /// All changes of at least `least_change`, in order; the size of the last one is as precise as the first steps since allow.
     std::vector<Change> changes() const;
     /// Step at which the last of them was found; 0: none.
     std::int64_t found() const { return changes_.empty() ? 0 : changes_.back().found; }
@@ -142,6 +142,7 @@ private:
     CusumCharts charts_;
     std::int64_t near_ = 0;  // last step with the level near the explained one
     std::vector<Change> changes_;
+    std::size_t baseline_changes_ = 0;  // the first of them: within the baseline
     std::vector<Spike> spikes_;
 };
 

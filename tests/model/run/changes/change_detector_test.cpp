@@ -152,6 +152,20 @@ TEST(ChangeDetector, LeavesOutTheFirstStepsAfterARestart)
     EXPECT_THAT(detector.changes(), IsEmpty());
 }
 
+TEST(ChangeDetector, FindsAChangeInStepsThatAreDoneAgain)
+{
+    RunningJob job(6);
+    ChangeDetector detector({});
+    for (std::int64_t i = 1; i <= 600; ++i) {
+        const std::int64_t number = i < 250 ? i : i - 200;  // a restart goes back to step 50
+        detector.add({number, (i >= 300 ? 1.05 : 1.0) * job.next(), 1, i == 250});
+    }
+    const std::vector<Change> changes = detector.changes();
+    ASSERT_THAT(changes, SizeIs(1));
+    EXPECT_NEAR(static_cast<double>(changes[0].since), 100.0, 2.0);
+    EXPECT_NEAR(changes[0].size, 0.05, 0.01);
+}
+
 TEST(ChangeDetector, DoesNotReportChangesBelowTheLeast)
 {
     const auto step = [](std::int64_t i) { return i < 3000 ? 1.0 : 1.03; };
