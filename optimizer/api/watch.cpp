@@ -160,7 +160,8 @@ ChangeDetectorOptions detector_options(const WatchOptions& asked, const Reliabil
     ChangeDetectorOptions options;
     options.false_alarm_s = seconds_per_day * within("false-alarm-days", asked.false_alarm_days, 0.01, 36'500.0);
     options.least_change = within("least-change", asked.least_change_percent, 0.0, 100.0) / 100.0;
-    options.slow = {within("swing", asked.swing_percent, 0.0, 100.0) / 100.0, reliability.drift};
+    options.swing = within("swing", asked.swing_percent, 0.0, 100.0) / 100.0;
+    options.drift = reliability.drift;
     options.baseline = asked.baseline;
     if (options.baseline < 50 || options.baseline > 100'000) {
         throw InputError(fmt::format("--baseline {} is not between 50 and 100000 steps", options.baseline));
@@ -241,7 +242,7 @@ public:
         const double lasting_s = detector_.level_s() > 0.0 ? detector_.lasting_s() : level_so_far();
         const double level_s = detector_.level_s() > 0.0 ? detector_.level_s() : level_so_far();
         job.level_s = level_s * plan_.relative(done_) * batch_ratio_;
-        job.level_change = job.baseline ? detector_.level_s() / detector_.baseline()->median_s - 1.0 : 0.0;
+        job.level_change = detector_.level_change();
         job.level_error = detector_.level_error();
         job.level_low_s = job.level_s * std::exp(-two_sided_95 * job.level_error);
         job.level_high_s = job.level_s * std::exp(two_sided_95 * job.level_error);
@@ -252,7 +253,8 @@ public:
             job.level = level();
         }
         if (job.level_s > 0.0) {
-            job.remaining = plan_.remaining(job, done_, lasting_s, detector_.lasting_error());
+            const double steps_left = std::max(0.0, plan_.steps() - done_) / batch_ratio_;
+            job.remaining = plan_.remaining(job, done_, lasting_s, detector_.lasting_error(steps_left));
             job.remaining->steps /= batch_ratio_;
         }
         job.now = std::chrono::system_clock::now();

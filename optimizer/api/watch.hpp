@@ -58,7 +58,7 @@ struct WatchedJob {
 struct WatchOptions {
     std::string trainer = {};        // format of the log (log_formats()); empty: detected from its first lines
     double false_alarm_days = 30.0;  // mean time between false alarms
-    double least_change_percent = 0.25;
+    double least_change_percent = 1.0;
     double swing_percent = 2.0;        // normal variation of the step time over a day, peak to peak
     int baseline = 200;                // initial steps that form the baseline
     std::optional<double> failures{};  // of the job so far; nothing: restarts in the log

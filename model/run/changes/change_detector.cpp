@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace prismopt {
@@ -16,37 +17,71 @@ constexpr int warm_up_steps = 5;
 constexpr int restart_steps = 3;
 /// Fewest observations of a baseline, where an observation is the mean of several steps.
 constexpr int least_observations = 50;
-/// Log times are clipped at so many robust standard deviations about their level, and innovations before they move the level
-/// (Huber's psi: Ann. Math. Stat. 35 (1964) 73-101).
-constexpr double clip_deviations = 4.0;
-/// A spike exceeds its level by so many robust standard deviations, and by so much.
+/// Innovations are clipped at so many standard deviations before they become the past of others (Masreliez and Martin, IEEE Trans.
+/// Autom. Control 22 (1977) 361-371).
+constexpr double innovation_clip = 4.0;
+/// Deviations are clipped at so many standard deviations (Huber's psi: Ann. Math. Stat. 35 (1964) 73-101), so narrowly that the
+/// level stays with most steps where others come at a second level. The second: standard deviation of a normal distribution that
+/// is clipped there, sqrt(P(|z| < c) - 2 c phi(c) + 2 c^2 P(z > c)).
+constexpr double level_clip = 2.5;
+constexpr double clipped_deviation = 0.9877;
+/// A spike exceeds its level by so many standard deviations, and by so much.
 constexpr double spike_deviations = 5.0;
 constexpr double spike_least = 0.02;
-/// Standard deviation of a normal distribution over its median absolute deviation.
-constexpr double mad_scale = 1.4826;
 /// Variance of a median over that of a mean, of normal values: pi / 2.
 constexpr double median_variance = std::numbers::pi / 2.0;
-constexpr double least_deviation = 1e-5;  // of logs that print few digits
-/// Least log likelihood ratio of a change: of a size outside its own 95 % limits of nothing.
-constexpr double least_likelihood = 1.92;
-/// Two changes are at least so many observations apart.
-constexpr std::int64_t least_apart = 5;
-/// Records kept to find the place of a change, and the distance of stored states.
-constexpr std::int64_t history = 2048;
-constexpr std::int64_t searched = 1024;
-constexpr std::int64_t snapshot_interval = 128;
-/// A change within the baseline restarts it from this log likelihood ratio, and from this size in robust standard deviations: few
-/// observations do not tell a small change from a long autocorrelation.
-constexpr double baseline_likelihood = 8.0;
-constexpr double baseline_deviations = 2.0;
+/// The level is a mean over about so many observations: it follows slower movements, which are no shifts.
+constexpr double followed = 100.0;
+constexpr double all = std::numeric_limits<double>::infinity();
+/// The size of a change is that of its first observations, as later ones may have moved slowly; the last ones contradict a level
+/// from so many standard errors on.
+constexpr double few = 30.0;
+constexpr double contradiction_errors = 3.0;
+/// Allowance of the charts in standard deviations: they are best for shifts of twice as many.
+constexpr double least_allowance = 0.5;
+/// Records kept to find the place of a change. The last ones may turn out to be after one, and are not yet in the noise.
+constexpr std::size_t history = 1024;
+constexpr std::size_t unsettled = 32;
+/// A change may lie so many records before the start of a chart's sum. Its size is judged by the last few.
+constexpr std::size_t places_before = 16;
+constexpr std::ptrdiff_t last_few = 4;
+/// A change within the baseline restarts it, if it has so many standard errors and so many standard deviations of single
+/// observations about a running median, which hides two thirds of an autocorrelation over tens of steps: few observations do not
+/// tell a small change from one.
+constexpr double baseline_errors = 12.0;
+constexpr double baseline_deviations = 3.0;
+constexpr std::size_t least_apart = 10;
 /// So many changes in succession, all slower or all faster, are a drift.
-constexpr std::size_t least_of_drift = 3;
+constexpr std::ptrdiff_t least_of_drift = 3;
+
+double clipped(double value, double most) { return std::clamp(value, -most, most); }
 
 void set_size(Change& change, double log_ratio, double deviation)
 {
     change.size = std::expm1(log_ratio);
     change.low = std::expm1(log_ratio - two_sided_95 * deviation);
     change.high = std::expm1(log_ratio + two_sided_95 * deviation);
+}
+
+/// Deviations from the running median of up to 41 values, which follows changes within them.
+std::vector<double> about_running_median(const std::vector<double>& values)
+{
+    constexpr std::size_t most = 20;
+    const std::size_t half = std::min(most, values.size() / 10);
+    std::vector<double> deviations;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t begin = std::min(i - std::min(i, half), values.size() - 2 * half - 1);
+        const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
+        deviations.push_back(values[i] - median_of({first, first + static_cast<std::ptrdiff_t>(2 * half + 1)}));
+    }
+    return deviations;
+}
+
+/// At least as large as asked for, and more than half of that with 97.5 % confidence.
+bool is_news(const Change& change, double least)
+{
+    const double surely = change.size > 0.0 ? change.low : -change.high;
+    return std::abs(change.size) >= least && surely >= least / 2.0;
 }
 
 /// One drift in place of its steps; their errors are independent.
@@ -66,29 +101,15 @@ Change drift_of(const std::vector<Change>& steps)
     return drift;
 }
 
-/// Deviations from the running median of a fifth of all values, which follows changes within them.
-std::vector<double> about_running_median(const std::vector<double>& values)
-{
-    const std::size_t half = values.size() / 10;
-    std::vector<double> deviations;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::size_t begin = std::min(i - std::min(i, half), values.size() - 2 * half - 1);
-        const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
-        deviations.push_back(values[i] - median_of({first, first + static_cast<std::ptrdiff_t>(2 * half + 1)}));
-    }
-    return deviations;
-}
-
-double clipped(double value, double most) { return std::clamp(value, -most, most); }
-
 }  // namespace
 
 ChangeDetector::ChangeDetector(ChangeDetectorOptions options) : options_(options), skip_(warm_up_steps) {}
 
+/// After a change within the baseline, half of it suffices.
 int ChangeDetector::needed() const
 {
-    return std::max(std::min(options_.baseline, least_observations),
-                    static_cast<int>(std::ceil(options_.baseline / typical_steps_)));
+    const double steps = changes_.empty() ? options_.baseline : 0.5 * options_.baseline;
+    return std::max(std::min(options_.baseline, least_observations), static_cast<int>(std::ceil(steps / typical_steps_)));
 }
 
 void ChangeDetector::add(const StepTime& step)
@@ -103,299 +124,321 @@ void ChangeDetector::add(const StepTime& step)
     records_.push_back({std::log(step.seconds), step.number, step.steps});
     if (!baseline_) {
         typical_steps_ = static_cast<double>(step.steps);
-        if (collected() >= needed()) {
-            begin();
+        while (!baseline_ && collected() >= needed()) {
+            if (!restart_baseline()) {
+                begin();
+            }
         }
         return;
     }
-    watch(first_ + static_cast<std::int64_t>(records_.size()) - 1);
-    while (static_cast<std::int64_t>(records_.size()) > history + snapshot_interval) {
+    watch();
+    if (records_.size() > history) {
         records_.pop_front();
-        ++first_;
-    }
-    while (snapshots_.size() > 1 && snapshots_.front().index < first_) {
-        snapshots_.pop_front();
     }
 }
 
-/// The baseline is complete: noise, state and charts begin, unless the level changes within it.
+/// The baseline is complete: level, noise and charts begin.
 void ChangeDetector::begin()
 {
-    std::vector<double> logs;
-    for (const Record& r : records_) {
-        logs.push_back(r.log_s);
-    }
-    const double median = median_of(logs);
-    // Changes within the baseline would pass for noise.
-    const double noise = take_noise(about_running_median(logs));
-    const double interval_s = std::exp(median) * typical_steps_;
-    state_ = State{SlowLevel(options_.slow, interval_s, median), {}};
-    snapshots_.assign(1, {first_, *state_});
-
-    ChangePlace place = locate(first_ + least_apart);
-    const auto middle = logs.begin() + static_cast<std::ptrdiff_t>(place.index - first_);
-    place.size = median_of({middle, logs.end()}) - median_of({logs.begin(), middle});  // innovations are clipped
-    if (place.likelihood > baseline_likelihood && std::abs(place.size) > baseline_deviations * noise) {
-        restart_baseline(place, logs);
-        return;
-    }
-
-    std::vector<double> deviations;
-    deviations.reserve(logs.size());
-    for (const double log_s : logs) {
-        deviations.push_back(log_s - median);
-    }
-    const double deviation = take_noise(deviations);
+    const std::vector<double> logs = this->logs(0, records_.size());
     Baseline baseline;
+    const double median = median_of(logs);
+    baseline.deviation = robust_deviation(logs, median);
+    clip_ = level_clip * baseline.deviation;
+    set_level(0);
+    baseline_log_s_ = level_.log_s;
+    explained_log_s_ = level_.log_s;
+    for (const Record& r : records_) {
+        settle(r.deviation);
+    }
+    fit_noise();
+    double counted = 0.0;
+    for (const Record& r : records_) {
+        if (r.deviation > spike_limit()) {
+            spikes_.push_back({r.number, std::expm1(r.deviation)});
+        } else {
+            baseline.mean_s += std::exp(r.log_s);
+            counted += 1.0;
+        }
+    }
     baseline.first = records_.front().number - records_.front().steps + 1;
     baseline.last = records_.back().number;
     baseline.observations = collected();
     baseline.median_s = std::exp(median);
-    baseline.deviation = deviation;
     baseline.autoregression = noise_.coefficients;
-    int counted = 0;
-    for (const double log_s : logs) {
-        if (log_s - median < std::max(spike_deviations * deviation, spike_least)) {
-            baseline.mean_s += std::exp(log_s);
-            ++counted;
-        }
-    }
     baseline.mean_s /= counted;
-    const double amplitude = options_.slow.swing / 2.0;
-    baseline.mean_error = std::sqrt(allowance_ * allowance_ * noise_variance_ / counted + amplitude * amplitude / 2.0 +
-                                    options_.slow.drift.cv * options_.slow.drift.cv);
+    const double amplitude = options_.swing / 2.0;
+    baseline.mean_error = std::sqrt(std::pow(noise_.mean_deviation(counted), 2.0) + amplitude * amplitude / 2.0 +
+                                    options_.drift.cv * options_.drift.cv);
     baseline_ = baseline;
-    charts_ = CusumCharts(options_.false_alarm_s / interval_s);
-    last_change_ = first_;
-    for (std::int64_t i = first_; i < first_ + collected(); ++i) {
-        const Innovation innovation = observe(*state_, record(i).log_s);
-        ranks_.score(innovation.value / std::sqrt(innovation.variance));
-        const double excess = record(i).log_s - median;
-        if (excess > std::max(spike_deviations * deviation, spike_least)) {
-            spikes_.push_back({record(i).number, std::expm1(excess)});
-        }
-    }
+    baseline_changes_ = changes_.size();
 }
 
-/// The level changes within the baseline, which begins again there.
-void ChangeDetector::restart_baseline(const ChangePlace& place, const std::vector<double>& logs)
+/// Where the level changes within the baseline, that begins again there.
+bool ChangeDetector::restart_baseline()
 {
-    const auto before = static_cast<double>(place.index - first_);
-    const double after = static_cast<double>(logs.size()) - before;
-    ChangePlace measured = place;
-    measured.deviation = allowance_ * std::sqrt(noise_variance_ * median_variance * (1.0 / before + 1.0 / after));
-    changes_.push_back(change_at(measured, place.size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift));
-    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(place.index - first_));
-    first_ = place.index;
-    state_.reset();
-}
-
-/// Measures the noise from deviations about the level; returns their robust standard deviation.
-double ChangeDetector::take_noise(const std::vector<double>& deviations)
-{
-    std::vector<double> distances;
-    distances.reserve(deviations.size());
-    for (const double d : deviations) {
-        distances.push_back(std::abs(d));
+    const std::vector<double> logs = this->logs(0, records_.size());
+    const Split split = best_split(logs, least_apart, innovation_clip * robust_deviation(logs, median_of(logs)));
+    const std::vector<double> residuals = about_running_median(logs);
+    const double deviation = robust_deviation(residuals, 0.0);
+    Autocovariances sums;
+    for (const double residual : residuals) {
+        sums.add(clipped(residual, innovation_clip * deviation));
     }
-    const double deviation = std::max(least_deviation, mad_scale * median_of(distances));
-    clip_ = clip_deviations * deviation;
-    autocovariances_ = {};
-    for (const double d : deviations) {
-        autocovariances_.add(clipped(d, clip_));
+    const Autoregression noise = sums.fit();
+    const auto before = static_cast<double>(split.first);
+    const double error =
+        std::hypot(noise.mean_deviation(before), noise.mean_deviation(static_cast<double>(logs.size()) - before));
+    const double size = split.after - split.before;
+    if (std::abs(size) < std::max({options_.least_change, baseline_errors * error, baseline_deviations * deviation})) {
+        return false;
     }
-    fit_noise();
-    return deviation;
+    changes_.push_back(change_at(size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift, records_[split.first].number));
+    set_size(changes_.back(), size, error);
+    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(split.first));
+    return true;
 }
 
 void ChangeDetector::fit_noise()
 {
     noise_ = autocovariances_.fit();
-    noise_.innovation_deviation = std::max(noise_.innovation_deviation, least_deviation);
-    noise_variance_ = noise_.long_run_deviation() * noise_.long_run_deviation();
-    allowance_ = std::sqrt(noise_.variance_allowance());
-    next_fit_ = 2 * autocovariances_.observations();
+    noise_.innovation_deviation = std::max(noise_.innovation_deviation / clipped_deviation, least_deviation);
+    noise_.deviation = std::max(noise_.deviation / clipped_deviation, noise_.innovation_deviation);
+    clip_ = level_clip * noise_.deviation;
+    const double least_shift = options_.least_change * noise_.gain() / noise_.innovation_deviation;
+    charts_.set(std::max(least_allowance, least_shift / 2.0), options_.false_alarm_s / interval_s());
+    next_fit_ = autocovariances_.observations() * 5 / 4;
 }
 
-/// Takes a log time: clips it about its level, whitens it, and moves the level.
-ChangeDetector::Innovation ChangeDetector::observe(State& state, double log_s) const
-{
-    state.level.advance();
-    const double expected = state.level.expected();
-    Innovation innovation;
-    innovation.deviation = clipped(log_s - expected, clip_);
-    const double now = expected + innovation.deviation;
-    double sum = now;
-    double gain = 1.0;
-    for (std::size_t i = 0; i < std::min(noise_.coefficients.size(), state.clipped.size()); ++i) {
-        sum -= noise_.coefficients[i] * state.clipped[i];
-        gain -= noise_.coefficients[i];
-    }
-    innovation.value = sum / gain - expected;
-    innovation.variance = state.level.variance(noise_variance_);
-    state.clipped.push_front(now);
-    if (state.clipped.size() > static_cast<std::size_t>(Autocovariances::lags)) {
-        state.clipped.pop_back();
-    }
-    state.level.update(clipped(innovation.value, clip_deviations * std::sqrt(noise_variance_)), noise_variance_);
-    return innovation;
-}
+double ChangeDetector::spike_limit() const { return std::max(spike_deviations * noise_.deviation, spike_least); }
 
-void ChangeDetector::watch(std::int64_t index)
+void ChangeDetector::watch()
 {
-    if (index % snapshot_interval == 0) {
-        snapshots_.push_back({index, *state_});
+    Record& record = records_.back();
+    const double deviation = record.log_s - level_.log_s;
+    if (deviation > spike_limit()) {
+        spikes_.push_back({record.number, std::expm1(deviation)});
     }
-    const double log_s = record(index).log_s;
-    const double excess = log_s - state_->level.expected();
-    const Innovation innovation = observe(*state_, log_s);
-    if (excess > std::max(clip_ * spike_deviations / clip_deviations, spike_least)) {
-        spikes_.push_back({record(index).number, std::expm1(excess)});
+    record.deviation = deviation;
+
+    double predicted = 0.0;
+    for (std::size_t i = 0; i < std::min(noise_.coefficients.size(), cleaned_.size()); ++i) {
+        predicted += noise_.coefficients[i] * cleaned_[i];
     }
-    autocovariances_.add(innovation.deviation);
-    const double z = ranks_.score(innovation.value / std::sqrt(innovation.variance)) / allowance_;
-    if (charts_.add(z)) {
-        if (const ChangePlace place = locate(last_change_ + least_apart); place.likelihood > least_likelihood) {
-            take(place);
-        }
+    const double innovation = deviation - predicted;
+    cleaned_.push_front(predicted + clipped(innovation, innovation_clip * noise_.innovation_deviation));
+    cleaned_.pop_back();
+
+    const double value = level_.log_s + clipped(deviation, clip_);
+    level_.add(value, followed);
+    lasting_.add(value, all);
+    if (settled_.observations < few) {
+        settled_.add(value, few);
+    }
+    if (const auto length = charts_.add(innovation / noise_.innovation_deviation)) {
+        take_shift(*length);
+        return;
+    }
+    const double moved = std::abs(level_.log_s - explained_log_s());
+    if (moved <= options_.least_change) {
+        near_ = record.number;
+    } else if (moved > options_.swing + options_.least_change + contradiction_errors * error_of(level_)) {
+        take_drift();
+    }
+    if (records_.size() > unsettled) {
+        settle(records_[records_.size() - unsettled - 1].deviation);
     }
     if (autocovariances_.observations() >= next_fit_) {
         fit_noise();
     }
 }
 
-/// The likeliest place of a change in the last records, not before `first`.
-ChangePlace ChangeDetector::locate(std::int64_t first) const
+std::vector<double> ChangeDetector::logs(std::size_t first, std::size_t end) const
 {
-    const std::int64_t end = first_ + static_cast<std::int64_t>(records_.size());
-    const std::int64_t wanted = std::max(end - searched, last_change_);
-    const Snapshot* from = &snapshots_.front();
-    for (const Snapshot& snapshot : snapshots_) {
-        if (snapshot.index <= wanted) {
-            from = &snapshot;
-        }
+    std::vector<double> logs;
+    for (std::size_t i = first; i < end; ++i) {
+        logs.push_back(records_[i].log_s);
     }
-    State state = from->state;
-    std::vector<FilteredInnovation> innovations;
-    for (std::int64_t i = from->index; i < end; ++i) {
-        SlowLevel before = state.level;
-        before.advance();
-        const SlowLevel::Vector gain = before.gain(noise_variance_);
-        const Innovation innovation = observe(state, record(i).log_s);
-        innovations.push_back(
-            {clipped(innovation.value, clip_deviations * std::sqrt(noise_variance_)), innovation.variance, gain});
-    }
-    ChangePlace place = likeliest_shift(innovations, state.level, std::max(first - from->index, least_apart), allowance_);
-    place.index += from->index;
-    place.low += from->index;
-    place.high += from->index;
-    return place;
+    return logs;
 }
 
-/// Takes a change: the state starts again before it, with a shift.
-void ChangeDetector::take(const ChangePlace& place)
+MeanLevel ChangeDetector::mean_level(std::size_t first, std::size_t end) const
 {
-    const std::int64_t end = first_ + static_cast<std::int64_t>(records_.size());
-    constexpr std::int64_t seen = 30;  // records from which the shift is known at first
-    const std::int64_t begin = place.index;
-    while (snapshots_.size() > 1 && snapshots_.back().index > begin) {
-        snapshots_.pop_back();
-    }
-    State state = snapshots_.back().state;
-    for (std::int64_t i = snapshots_.back().index; i < begin; ++i) {
-        observe(state, record(i).log_s);
-    }
-    std::vector<double> distances;
-    for (std::int64_t i = begin; i < std::min(end, begin + seen); ++i) {
-        distances.push_back(record(i).log_s - state.level.expected());
-    }
-    changes_ = known_changes();  // the size of the one before is final
-    const double shift = median_of(distances);
-    state.level.begin_shift(shift);
-    for (double& value : state.clipped) {
-        value += shift;  // the autoregression is of deviations from the level
-    }
-    std::erase_if(snapshots_, [&](const Snapshot& snapshot) { return snapshot.index == begin; });
-    snapshots_.push_back({begin, state});
-    for (std::int64_t i = begin; i < end; ++i) {
-        if (i % snapshot_interval == 0 && i > snapshots_.back().index) {
-            snapshots_.push_back({i, state});
-        }
-        observe(state, record(i).log_s);
-    }
-    state_ = state;
-    last_change_ = begin;
-    sized_by_state_ = true;
-    std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= record(place.index).number; });
-    changes_.push_back(change_at(place, ChangeKind::shift));
+    return {clipped_mean(logs(first, end), clip_), static_cast<double>(end - first)};
 }
 
-Change ChangeDetector::change_at(const ChangePlace& place, ChangeKind kind) const
+/// Takes a deviation that no later change will alter.
+void ChangeDetector::settle(double deviation)
 {
-    Change change;
-    change.kind = kind;
-    change.since = record(place.index).number;
-    change.since_low = record(place.low).number;
-    change.since_high = record(place.high).number;
-    set_size(change, place.size, place.deviation);
-    change.found = records_.back().number;
+    autocovariances_.add(clipped(deviation, clip_));
+    tails_.add(std::exp(deviation));
+}
+
+/// The level begins with the records from `first` on.
+void ChangeDetector::set_level(std::size_t first)
+{
+    lasting_ = mean_level(first, records_.size());
+    level_ = {lasting_.log_s, std::min(followed, lasting_.observations)};
+    settled_ = level_;
+    near_ = records_.back().number;
+    for (std::size_t i = first; i < records_.size(); ++i) {
+        records_[i].deviation = records_[i].log_s - level_.log_s;
+    }
+    cleaned_.clear();
+    for (auto r = records_.rbegin(); r != records_.rend() && cleaned_.size() < Autocovariances::lags; ++r) {
+        cleaned_.push_back(clipped(r->deviation, innovation_clip * noise_.deviation));
+    }
+}
+
+/// Takes a shift about so many records ago.
+void ChangeDetector::take_shift(std::int64_t length)
+{
+    const std::size_t end = records_.size();
+    const std::size_t known = std::min(end, static_cast<std::size_t>(lasting_.observations));  // since the last change
+    const std::size_t from = end - std::min(known, static_cast<std::size_t>(length) + places_before);
+    std::vector<double> deviations = logs(from, end);
+    for (double& deviation : deviations) {
+        deviation -= level_.log_s;
+    }
+    // Single slow steps are no shift.
+    const std::ptrdiff_t judged = std::min(std::ssize(deviations), last_few);
+    const double shift = median_of({deviations.end() - judged, deviations.end()});
+    for (double& deviation : deviations) {
+        deviation = std::clamp(deviation, std::min(0.0, shift) - clip_, std::max(0.0, shift) + clip_);
+    }
+    const ChangePlace place = likeliest_shift(deviations, noise_);
+    conclude_last();
+    const std::size_t shifted = from + place.index;
+    const std::size_t before = std::min(shifted - (end - known), static_cast<std::size_t>(followed));
+    before_ = before > 0 ? mean_level(shifted - before, shifted) : level_;
+    Change change = change_at(ChangeKind::shift, records_[shifted].number);
+    change.since_low = records_[from + place.low].number;
+    change.since_high = records_[from + place.high].number;
+    changes_.push_back(change);
+    std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= change.since; });
+    set_level(shifted);
+}
+
+/// The level has moved slowly from what the changes so far explain.
+void ChangeDetector::take_drift()
+{
+    conclude_last();
+    changes_.push_back(change_at(ChangeKind::drift, near_));
+    before_ = {explained_log_s_, followed};
+    settled_ = level_;
+    lasting_ = level_;
+    near_ = records_.back().number;
+}
+
+/// The size of the last change is final. A small one is forgotten, and is a part of the next drift.
+void ChangeDetector::conclude_last()
+{
+    explained_log_s_ = explained_log_s();
+    changes_ = known_changes();
+    if (has_live_change() && !is_news(changes_.back(), options_.least_change)) {
+        changes_.pop_back();
+    }
+}
+
+bool ChangeDetector::has_live_change() const { return baseline_ && changes_.size() > baseline_changes_; }
+
+/// The level of the baseline, with all changes since.
+double ChangeDetector::explained_log_s() const
+{
+    if (!has_live_change()) {
+        return explained_log_s_;
+    }
+    const bool news = is_news(live_change(), options_.least_change);
+    return explained_log_s_ + (news ? settled_.log_s - before_.log_s : 0.0);
+}
+
+/// The last change, with its size by the steps since.
+Change ChangeDetector::live_change() const
+{
+    Change change = changes_.back();
+    set_size(change, settled_.log_s - before_.log_s, std::hypot(error_of(settled_), error_of(before_)));
     return change;
 }
 
-/// All changes, the last with its size by all steps since.
+Change ChangeDetector::change_at(ChangeKind kind, std::int64_t since) const
+{
+    return {.kind = kind, .since = since, .since_low = since, .since_high = since, .found = records_.back().number};
+}
+
 std::vector<Change> ChangeDetector::known_changes() const
 {
     std::vector<Change> result = changes_;
-    if (sized_by_state_) {
-        set_size(result.back(), state_->level.shift(), allowance_ * std::sqrt(state_->level.shift_variance()));
+    if (has_live_change()) {
+        result.back() = live_change();
     }
     return result;
 }
 
 std::vector<Change> ChangeDetector::changes() const
 {
-    std::vector<Change> all = known_changes();
-    std::erase_if(all, [&](const Change& change) { return std::abs(change.size) < options_.least_change; });
+    const std::vector<Change> known = known_changes();
     std::vector<Change> result;
-    for (auto first = all.begin(); first != all.end();) {
-        const auto end = std::find_if(first, all.end(), [&](const Change& change) {
-            return change.kind != ChangeKind::shift || std::signbit(change.size) != std::signbit(first->size);
+    for (auto first = known.begin(); first != known.end();) {
+        const auto end = std::find_if(first, known.end(), [&](const Change& change) {
+            return change.kind == ChangeKind::warm_up || std::signbit(change.size) != std::signbit(first->size);
         });
-        if (end - first >= static_cast<std::ptrdiff_t>(least_of_drift)) {
+        const bool drift = std::any_of(first, end, [](const Change& change) { return change.kind == ChangeKind::drift; });
+        if (end - first >= least_of_drift || (drift && end - first > 1)) {
             result.push_back(drift_of({first, end}));
             first = end;
         } else {
             result.push_back(*first++);
         }
     }
+    std::erase_if(result, [&](const Change& change) { return !is_news(change, options_.least_change); });
     return result;
+}
+
+/// The level, unless the median of the last records contradicts it, however they are autocorrelated, by more than the time of day
+/// explains.
+MeanLevel ChangeDetector::known_level(const MeanLevel& level) const
+{
+    const double last = std::min(few, lasting_.observations);
+    const double now = median_of(logs(records_.size() - static_cast<std::size_t>(last), records_.size()));
+    const double error = noise_.deviation * std::sqrt(median_variance / last);
+    const double most = std::max(2.0 * options_.least_change, contradiction_errors * error);
+    const bool contradicts = std::abs(now - level.log_s) > most + swing_between(level.observations, last);
+    return contradicts ? MeanLevel{now, last} : level;
 }
 
 double ChangeDetector::level_s() const
 {
-    if (state_) {
-        return std::exp(state_->level.expected());
+    if (baseline_) {
+        return baseline_->mean_s * (1.0 + level_change());
     }
-    if (records_.empty()) {
+    return records_.empty() ? 0.0 : std::exp(median_of(logs(0, records_.size())));
+}
+
+double ChangeDetector::level_change() const { return baseline_ ? std::expm1(known_level(level_).log_s - baseline_log_s_) : 0.0; }
+
+double ChangeDetector::level_error() const { return baseline_ ? error_of(known_level(level_)) : 0.0; }
+
+double ChangeDetector::lasting_s() const { return baseline_ ? std::exp(known_level(lasting_).log_s) * tails_.mean() : level_s(); }
+
+double ChangeDetector::lasting_error(double steps) const
+{
+    if (!baseline_) {
         return 0.0;
     }
-    std::vector<double> logs;
-    for (const Record& r : records_) {
-        logs.push_back(r.log_s);
-    }
-    return std::exp(median_of(logs));
+    const MeanLevel level = known_level(lasting_);
+    const MeanLevel further{0.0, std::max(1.0, steps / typical_steps_)};
+    const double tails = std::max(0.0, tails_.variance() - noise_.deviation * noise_.deviation);
+    const double swing = swing_between(level.observations, further.observations) / std::numbers::sqrt2;
+    return std::sqrt(std::pow(error_of(level), 2.0) + std::pow(error_of(further), 2.0) +
+                     tails * (1.0 / tails_.observations + 1.0 / further.observations) + swing * swing);
 }
 
-double ChangeDetector::level_error() const
-{
-    return state_ ? allowance_ * std::sqrt(std::max(0.0, state_->level.variance(0.0))) : 0.0;
-}
+double ChangeDetector::interval_s() const { return std::exp(level_.log_s) * typical_steps_; }
 
-double ChangeDetector::lasting_s() const { return state_ ? std::exp(state_->level.lasting()) : level_s(); }
-
-double ChangeDetector::lasting_error() const
+/// Most that the time of day changes between the means of so many observations and of so many later ones.
+double ChangeDetector::swing_between(double before, double after) const
 {
-    return state_ ? allowance_ * std::sqrt(std::max(0.0, state_->level.lasting_variance())) : 0.0;
+    return options_.swing / 2.0 * daily_difference(before * interval_s(), after * interval_s());
 }
 
 }  // namespace prismopt

@@ -4,9 +4,9 @@
 
 #include "model/run/changes/change_place.hpp"
 #include "model/run/changes/cusum_charts.hpp"
-#include "model/run/changes/sequential_ranks.hpp"
-#include "model/run/changes/slow_level.hpp"
+#include "model/run/changes/mean_level.hpp"
 #include "model/run/changes/step_noise.hpp"
+#include "model/run/reliability.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -18,8 +18,9 @@ namespace prismopt {
 struct ChangeDetectorOptions {
     int baseline = 200;                  // steps
     double false_alarm_s = 2'592'000.0;  // mean time between false alarms: 30 days
-    double least_change = 0.0025;        // smaller changes are followed, and not reported
-    SlowChanges slow{.swing = 0.02};     // Llama 3, arXiv 2407.21783, section 3.3.4: 1-2 % over a day
+    double least_change = 0.01;          // smaller changes are followed, and not reported
+    double swing = 0.02;                 // over a day, peak to peak: Llama 3, arXiv 2407.21783, section 3.3.4, has 1-2 %
+    Drift drift{};                       // of the scenario
 };
 
 /// A step time, or the mean of several steps.
@@ -76,70 +77,72 @@ public:
     int collected() const { return static_cast<int>(records_.size()); }
     int needed() const;
 
-    /// All changes of at least `least_change`, in order; the size of the last one is as precise as the steps since allow.
+    /// All changes of at least `least_change`, in order; the size of the last one is as precise as the first steps since allow.
     std::vector<Change> changes() const;
     /// Step at which the last of them was found; 0: none.
     std::int64_t found() const { return changes_.empty() ? 0 : changes_.back().found; }
     const std::vector<Spike>& spikes() const { return spikes_; }
-    /// Expected step time now, in seconds, and the standard error of its logarithm; without a baseline, the median so far.
+    /// Step time now, in seconds, as the mean of the baseline without spikes; and the standard error of its logarithm. Without a
+    /// baseline, the median so far.
     double level_s() const;
     double level_error() const;
-    /// The same without the time of day, for forecasts.
+    /// Level over that of the baseline, less 1.
+    double level_change() const;
+    /// Expected time of further steps, with single slow ones; and the standard error of the logarithm of the mean of so many.
     double lasting_s() const;
-    double lasting_error() const;
+    double lasting_error(double steps) const;
 
 private:
     struct Record {
         double log_s = 0.0;
         std::int64_t number = 0;
         std::int64_t steps = 1;
-    };
-    /// What follows from a record, given those before it.
-    struct State {
-        SlowLevel level;
-        std::deque<double> clipped;  // last log times, as many as the autoregression needs
-    };
-    struct Snapshot {
-        std::int64_t index = 0;  // before this record
-        State state;
-    };
-    struct Innovation {
-        double value = 0.0;
-        double variance = 0.0;
-        double deviation = 0.0;  // clipped log time less its level
+        double deviation = 0.0;  // from the level
     };
     void begin();
-    void watch(std::int64_t index);
-    Innovation observe(State& state, double log_s) const;
-    ChangePlace locate(std::int64_t first) const;
-    void restart_baseline(const ChangePlace& place, const std::vector<double>& logs);
-    void take(const ChangePlace& place);
-    Change change_at(const ChangePlace& place, ChangeKind kind) const;
-    std::vector<Change> known_changes() const;
-    double take_noise(const std::vector<double>& deviations);
+    bool restart_baseline();
+    void watch();
+    std::vector<double> logs(std::size_t first, std::size_t end) const;
+    MeanLevel mean_level(std::size_t first, std::size_t end) const;
+    void take_shift(std::int64_t length);
+    void take_drift();
+    void set_level(std::size_t first);
+    void settle(double deviation);
     void fit_noise();
-    const Record& record(std::int64_t index) const { return records_[static_cast<std::size_t>(index - first_)]; }
+    double spike_limit() const;
+    double interval_s() const;
+    double swing_between(double before, double after) const;
+    void conclude_last();
+    bool has_live_change() const;
+    Change live_change() const;
+    double explained_log_s() const;
+    std::vector<Change> known_changes() const;
+    MeanLevel known_level(const MeanLevel& level) const;
+    double error_of(const MeanLevel& level) const { return noise_.mean_deviation(level.observations); }
+    Change change_at(ChangeKind kind, std::int64_t since) const;
 
     ChangeDetectorOptions options_;
     std::deque<Record> records_;  // the last ones
-    std::int64_t first_ = 0;      // index of the first of them
     int skip_ = 0;
     double typical_steps_ = 1.0;  // averaged by an observation
 
     std::optional<Baseline> baseline_;
-    std::optional<State> state_;
-    std::deque<Snapshot> snapshots_;
+    double baseline_log_s_ = 0.0;
+    double explained_log_s_ = 0.0;  // level of the baseline, with all changes before the last one
+    MeanLevel level_;               // follows slow movements
+    MeanLevel lasting_;             // since the last change
+    MeanLevel settled_;             // soon after the last change
+    MeanLevel before_;              // before it
+    StepTails tails_;
+    std::deque<double> cleaned_;  // last deviations from the level, the latest first; innovations are clipped
     Autocovariances autocovariances_;
     Autoregression noise_;
-    double noise_variance_ = 0.0;  // of slow means, times their number
     double clip_ = 0.0;
     std::int64_t next_fit_ = 0;
-    double allowance_ = 1.0;  // root of Autoregression::variance_allowance()
-    SequentialRanks ranks_;
     CusumCharts charts_;
+    std::int64_t near_ = 0;  // last step with the level near the explained one
     std::vector<Change> changes_;
-    std::int64_t last_change_ = 0;  // index
-    bool sized_by_state_ = false;   // the last of changes_: by the shift of the state
+    std::size_t baseline_changes_ = 0;  // the first of them: within the baseline
     std::vector<Spike> spikes_;
 };
 

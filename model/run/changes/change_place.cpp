@@ -1,7 +1,8 @@
 #include "model/run/changes/change_place.hpp"
 
+#include "model/base/median.hpp"
+
 #include <algorithm>
-#include <cmath>
 
 namespace prismopt {
 
@@ -10,48 +11,69 @@ namespace {
 /// Log likelihood ratio at the 95 % limit of one parameter: half of chi squared, 3.84.
 constexpr double likelihood_drop = 1.92;
 
-/// Fit of a shift before innovation `first`.
-ChangePlace shift_at(const std::vector<FilteredInnovation>& innovations, const SlowLevel& level, std::int64_t first)
+/// Innovations of a series that was zero before.
+std::vector<double> innovations_of(const std::vector<double>& values, const std::vector<double>& coefficients)
 {
-    SlowLevel::Vector followed{};
-    double product = 0.0;
-    double information = 0.0;
-    for (auto i = static_cast<std::size_t>(first); i < innovations.size(); ++i) {
-        const FilteredInnovation& innovation = innovations[i];
-        level.advance(followed);
-        const double left = 1.0 - SlowLevel::response(followed);  // of the shift, in this innovation
-        product += left * innovation.value / innovation.variance;
-        information += left * left / innovation.variance;
-        for (std::size_t m = 0; m < followed.size(); ++m) {
-            followed[m] += innovation.gain[m] * left;
+    std::vector<double> innovations = values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        for (std::size_t lag = 1; lag <= std::min(i, coefficients.size()); ++lag) {
+            innovations[i] -= coefficients[lag - 1] * values[i - lag];
         }
     }
-    return {first, first, first, product / information, 1.0 / std::sqrt(information), product * product / (2.0 * information)};
+    return innovations;
 }
 
 }  // namespace
 
-ChangePlace likeliest_shift(const std::vector<FilteredInnovation>& innovations, const SlowLevel& level, std::int64_t first,
-                            double scale)
+ChangePlace likeliest_shift(const std::vector<double>& deviations, const Autoregression& noise)
 {
-    std::vector<ChangePlace> places;
-    for (std::int64_t place = first; place < static_cast<std::int64_t>(innovations.size()); ++place) {
-        places.push_back(shift_at(innovations, level, place));
-        places.back().likelihood /= scale * scale;
-        places.back().deviation *= scale;
+    const std::vector<double> innovations = innovations_of(deviations, noise.coefficients);
+    const std::vector<double> response = innovations_of(std::vector<double>(deviations.size(), 1.0), noise.coefficients);
+    const double variance = noise.innovation_deviation * noise.innovation_deviation;
+    std::vector<double> likelihoods;  // logarithms of their ratios to no change
+    for (std::size_t place = 0; place < innovations.size(); ++place) {
+        double product = 0.0;
+        double information = 0.0;
+        for (std::size_t i = place; i < innovations.size(); ++i) {
+            product += response[i - place] * innovations[i];
+            information += response[i - place] * response[i - place];
+        }
+        likelihoods.push_back(product * product / (2.0 * information * variance));
     }
-    if (places.empty()) {
-        return {.index = first, .low = first, .high = first};
-    }
-    ChangePlace best = *std::max_element(places.begin(), places.end(),
-                                         [](const ChangePlace& a, const ChangePlace& b) { return a.likelihood < b.likelihood; });
-    for (const ChangePlace& place : places) {
-        if (place.likelihood >= best.likelihood - likelihood_drop) {
-            best.low = std::min(best.low, place.index);
-            best.high = std::max(best.high, place.index);
+    const auto best = std::max_element(likelihoods.begin(), likelihoods.end());
+    ChangePlace result{static_cast<std::size_t>(best - likelihoods.begin()), innovations.size() - 1, 0};
+    for (std::size_t i = 0; i < likelihoods.size(); ++i) {
+        if (likelihoods[i] >= *best - likelihood_drop) {
+            result.low = std::min(result.low, i);
+            result.high = std::max(result.high, i);
         }
     }
-    return best;
+    return result;
+}
+
+Split best_split(const std::vector<double>& values, std::size_t least, double clip)
+{
+    const double median = median_of(values);
+    std::vector<double> sums{0.0};
+    for (const double value : values) {
+        sums.push_back(sums.back() + std::clamp(value - median, -clip, clip));
+    }
+    const auto all = static_cast<double>(values.size());
+    Split split;
+    double most = -1.0;
+    for (std::size_t first = least; first + least <= values.size(); ++first) {
+        const auto before = static_cast<double>(first);
+        const double distance = sums[first] - sums.back() * before / all;
+        const double between = distance * distance / (before * (all - before));
+        if (between > most) {
+            most = between;
+            split.first = first;
+        }
+    }
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(split.first);
+    split.before = median_of({values.begin(), middle});
+    split.after = median_of({middle, values.end()});
+    return split;
 }
 
 }  // namespace prismopt

@@ -1,35 +1,34 @@
 #pragma once
 
-/// Place and size of a shift among the innovations of a SlowLevel.
+/// Place of a shift in observations.
 
-#include "model/run/changes/slow_level.hpp"
+#include "model/run/changes/step_noise.hpp"
 
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 namespace prismopt {
 
-/// An innovation, and the gain of the filter with which it was taken.
-struct FilteredInnovation {
-    double value = 0.0;
-    double variance = 0.0;
-    SlowLevel::Vector gain{};
-};
-
 /// The likeliest place of a shift, with 95 % limits.
 struct ChangePlace {
-    std::int64_t index = 0;
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    double size = 0.0;
-    double deviation = 0.0;   // standard error of the size
-    double likelihood = 0.0;  // logarithm of its ratio to no change
+    std::size_t index = 0;
+    std::size_t low = 0;
+    std::size_t high = 0;
 };
 
-/// Compares innovations with the response of the filter to a shift at each place from `first` on, by the ratio of likelihoods
-/// (Willsky and Jones, IEEE Trans. Autom. Control 21 (1976) 108-112). `level`: the filter, for its movements. `scale`: standard
-/// deviation of the innovations over the predicted one.
-ChangePlace likeliest_shift(const std::vector<FilteredInnovation>& innovations, const SlowLevel& level, std::int64_t first,
-                            double scale);
+/// Compares the innovations of deviations from the level before with the response of the autoregression to a shift at each place,
+/// by the ratio of likelihoods (Willsky and Jones, IEEE Trans. Autom. Control 21 (1976) 108-112).
+ChangePlace likeliest_shift(const std::vector<double>& deviations, const Autoregression& noise);
+
+/// Two segments of a series, and their medians.
+struct Split {
+    std::size_t first = 0;  // of the second segment
+    double before = 0.0;
+    double after = 0.0;
+};
+
+/// The split with the least sum of squares about the means of both segments, of at least `least` values each, where values are
+/// clipped to the distance `clip` from the median of all.
+Split best_split(const std::vector<double>& values, std::size_t least, double clip);
 
 }  // namespace prismopt

@@ -1,19 +1,14 @@
 #include "model/run/changes/cusum_charts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace prismopt {
 
 namespace {
 
-/// Each is best for shifts of twice as many standard deviations.
-constexpr std::array<double, 3> allowances{0.2, 0.5, 1.0};
-/// Mean run length of a chart over that of all. With six, the rates of all charts would add up to the rate asked for; charts of a
-/// direction alarm together. Measured: with five, about as many false alarms as asked for, returns from them included
-/// (results/watch.md).
-constexpr double charts_apart = 5.0;
+/// Fewest scores to an alarm: a pause or a spike of three steps is no change of the level.
+constexpr double fewest = 4.0;
 constexpr double least_run_length = 10.0;
 
 }  // namespace
@@ -31,26 +26,29 @@ double cusum_limit(double allowance, double run_length)
     return b - overshoot;
 }
 
-CusumCharts::CusumCharts(double observations)
+CusumCharts::CusumCharts(double allowance, double run_length) { set(allowance, run_length); }
+
+void CusumCharts::set(double allowance, double run_length)
 {
-    const double run_length = std::max(least_run_length, charts_apart * observations);
-    for (const double allowance : allowances) {
-        for (const int direction : {1, -1}) {
-            charts_.push_back({allowance, cusum_limit(allowance, run_length), direction, 0.0});
-        }
-    }
+    allowance_ = allowance;
+    // The rates of both charts add up.
+    limit_ = std::max(cusum_limit(allowance, 2.0 * std::max(least_run_length, run_length)), (fewest - 0.5) * most);
 }
 
-bool CusumCharts::add(double score)
+std::optional<std::int64_t> CusumCharts::add(double score)
 {
-    bool alarm = false;
+    std::optional<std::int64_t> alarm;
     for (Chart& chart : charts_) {
-        chart.sum = std::max(0.0, chart.sum + chart.direction * score - chart.allowance);
-        alarm = alarm || chart.sum > chart.limit;
+        chart.sum = std::max(0.0, chart.sum + std::min(chart.direction * score - allowance_, most));
+        chart.length = chart.sum > 0.0 ? chart.length + 1 : 0;
+        if (chart.sum > limit_) {
+            alarm = chart.length;
+        }
     }
     if (alarm) {
         for (Chart& chart : charts_) {
             chart.sum = 0.0;
+            chart.length = 0;
         }
     }
     return alarm;

@@ -1,8 +1,10 @@
 #pragma once
 
-/// CUSUM charts of normal scores, upwards and downwards (Page, Biometrika 41 (1954) 100-115). docs/methods/watch.md.
+/// CUSUM charts, upwards and downwards (Page, Biometrika 41 (1954) 100-115). docs/methods/watch.md.
 
-#include <vector>
+#include <array>
+#include <cstdint>
+#include <optional>
 
 namespace prismopt {
 
@@ -10,24 +12,30 @@ namespace prismopt {
 /// approximation (Sequential Analysis, Springer 1985).
 double cusum_limit(double allowance, double run_length);
 
-/// Six charts: three allowances, two directions.
+/// Two charts of scores with mean 0 and standard deviation 1.
 class CusumCharts {
 public:
-    CusumCharts() = default;
-    /// `observations`: mean number to a false alarm of any chart.
-    explicit CusumCharts(double observations);
+    /// What a score over the allowance adds at most, so that few scores cannot raise an alarm however large they are.
+    static constexpr double most = 3.0;
 
-    /// Adds a score; returns whether a chart exceeds its limit. All begin again then.
-    bool add(double score);
+    CusumCharts() = default;
+    /// `run_length`: mean number of scores to a false alarm of either chart.
+    CusumCharts(double allowance, double run_length);
+
+    /// Changes allowance and limit; the sums stay.
+    void set(double allowance, double run_length);
+    /// Adds a score; of an alarm, returns the number of scores since the sum was zero. Both charts begin again then.
+    std::optional<std::int64_t> add(double score);
 
 private:
     struct Chart {
-        double allowance = 0.0;
-        double limit = 0.0;
-        int direction = 1;
+        double direction = 1.0;
         double sum = 0.0;
+        std::int64_t length = 0;  // scores since the sum was zero
     };
-    std::vector<Chart> charts_;
+    double allowance_ = 0.0;
+    double limit_ = 0.0;
+    std::array<Chart, 2> charts_{{{.direction = 1.0}, {.direction = -1.0}}};
 };
 
 }  // namespace prismopt

@@ -12,6 +12,7 @@ namespace prismopt {
 struct Autoregression {
     std::vector<double> coefficients;
     double innovation_deviation = 0.0;
+    double deviation = 0.0;         // of the series
     std::int64_t observations = 0;  // from which it was fitted
 
     /// 1 less the coefficients: a constant passes through the filter with this gain.
@@ -21,12 +22,14 @@ struct Autoregression {
     /// Upper 95 % limit of the long-run variance, relative to its estimate, whose relative standard error is sqrt(4 order / n)
     /// (Berk, Ann. Stat. 2 (1974) 489-502, at frequency 0).
     double variance_allowance() const;
+    /// Standard deviation of the mean of so many values: at most that of one, else the long-run one with its allowance.
+    double mean_deviation(double values) const;
 };
 
 /// Autocovariances of a series, updated one by one.
 class Autocovariances {
 public:
-    static constexpr int lags = 6;
+    static constexpr int lags = 12;
 
     void add(double deviation);
     std::int64_t observations() const { return count_; }

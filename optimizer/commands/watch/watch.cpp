@@ -87,7 +87,7 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         "false-alarm-days", po::value<double>()->value_name("D")->default_value(30.0, "30"),
         "mean time between false alarms, in days")("baseline", po::value<int>()->value_name("N")->default_value(200),
                                                    "number of initial steps that form the baseline")(
-        "least-change", po::value<double>()->value_name("PERCENT")->default_value(0.25, "0.25"),
+        "least-change", po::value<double>()->value_name("PERCENT")->default_value(1.0, "1"),
         "smaller changes are not reported")("swing", po::value<double>()->value_name("PERCENT")->default_value(2.0, "2"),
                                             "normal variation of the step time over a day, peak to peak")(
         "failures", po::value<double>()->value_name("N"), "failures of the job so far (default: restarts in the log)");

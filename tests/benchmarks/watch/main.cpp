@@ -1,24 +1,19 @@
-/// watch_study: measures false alarms, delays and change points of `watch` on synthetic jobs, and what it says of public series
-/// of step times; writes results/watch.md.
-///   watch_study SCENARIO RUNS FILE [FOLDER WITH PUBLIC SERIES]
+/// watch_study: measures what `watch` finds in public series with injected changes and in synthetic jobs; writes
+/// results/watch.md.
+///   watch_study SCENARIO RUNS FILE FOLDER
+/// FOLDER: with the public series.
 
+#include "tests/benchmarks/watch/public_series.hpp"
 #include "tests/benchmarks/watch/synthetic_job.hpp"
-
-#include "io/base/csv.hpp"
-#include "model/run/changes/change_detector.hpp"
+#include "tests/benchmarks/watch/trials.hpp"
 
 #include <fmt/format.h>
 #include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <limits>
-#include <sstream>
-#include <thread>
+#include <numeric>
 
 namespace prismopt::bench {
 namespace {
@@ -29,56 +24,22 @@ constexpr double period_days = 30.0;
 constexpr const char* quick_start_plan =
     "gpus=16384 tp=8 pp=16 v=8 microbatch=1 schedule=interleaved recompute=selective split=slots order=tp-pp-dp";
 
-/// Runs `work(run)` for all runs on the threads of the machine; results are by run, so threads do not matter.
-void in_parallel(int runs, const std::function<void(int)>& work)
-{
-    std::atomic<int> next = 0;
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-        threads.emplace_back([&] {
-            for (int run = next++; run < runs; run = next++) {
-                work(run);
-            }
-        });
-    }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
-}
-
-/// Changes found in one job without any, in order of the steps at which they were found.
-std::vector<std::int64_t> false_alarms(const PlanNoise& noise, const JobKind& kind, std::uint64_t seed, double days)
-{
-    SyntheticJob job(noise, kind, seed);
-    ChangeDetector detector({});
-    std::vector<std::int64_t> alarms;
-    const auto steps = static_cast<std::int64_t>(days * day_s / noise.mean_s);
-    for (std::int64_t i = 1; i <= steps; ++i) {
-        detector.add({i, job.next_s(), 1, false});
-        if (detector.found() == i) {
-            const std::vector<Change> changes = detector.changes();
-            if (!changes.empty() && changes.back().found == i) {
-                alarms.push_back(i);
-            }
-        }
-    }
-    return alarms;
-}
-
 std::string false_alarm_row(const PlanNoise& noise, const JobKind& kind, int runs)
 {
-    std::vector<std::vector<std::int64_t>> alarms(static_cast<std::size_t>(runs));
+    const auto steps = static_cast<std::int64_t>(period_days * day_s / noise.mean_s);
+    std::vector<std::size_t> alarms(static_cast<std::size_t>(runs));
     in_parallel(runs, [&](int run) {
-        alarms[static_cast<std::size_t>(run)] = false_alarms(noise, kind, 1 + static_cast<std::uint64_t>(run), period_days);
+        SyntheticJob job(noise, kind, 1 + static_cast<std::uint64_t>(run));
+        alarms[static_cast<std::size_t>(run)] = false_changes([&] { return job.next_s(); }, steps).size();
     });
     double all = 0.0;
     double squares = 0.0;
     int any = 0;
-    for (const auto& of_run : alarms) {
-        const auto count = static_cast<double>(of_run.size());
+    for (const std::size_t of_run : alarms) {
+        const auto count = static_cast<double>(of_run);
         all += count / runs;
         squares += count * count / runs;
-        any += of_run.empty() ? 0 : 1;
+        any += of_run == 0 ? 0 : 1;
     }
     const double error = std::sqrt((squares - all * all) / runs);
     using Binomial = boost::math::binomial;
@@ -87,159 +48,109 @@ std::string false_alarm_row(const PlanNoise& noise, const JobKind& kind, int run
                        100.0 * Binomial::find_upper_bound_on_p(runs, any, 0.025));
 }
 
-struct Found {
-    double delay = std::numeric_limits<double>::infinity();
-    double place_error = 0.0;
-    bool place_inside = false;
-    bool size_inside = false;
-    bool alarm_before = false;
-};
-
-Found find_change(const PlanNoise& noise, const JobKind& kind, std::uint64_t seed, double size, std::int64_t at)
-{
-    constexpr std::int64_t after = 2000;
-    SyntheticJob job(noise, kind, seed);
-    ChangeDetector detector({});
-    Found found;
-    for (std::int64_t i = 1; i <= at + after; ++i) {
-        detector.add({i, job.next_s() * (i > at ? 1.0 + size : 1.0), 1, false});
-        if (detector.found() != i) {
-            continue;
-        }
-        const std::vector<Change> changes = detector.changes();
-        if (changes.empty() || changes.back().found != i) {
-            continue;
-        }
-        if (i <= at) {
-            found.alarm_before = true;
-        } else if (std::isinf(found.delay) && (changes.back().size > 0.0) == (size > 0.0)) {
-            const Change& change = changes.back();
-            found.delay = static_cast<double>(i - at);
-            found.place_error = std::abs(static_cast<double>(change.since - (at + 1)));
-            found.place_inside = change.since_low <= at + 1 && at + 1 <= change.since_high;
-        }
-    }
-    const std::vector<Change> changes = detector.changes();
-    found.size_inside = !changes.empty() && changes.back().low <= size && size <= changes.back().high;
-    return found;
-}
-
-std::string steps_text(double steps) { return std::isinf(steps) ? "not found" : fmt::format("{:.0f}", steps); }
-
 std::string change_row(const PlanNoise& noise, const JobKind& kind, double size, std::int64_t at, int runs)
 {
-    std::vector<Found> all(static_cast<std::size_t>(runs));
+    constexpr std::int64_t after = 2000;
+    std::vector<Outcome> outcomes(static_cast<std::size_t>(runs));
     in_parallel(runs, [&](int run) {
-        all[static_cast<std::size_t>(run)] = find_change(noise, kind, 100'000 + static_cast<std::uint64_t>(run), size, at);
+        SyntheticJob job(noise, kind, 100'000 + static_cast<std::uint64_t>(run));
+        Trial trial{.seconds = std::vector<double>(static_cast<std::size_t>(at + after)), .at = at + 1, .size = size};
+        std::generate(trial.seconds.begin(), trial.seconds.end(), [&] { return job.next_s(); });
+        outcomes[static_cast<std::size_t>(run)] = outcome_of(trial, noise.mean_s * (1.0 + size));
     });
     std::vector<double> delays;
     std::vector<double> places;
     double inside = 0.0;
     double sized = 0.0;
-    int before = 0;
-    for (const Found& found : all) {
-        delays.push_back(found.delay);
-        before += found.alarm_before ? 1 : 0;
-        if (std::isfinite(found.delay)) {
-            places.push_back(found.place_error);
-            inside += found.place_inside ? 1.0 : 0.0;
-            sized += found.size_inside ? 1.0 : 0.0;
+    double before = 0.0;
+    for (const Outcome& outcome : outcomes) {
+        delays.push_back(outcome.delay);
+        before += outcome.before ? 1.0 : 0.0;
+        if (outcome.place_error) {
+            places.push_back(*outcome.place_error);
+            inside += outcome.place_inside ? 1.0 : 0.0;
+            sized += outcome.size_inside ? 1.0 : 0.0;
         }
     }
-    std::sort(delays.begin(), delays.end());
-    std::sort(places.begin(), places.end());
-    const auto known = static_cast<double>(std::max<std::size_t>(1, places.size()));
-    return fmt::format("| {:+.1f} % | {} | {} | {} | {:.1f} % | {} | {:.0f} % | {:.0f} % | {} |\n", 100.0 * size, at,
-                       steps_text(delays[delays.size() / 2]), steps_text(delays[delays.size() * 9 / 10]), 100.0 * known / runs,
-                       places.empty() ? "" : fmt::format("{:.0f}", places[places.size() / 2]), 100.0 * inside / known,
-                       100.0 * sized / known, before);
+    if (places.empty()) {
+        return fmt::format("| {:+.1f} % | {} | not found | not found | 0.0 % | | | | {:.0f} |\n", 100.0 * size, at, before);
+    }
+    const auto known = static_cast<double>(places.size());
+    return fmt::format("| {:+.1f} % | {} | {} | {} | {:.1f} % | {:.0f} | {:.0f} % | {:.0f} % | {:.0f} |\n", 100.0 * size, at,
+                       steps_text(median(delays)), steps_text(quantile(delays, 0.9)), 100.0 * known / runs, median(places),
+                       100.0 * inside / known, 100.0 * sized / known, before);
 }
 
-std::vector<double> numbers(const std::string& text)
+/// Jobs of 6 s per step with autocorrelated noise, without changes and with one at step 500.
+std::string autocorrelated_rows(const AutocorrelatedKind& kind, int runs)
 {
-    std::istringstream stream(text);
-    std::vector<double> values;
-    for (double value = 0.0; stream >> value;) {
-        values.push_back(value);
+    constexpr std::int64_t quiet_steps = 50'000;
+    constexpr std::int64_t steps = 1000;
+    constexpr std::int64_t at = 500;
+    const int quiet_runs = std::max(2, runs / 5);
+    std::vector<double> quiet(static_cast<std::size_t>(quiet_runs));
+    in_parallel(quiet_runs, [&](int run) {
+        AutocorrelatedJob job(kind, 1 + static_cast<std::uint64_t>(run));
+        quiet[static_cast<std::size_t>(run)] =
+            static_cast<double>(false_changes([&] { return job.next_s(); }, quiet_steps).size());
+    });
+    const double false_rate = std::accumulate(quiet.begin(), quiet.end(), 0.0) / quiet_runs;
+    std::string row = fmt::format("| {:.2f} | {} | {:.1f} % | {:.1f} % | {:.2f} |", kind.sum(), kind.coefficients.size(),
+                                  100.0 * kind.deviation, 100.0 * kind.wander, false_rate);
+    struct Case {
+        double size;
+        int within;
+    };
+    for (const Case& injected : {Case{0.02, 40}, Case{0.05, 12}, Case{0.10, 6}}) {
+        std::vector<Outcome> outcomes(static_cast<std::size_t>(runs));
+        in_parallel(runs, [&](int run) {
+            AutocorrelatedJob job(kind, 100'000 + static_cast<std::uint64_t>(run));
+            Trial trial{.seconds = std::vector<double>(steps), .at = at, .size = injected.size};
+            std::generate(trial.seconds.begin(), trial.seconds.end(), [&] { return job.next_s(); });
+            outcomes[static_cast<std::size_t>(run)] = outcome_of(trial, AutocorrelatedJob::mean_s * (1.0 + injected.size));
+        });
+        row += fmt::format(" {}, {} |", share_text(outcomes, [&](const Outcome& o) { return o.delay <= injected.within; }),
+                           share_text(outcomes, [](const Outcome& o) { return o.now_error <= 0.01; }));
     }
-    return values;
+    return row + "\n";
 }
 
-struct Series {
-    std::string name;
-    std::vector<double> seconds;
-};
-
-std::vector<Series> public_series(const std::filesystem::path& folder)
+std::string page(const std::string& command, const PlanNoise& noise, int runs, const std::vector<Series>& series)
 {
-    std::vector<Series> series;
-    const auto file = [&](const char* name) { return (folder / name).string(); };
-    for (const CsvRow& row : read_csv(file("mlperf_step_series.csv"))) {
-        series.push_back({fmt::format("MLPerf {} {} {}", row.text("round"), row.text("system"), row.text("result_file")),
-                          numbers(row.text("step_times_s_space_separated"))});
-    }
-    for (const CsvRow& row : read_csv(file("bigscience_v100_iteration_logs.csv"))) {
-        series.push_back(
-            {"BigScience " + std::filesystem::path(row.text("source_ref")).stem().string(), numbers(row.text("all_times_s"))});
-    }
-    for (const CsvRow& row : read_csv(file("megatron_lm_ci_iteration_times.csv"))) {
-        series.push_back({"Megatron-LM CI " + row.text("test_case"), numbers(row.text("times_s"))});
-    }
-    return series;
-}
+    std::string text = "# Changes of running jobs\n\nWritten by `" + command +
+                       "`. How jobs are made and what the columns mean: "
+                       "[docs/methods/result-pages.md](../docs/methods/result-pages.md#watchmd).\n\n";
+    text += "## Public series, untouched\n\n" + untouched_section(series);
+    text += "\n## Public series with a change\n\n" + injected_section(series);
+    text += "\n## Forecasts of the rest of public series\n\n" + forecast_section(series);
 
-std::string change_cell(const Change& change)
-{
-    const char* kind = change.kind == ChangeKind::warm_up ? "warm-up" : change.kind == ChangeKind::shift ? "shift" : "drift";
-    return fmt::format("{} {:+.2f} % ({:+.2f} to {:+.2f}) since {}", kind, 100.0 * change.size, 100.0 * change.low,
-                       100.0 * change.high, change.since);
-}
+    const int fewer = std::max(1, runs / 5);
+    text += fmt::format(
+        "\n## Autocorrelated noise\n\n{} jobs of 1,000 steps of 6 s each, with a change at step 500; {} jobs of 50,000 steps "
+        "without.\n\n"
+        "| sum of lags | lags | deviation | wander | false changes in 50,000 steps | +2 % in 40, now within 1 % | +5 % in 12, "
+        "now | "
+        "+10 % in 6, now |\n|---|---|---|---|---|---|---|---|\n",
+        fewer, std::max(2, fewer / 5));
+    for (const AutocorrelatedKind& kind : autocorrelated_kinds()) {
+        text += autocorrelated_rows(kind, fewer);
+    }
 
-std::string series_row(const Series& series, int baseline)
-{
-    ChangeDetector detector({.baseline = baseline});
-    for (std::size_t i = 0; i < series.seconds.size(); ++i) {
-        detector.add({static_cast<std::int64_t>(i) + 1, series.seconds[i], 1, false});
-    }
-    std::string said;
-    for (const Change& change : detector.changes()) {
-        said += (said.empty() ? "" : "; ") + change_cell(change);
-    }
-    if (!detector.baseline()) {
-        said += fmt::format("{}{} of {} steps of a baseline", said.empty() ? "" : "; ", detector.collected(), detector.needed());
-    } else if (said.empty()) {
-        said = "no change";
-    }
-    double largest = 0.0;
-    for (const Spike& spike : detector.spikes()) {
-        largest = std::max(largest, spike.excess);
-    }
-    return fmt::format("| {} | {} | {} | {} | {} | {} |\n", series.name, series.seconds.size(), baseline,
-                       detector.baseline() ? fmt::format("{:.2f} %", 100.0 * detector.baseline()->deviation) : "", said,
-                       detector.spikes().empty() ? ""
-                                                 : fmt::format("{}, up to {:+.0f} %", detector.spikes().size(), 100.0 * largest));
-}
-
-std::string page(const std::string& command, const PlanNoise& noise, int runs, const std::string& folder)
-{
     double variance = 0.0;
     for (const double r : noise.residuals) {
         variance += r * r / static_cast<double>(noise.residuals.size());
     }
-    const JobKind job{.name = "as above"};
-    std::string text = "# Changes of running jobs\n\nWritten by `" + command +
-                       "`. How jobs are made and what the columns mean: "
-                       "[docs/methods/result-pages.md](../docs/methods/result-pages.md#watchmd).\n\n";
     text += fmt::format(
-        "Synthetic jobs: the plan `{}` of `jobs/scenarios/llama3-405b-16k.toml`, {:.2f} s per step. Steps vary by {:.2f} % about "
-        "the "
-        "mean of their fleet ({} draws), and their common factor by {:.2f} %.\n\n",
+        "\n## Jobs of 30 days without a change\n\n"
+        "The plan `{}` of `jobs/scenarios/llama3-405b-16k.toml`, {:.2f} s per step. Steps vary by {:.2f} % about the mean of "
+        "their "
+        "fleet ({} draws), and their common factor by {:.2f} %.\n\n"
+        "| jobs | runs | changes in 30 days | jobs with any |\n|---|---|---|---|\n",
         noise.design, noise.mean_s, 100.0 * std::sqrt(variance), noise.residuals.size(), 100.0 * noise.common_cv);
-    text += "## False alarms\n\n| jobs | runs | alarms in 30 days | jobs with any |\n|---|---|---|---|\n";
-    text += false_alarm_row(noise, job, runs);
-    const int fewer = std::max(1, runs / 5);
+    const JobKind job{.name = "as above"};
+    text += false_alarm_row(noise, job, fewer);
     for (const JobKind& kind :
-         {JobKind{.name = "no autocorrelation", .coefficient = 0.0}, JobKind{.name = "coefficient 0.9", .coefficient = 0.9},
+         {JobKind{.name = "no autocorrelation", .coefficient = 0.0}, JobKind{.name = "coefficient 0.95", .coefficient = 0.95},
           JobKind{.name = "no swing", .swing_low = 0.0, .swing_high = 0.0},
           JobKind{.name = "swing of 4 %", .swing_low = 0.04, .swing_high = 0.04},
           JobKind{.name = "1 % of steps slower by 30 % in the mean (exponential)", .tails = 0.01},
@@ -247,25 +158,13 @@ std::string page(const std::string& command, const PlanNoise& noise, int runs, c
         text += false_alarm_row(noise, kind, fewer);
     }
     text += fmt::format(
-        "\n## Changes\n\n{} jobs each, with one change that lasts.\n\n"
+        "\n## The same jobs with a change\n\n{} jobs each, with one change that lasts.\n\n"
         "| change | after step | median delay | p90 | found | change point, median error | inside its limits | size inside its "
-        "limits | jobs with an "
-        "alarm before |\n|---|---|---|---|---|---|---|---|---|\n",
+        "limits | jobs with a change before |\n|---|---|---|---|---|---|---|---|---|\n",
         runs);
-    for (const std::int64_t at : {1000, 5000, 20'000}) {
-        for (const double size : {0.05, 0.02, 0.01, 0.005, -0.02}) {
+    for (const std::int64_t at : {1000, 20'000}) {
+        for (const double size : {0.05, 0.02, 0.01, -0.02}) {
             text += change_row(noise, job, size, at, runs);
-        }
-    }
-    if (!folder.empty()) {
-        text +=
-            "\n## Public series\n\n"
-            "| series | steps | baseline | deviation | changes | spikes |\n|---|---|---|---|---|---|\n";
-        for (const Series& series : public_series(folder)) {
-            if (series.seconds.size() > 205) {
-                text += series_row(series, 200);
-            }
-            text += series_row(series, 50);
         }
     }
     return text;
@@ -276,14 +175,15 @@ std::string page(const std::string& command, const PlanNoise& noise, int runs, c
 
 int main(int argc, char** argv)
 {
-    if (argc < 4 || argc > 5) {
-        fmt::print(stderr, "usage: watch_study SCENARIO RUNS FILE [FOLDER WITH PUBLIC SERIES]\n");
+    if (argc != 5) {
+        fmt::print(stderr, "usage: watch_study SCENARIO RUNS FILE FOLDER (with mlperf_step_series.csv)\n");
         return 2;
     }
-    const int runs = std::max(1, std::atoi(argv[2]));
-    const auto noise = prismopt::bench::plan_noise(argv[1], prismopt::bench::quick_start_plan);
-    const std::string text = prismopt::bench::page(fmt::format("bash jobs/watch_study {}{}", runs, argc > 4 ? " DATA" : ""),
-                                                   noise, runs, argc > 4 ? argv[4] : "");
+    using namespace prismopt::bench;
+    const int runs = std::max(10, std::atoi(argv[2]));
+    const std::vector<Series> series = public_series(argv[4]);
+    const std::string text =
+        page(fmt::format("bash jobs/watch_study DATA {}", runs), plan_noise(argv[1], quick_start_plan), runs, series);
     std::ofstream(argv[3]) << text;
     return 0;
 }

@@ -26,7 +26,7 @@ PlanNoise plan_noise(const std::string& path, const std::string& design)
     noise.common_cv = std::get<Normal>(scenario.variability.common_compute.family).cv;
     scenario.variability.common_compute = {};
     const ParallelPlan plan = parse_design(design, scenario);
-    const StudyModel model(scenario, tables_of(scenario, plan));
+    const StudyModel model(scenario, tables_of(scenario, {plan}));
     constexpr int fleets = 64;
     constexpr int steps = 512;
     const std::vector<double> draws =
@@ -72,6 +72,65 @@ double SyntheticJob::next_s()
     }
     ++step_;
     return kind_.checkpoints > 0 && step_ % kind_.checkpoints == 0 ? 1.3 * seconds : seconds;
+}
+
+double AutocorrelatedKind::sum() const { return std::accumulate(coefficients.begin(), coefficients.end(), 0.0); }
+
+std::vector<AutocorrelatedKind> autocorrelated_kinds()
+{
+    std::vector<AutocorrelatedKind> kinds;
+    for (const double deviation : {0.003, 0.006}) {
+        for (const double sum : {0.0, 0.5, 0.65, 0.8, 0.9, 0.95}) {
+            kinds.push_back({{sum}, deviation, 0.0});
+        }
+        for (const double sum : {0.65, 0.8, 0.9, 0.95}) {
+            kinds.push_back({{0.5 * sum, 0.3 * sum, 0.2 * sum}, deviation, 0.0});
+        }
+    }
+    for (const double wander : {0.003, 0.006}) {
+        for (const double sum : {0.65, 0.8, 0.9, 0.95}) {
+            kinds.push_back({{sum}, 0.002, wander});
+        }
+    }
+    return kinds;
+}
+
+AutocorrelatedJob::AutocorrelatedJob(const AutocorrelatedKind& kind, std::uint64_t seed)
+    : kind_(kind), generator_(seed), past_(kind.coefficients.size(), 0.0)
+{
+    // The deviation of an autoregression is that of its innovations times the root of the sum of squared responses to one of them.
+    constexpr int terms = 2000;
+    double squares = 1.0;
+    std::vector<double> responses(past_.size(), 0.0);
+    responses.front() = 1.0;
+    for (int i = 1; i < terms; ++i) {
+        const double response = std::inner_product(responses.begin(), responses.end(), kind.coefficients.begin(), 0.0);
+        squares += response * response;
+        responses.pop_back();
+        responses.insert(responses.begin(), response);
+    }
+    innovation_ = kind.deviation / std::sqrt(squares);
+    for (int i = 0; i < terms; ++i) {
+        next_noise();
+    }
+    wander_ = kind.wander * normal_(generator_);
+}
+
+double AutocorrelatedJob::next_noise()
+{
+    const double value =
+        std::inner_product(past_.begin(), past_.end(), kind_.coefficients.begin(), 0.0) + innovation_ * normal_(generator_);
+    past_.pop_back();
+    past_.insert(past_.begin(), value);
+    return value;
+}
+
+double AutocorrelatedJob::next_s()
+{
+    constexpr double wander_steps = 500.0;
+    const double kept = std::exp(-1.0 / wander_steps);
+    wander_ = kept * wander_ + std::sqrt(1.0 - kept * kept) * kind_.wander * normal_(generator_);
+    return mean_s * std::exp(next_noise() + wander_);
 }
 
 }  // namespace prismopt::bench

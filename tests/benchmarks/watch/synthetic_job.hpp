@@ -51,4 +51,33 @@ private:
     std::int64_t step_ = 0;
 };
 
+/// Autoregressive noise, and a slow wander with a correlation time of 500 steps.
+struct AutocorrelatedKind {
+    std::vector<double> coefficients;
+    double deviation = 0.0;
+    double wander = 0.0;  // standard deviation
+
+    double sum() const;
+};
+std::vector<AutocorrelatedKind> autocorrelated_kinds();
+
+class AutocorrelatedJob {
+public:
+    static constexpr double mean_s = 6.0;
+
+    AutocorrelatedJob(const AutocorrelatedKind& kind, std::uint64_t seed);
+
+    double next_s();
+
+private:
+    double next_noise();
+
+    const AutocorrelatedKind& kind_;
+    std::mt19937_64 generator_;
+    std::normal_distribution<double> normal_;
+    std::vector<double> past_;  // the latest first
+    double innovation_ = 0.0;   // standard deviation
+    double wander_ = 0.0;
+};
+
 }  // namespace prismopt::bench

@@ -2,47 +2,46 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
 namespace prismopt {
 namespace {
 
-/// Innovations of a filter that hears a shift of 1 before step `at`, without noise.
-std::vector<FilteredInnovation> heard(SlowLevel& level, int count, int at, double noise)
+/// A shift of 1 before step `at`.
+std::vector<double> shifted(std::size_t count, std::size_t at)
 {
-    std::vector<FilteredInnovation> innovations;
-    for (int i = 0; i < count; ++i) {
-        level.advance();
-        const double innovation = (i >= at ? 1.0 : 0.0) - level.expected();
-        innovations.push_back({innovation, level.variance(noise), level.gain(noise)});
-        level.update(innovation, noise);
-    }
-    return innovations;
+    std::vector<double> values(count, 0.0);
+    std::fill(values.begin() + static_cast<std::ptrdiff_t>(at), values.end(), 1.0);
+    return values;
 }
 
-TEST(LikeliestShift, FindsPlaceAndSizeExactlyWithoutNoise)
+TEST(LikeliestShift, FindsThePlaceExactlyWithoutNoise)
 {
-    constexpr double noise = 0.01;
-    SlowLevel level({.swing = 0.02}, 60.0, 0.0);
-    const ChangePlace place = likeliest_shift(heard(level, 300, 200, noise), level, 5, 1.0);
-    EXPECT_EQ(place.index, 200);
-    EXPECT_NEAR(place.size, 1.0, 1e-6);
-    EXPECT_LE(place.low, 200);
-    EXPECT_GE(place.high, 200);
-    EXPECT_GT(place.deviation, 0.1 / std::sqrt(100.0));  // the level before is uncertain, too
-    EXPECT_NEAR(place.likelihood, 0.5 / (place.deviation * place.deviation), 1e-3);
+    for (const Autoregression& noise : {Autoregression{.coefficients = {0.0}, .innovation_deviation = 0.2},
+                                        Autoregression{.coefficients = {0.5, 0.3, 0.1}, .innovation_deviation = 0.2}}) {
+        const ChangePlace place = likeliest_shift(shifted(60, 40), noise);
+        EXPECT_EQ(place.index, 40U);
+        EXPECT_LE(place.low, 40U);
+        EXPECT_GE(place.high, 40U);
+    }
 }
 
 TEST(LikeliestShift, IsLessCertainWhereTheNoiseIsLarger)
 {
-    SlowLevel one({}, 60.0, 0.0);
-    SlowLevel other({}, 60.0, 0.0);
-    const ChangePlace near = likeliest_shift(heard(one, 300, 200, 0.01), one, 5, 1.0);
-    const ChangePlace far = likeliest_shift(heard(other, 300, 200, 0.01), other, 5, 2.0);
-    EXPECT_NEAR(far.deviation, 2.0 * near.deviation, 1e-12);
-    EXPECT_NEAR(far.likelihood, near.likelihood / 4.0, 1e-9);
-    EXPECT_LE(far.low, near.low);
+    const ChangePlace near = likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 0.5});
+    const ChangePlace far = likeliest_shift(shifted(60, 40), {.coefficients = {0.0}, .innovation_deviation = 1.5});
+    EXPECT_LT(far.low, near.low);
+    EXPECT_GT(far.high, near.high);
+}
+
+TEST(BestSplit, IgnoresSingleValues)
+{
+    std::vector<double> values = shifted(100, 30);
+    values[80] = 1e3;
+    const Split split = best_split(values, 10, 2.0);
+    EXPECT_EQ(split.first, 30U);
+    EXPECT_EQ(split.before, 0.0);
+    EXPECT_EQ(split.after, 1.0);
 }
 
 }  // namespace

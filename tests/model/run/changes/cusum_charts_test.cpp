@@ -22,26 +22,37 @@ TEST(CusumCharts, AlarmAsSeldomAsAsked)
 {
     std::mt19937_64 generator(1);
     std::normal_distribution<double> normal;
-    constexpr double asked = 2000.0;
-    constexpr int count = 400'000;
-    CusumCharts charts(asked);
+    constexpr double asked = 1e5;
+    constexpr int count = 3'000'000;
+    CusumCharts charts(0.5, asked);
     int alarms = 0;
     for (int i = 0; i < count; ++i) {
         alarms += charts.add(normal(generator)) ? 1 : 0;
     }
     const double expected = count / asked;
-    EXPECT_LT(alarms, 1.2 * expected + 4.0 * std::sqrt(expected));
-    EXPECT_GT(alarms, 0.5 * expected - 4.0 * std::sqrt(expected));
+    EXPECT_NEAR(alarms, expected, 4.0 * std::sqrt(expected));
 }
 
-TEST(CusumCharts, AlarmSoonAfterAShift)
+TEST(CusumCharts, NeedFourScoresHoweverLarge)
 {
-    CusumCharts charts(1e5);
-    int steps = 1;
-    while (!charts.add(-3.0)) {
-        ++steps;
+    for (const double direction : {1.0, -1.0}) {
+        CusumCharts charts(2.0, 1e4);
+        EXPECT_FALSE(charts.add(direction * 1e6));
+        EXPECT_FALSE(charts.add(direction * 1e6));
+        EXPECT_FALSE(charts.add(direction * 1e6));
+        EXPECT_EQ(charts.add(direction * 1e6), 4);
+        EXPECT_FALSE(charts.add(direction * 1e6));  // from zero again
     }
-    EXPECT_LE(steps, 5);
+}
+
+TEST(CusumCharts, KeepTheirSumsWithANewLimit)
+{
+    CusumCharts charts(2.0, 1e4);
+    charts.add(9.0);
+    charts.add(9.0);
+    charts.set(2.5, 1e5);
+    charts.add(9.0);
+    EXPECT_EQ(charts.add(9.0), 4);
 }
 
 }  // namespace
