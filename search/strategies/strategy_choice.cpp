@@ -1,7 +1,7 @@
 #include "search/strategies/strategy_choice.hpp"
 
 #include "search/search_random.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
 #include "search/strategies/racing.hpp"

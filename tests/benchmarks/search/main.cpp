@@ -8,7 +8,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "optimizer/space/design_text.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
 #include "search/strategies/strategy_choice.hpp"

@@ -3,7 +3,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "search/search_random.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 
 #include "search/archive.hpp"
 #include "search/components/answers.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ void Exact::take_explored(const Sweep& sweep)
         checked_bounds(feasible);
         if (options_.region) near_.add({options_.region(feasible.index), feasible});
     }
-    explorer_->tell(sweep.feasible);
+    exploration_->tell(sweep.feasible);
 }
 
 void Exact::take_bounds(const Sweep& sweep)
@@ -126,13 +126,13 @@ std::vector<double> Exact::checked_bounds(const Bound& feasible) const
 void Exact::explore()
 {
     CurrentSweep generation{.purpose = SweepPurpose::exploration};
-    for (const std::uint64_t index : explorer_->ask()) {
+    for (const std::uint64_t index : exploration_->ask()) {
         generation.ranges.push_back({.begin = index, .end = index + 1, .again = true});
     }
     if (!generation.ranges.empty()) return begin_sweep(std::move(generation));
-    for (const Bound& bound : explorer_->front()) feasible_.add(bound.index, bound.objectives);
+    for (const Bound& bound : exploration_->front()) feasible_.add(bound.index, bound.objectives);
     feasible_.put_in_order();
-    explorer_.reset();
+    exploration_.reset();
 }
 
 /// Asks for the whole space, but for what the limits exclude. Points near the best of their region cost more than others: a sample

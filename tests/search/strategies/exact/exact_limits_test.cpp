@@ -1,6 +1,6 @@
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
-#include "tests/search/strategies/known_problem.hpp"
+#include "tests/search/strategies/exact/known_problem.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

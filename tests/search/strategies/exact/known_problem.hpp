@@ -4,7 +4,7 @@
 
 #include "search/archive.hpp"
 #include "search/components/kept_bounds.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
 #include <gtest/gtest.h>
 

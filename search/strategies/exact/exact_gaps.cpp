@@ -2,7 +2,7 @@
 /// an explored space is swept for the front.
 
 #include "search/archive.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "search/components/bound_layers.hpp"
 #include "search/limits.hpp"
 #include "search/near_bounds.hpp"
-#include "search/strategies/explorer.hpp"
+#include "search/strategies/exact/exploration.hpp"
 #include "search/strategy.hpp"
 
 #include <cstddef>
@@ -175,7 +175,7 @@ private:
     std::vector<std::size_t> rivals();
 
     ExactOptions options_;
-    std::optional<Explorer> explorer_;
+    std::optional<Exploration> exploration_;
     CurrentSweep sweep_;
     bool swept_whole_ = false;
     BetterPoints better_;

@@ -1,4 +1,4 @@
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
 #include "model/base/powers.hpp"
 #include "search/archive.hpp"
@@ -52,7 +52,7 @@ Exact::Exact(ExactOptions options) : options_(std::move(options)), near_(options
     check(options_);
     if (options_.ranges.empty()) options_.ranges = split_space(options_.space_size, options_.sweep_ranges);
     const bool bounded = std::find(options_.bounded.begin(), options_.bounded.end(), false) == options_.bounded.end();
-    if (options_.explored != nullptr && bounded) explorer_.emplace(*options_.explored, options_.seed);
+    if (options_.explored != nullptr && bounded) exploration_.emplace(*options_.explored, options_.seed);
 }
 
 std::optional<std::vector<Request>> Exact::ask()
@@ -383,7 +383,7 @@ void Exact::choose_requests()
     told_ = 0;
     asked_.clear();
     whom_.clear();
-    if (explorer_) explore();
+    if (exploration_) explore();
     if (!busy() && feasible_.size() == 0 && !swept_whole_) sweep_whole();
     if (!busy()) ask_limits();
     if (!busy() && !swept_whole_) seek_better();
