@@ -86,8 +86,8 @@ using CountByBound = std::array<std::uint64_t, bound_kinds>;  // [bound]
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible;  // the bounds that were kept, in index order
-    std::vector<Rejected> rejected;
+    std::vector<Bound> feasible = {};  // the bounds that were kept, in index order
+    std::vector<Rejected> rejected = {};
     std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
     std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
     std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
@@ -148,7 +148,7 @@ struct Outcome {
 struct StudyGoal {
     std::size_t objectives = 0;
     int top_rung = 2;                   // rung up to which the points of the front are drawn
-    std::vector<bool> bounded;          // by objective: has a valid lower bound
+    std::vector<bool> bounded = {};     // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously
     std::uint64_t seed = 1;             // of the random choices of the strategy
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy

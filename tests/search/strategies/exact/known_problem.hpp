@@ -129,10 +129,8 @@ struct KnownProblem {
 
 inline ExactOptions exact_options(const KnownProblem& problem, std::size_t objectives)
 {
-    return {.space_size = problem.truth.size(),
-            .objectives = objectives,
-            .top_rung = problem.top_rung(),
-            .bounded = std::vector<bool>(objectives, true)};
+    return {.goal = {.objectives = objectives, .top_rung = problem.top_rung(), .bounded = std::vector<bool>(objectives, true)},
+            .space_size = problem.truth.size()};
 }
 
 struct ExactRun {
