@@ -3,42 +3,10 @@
 #include "search/components/answers.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace prismopt {
-namespace {
-
-/// Relative difference between a bound and an exact value that rounding may cause.
-constexpr double rounding = 1e-12;
-
-ExactOptions checked(ExactOptions options)
-{
-    const auto fail = [](const std::string& what) { throw std::invalid_argument("exact search: " + what); };
-    if (options.goal.objectives < 1) fail("there are no objectives, so nothing can be compared; give at least one");
-    if (options.goal.bounded.size() != options.goal.objectives) {
-        fail("`bounded` has " + std::to_string(options.goal.bounded.size()) + " entries for " +
-             std::to_string(options.goal.objectives) + " objectives; give one per objective");
-    }
-    if (options.goal.top_rung < 1) fail("top rung " + std::to_string(options.goal.top_rung) + " has no draws; use 1 or more");
-    if (options.sweeps.ranges < 1 || options.sweeps.at_once < 1 || options.batches.most < 1) {
-        fail("sweeps.ranges, sweeps.at_once and batches.most must be 1 or more");
-    }
-    if (options.batches.most_of_many < options.batches.most) fail("batches.most_of_many must be at least batches.most");
-    if (options.ranges.empty()) options.ranges = split_space(options.space_size, options.sweeps.ranges);
-    return options;
-}
-
-}  // namespace
-
-bool all_bounded(const StudyGoal& goal)
-{
-    return std::find(goal.bounded.begin(), goal.bounded.end(), false) == goal.bounded.end();
-}
 
 Exact::Exact(ExactOptions options)
     : options_(checked(std::move(options))), points_(options_.goal.objectives), sweeps_(options_), rounds_(options_.goal),
@@ -124,15 +92,8 @@ bool Exact::narrow_gaps()
     const std::size_t of_each = options_.gaps.incumbents / options_.goal.objectives;
     if (rounds_.opened() == 0) return open_round(best_of_each_objective(points_.feasible, options_.goal.objectives, of_each));
     if (!gaps_.swept()) return sweep_for_better();
-    if (gap_rounds_ == 0) {
-        const std::vector<std::size_t> best = sweeps_.places_of(gaps_.best_of_better(), points_);
-        if (open_round(rounds_.without_limits(best))) return true;
-    }
-    while (gap_rounds_ < options_.gaps.rounds) {
-        ++gap_rounds_;
-        if (open_round(places_at_gaps(), static_cast<int>(gap_rounds_))) return true;
-    }
-    return false;
+    const NextRound next = gaps_.next_round(points_, sweeps_, rounds_, race_);
+    return open_round(next.places, next.closer);
 }
 
 bool Exact::sweep_for_better()
@@ -142,32 +103,13 @@ bool Exact::sweep_for_better()
     return sweeps_.running();
 }
 
-/// For each objective whose gap is larger than sought: the owner of the least upper limit, and the points that keep the gap open.
-std::vector<std::size_t> Exact::places_at_gaps()
-{
-    std::set<std::size_t> places;
-    const std::vector<Gap> gaps = gaps_.gaps(points_, sweeps_, rounds_, race_);
-    for (std::size_t k = 0; k < gaps.size(); ++k) {
-        if (!gaps_.open(gaps[k])) continue;
-        places.insert(points_.limits.owner_of_least(k));
-        const std::vector<std::size_t> more = sweeps_.places_of(gaps_.at_gap(k, gaps[k], rounds_), points_);
-        places.insert(more.begin(), more.end());
-    }
-    return {places.begin(), places.end()};
-}
-
 bool Exact::ask_scouts()
 {
     if (!scouts_.empty()) return false;
     const IncumbentOptions& of = options_.incumbents;
     std::uint64_t most = sweeps_.covered() ? of.scouts : of.most_scouts;
     if (options_.goal.max_evaluations > 0) most = std::min(most, options_.goal.max_evaluations);
-    std::vector<AskedPoint> scouts;
-    for (const std::size_t place : best_by_bounds(points_, most)) {
-        const PointRequest request{.index = points_.feasible.index(place), .rung = 1, .source = {Purpose::scout}};
-        scouts.push_back({request, place});
-    }
-    return request(std::move(scouts));
+    return request(scout_requests(points_, most));
 }
 
 bool Exact::open_round_of_scouts()
@@ -191,14 +133,14 @@ bool Exact::open_further_round()
     while (further_rounds_ < options_.incumbents.further_rounds) {
         ++further_rounds_;
         if (points_.exclude() <= options_.incumbents.scouts) return false;
-        if (further_rounds_ == 1) {
-            const std::vector<std::size_t> best = first_layer(points_.feasible, options_.incumbents.most_scouts);
-            if (open_round(rounds_.without_limits(best))) return true;
+        const bool first = further_rounds_ == 1;
+        std::vector<std::size_t> places;
+        if (first) {
+            places = rounds_.without_limits(first_layer(points_.feasible, options_.incumbents.most_scouts));
         } else {
-            std::vector<std::span<const double>> remaining;
-            for (const std::size_t place : points_.feasible.remaining()) remaining.push_back(points_.feasible.bound(place));
-            if (open_round(owners_of_many(points_.limits, remaining), 1)) return true;
+            places = owners_of_many(points_);
         }
+        if (open_round(places, first ? 0 : 1)) return true;
     }
     return false;
 }
@@ -214,11 +156,10 @@ bool Exact::divide_error()
 /// The best candidates so far come first, because their limits exclude the most; then new points; then the remaining candidates.
 bool Exact::race()
 {
-    return request(race_.leaders(points_)) ||                                             //
-           open_round(rounds_.without_limits(race_.leaders_worth_limits(points_)), 1) ||  //
-           request(race_.new_candidates(points_)) ||                                      //
-           request(race_.rivals(points_)) ||                                              //
-           look_again();
+    if (request(race_.leaders(points_))) return true;
+    const std::vector<std::size_t> leaders = race_.leaders_worth_limits(points_);
+    if (open_round(rounds_.without_limits(leaders), 1)) return true;
+    return request(race_.new_candidates(points_)) || request(race_.rivals(points_)) || look_again();
 }
 
 bool Exact::look_again()
@@ -256,11 +197,7 @@ void Exact::take(const Evaluation& evaluation)
     check(evaluation);
     const std::size_t whose = asked_[told_].whose;
     switch (evaluation.source.purpose) {
-        case Purpose::scout: {
-            Scout& scout = scouts_.emplace_back(Scout{whose, {}});
-            for (const Estimate& estimate : evaluation.objectives) scout.value.push_back(estimate.value);
-            break;
-        }
+        case Purpose::scout: scouts_.push_back({whose, values_of(evaluation)}); break;
         case Purpose::limits:
             note_violation(whose, evaluation);
             rounds_.take(whose, evaluation, points_.limits);
@@ -277,83 +214,36 @@ void Exact::check(const Evaluation& evaluation) const
         evaluation.source != request->source) {
         refuse_answer("it is of point " + std::to_string(evaluation.index) + " at rung " + std::to_string(evaluation.rung));
     }
-    check_objectives(evaluation.index, evaluation.objectives.size(), options_.goal.objectives);
-    for (std::size_t k = 0; k < options_.goal.objectives; ++k) {
-        const Estimate& estimate = evaluation.objectives[k];
-        for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
-            if (std::isnan(number)) refuse_nan(evaluation.index, k);
-        }
-    }
+    check_estimates(evaluation, options_.goal.objectives);
 }
 
 void Exact::note_violation(std::size_t place, const Evaluation& evaluation)
 {
-    for (std::size_t k = 0; k < options_.goal.objectives; ++k) {
-        const double least = points_.feasible.bound(place)[k];
-        const double high = evaluation.objectives[k].simultaneous_high;
-        if (std::isinf(least) || high >= least - rounding * std::abs(least)) continue;
-        const double relative = (least - high) / std::max(std::abs(least), std::abs(high));
-        if (violation_ && violation_->relative >= relative) continue;
-        violation_ = Violation{evaluation.index, k, least, high, relative};
-    }
+    const std::optional<BoundViolation> violation = points_.violation(place, evaluation);
+    if (!violation || (violation_ && violation_->relative >= violation->relative)) return;
+    violation_ = violation;
 }
 
 Outcome Exact::outcome() const
 {
     const SweepTally& tally = sweeps_.tally();
-    const std::uint64_t excluded = sweeps_.excluded(points_.feasible);
-    const std::optional<SweepProgress> sweep = sweeps_.progress();
-    Outcome outcome{.confidence = options_.goal.confidence,
-                    .text = {},
-                    .pruned = excluded,
-                    .evaluated = race_.settled(),
-                    .open = tally.feasible - std::min(tally.feasible, excluded + race_.settled()),
-                    .unchecked = tally.unchecked,
-                    .excluded_by = tally.excluded_by,
-                    .sweep = sweep,
-                    .gaps = gaps_.gaps(points_, sweeps_, rounds_, race_)};
-    const bool complete = !sweeps_.open() && outcome.open == 0;
-    outcome.proved = complete && !violation_;
-
-    std::ostringstream text;
-    if (complete && tally.feasible == 0) {
-        text << "no feasible point";
-    } else {
-        if (!complete) {
-            text << "incomplete: ";
-            if (sweep && sweep->purpose == SweepPurpose::better) {
-                text << grouped(sweep->done) << " of " << grouped(sweep->total)
-                     << " parts of the space checked for better plans than those drawn, ";
-            }
-            if (!sweeps_.covered()) {
-                text << grouped(sweep && sweep->purpose == SweepPurpose::front ? sweep->done : 0) << " of "
-                     << grouped(options_.ranges.size()) << " parts of the space checked, ";
-            } else if (sweep && sweep->purpose == SweepPurpose::left_out) {
-                text << grouped(sweep->total - sweep->done) << " parts to check again, ";
-            }
-        } else {
-            text << (violation_ ? "complete but not proved: " : "proved complete: ");
-        }
-        if (tally.unchecked > 0) {
-            text << grouped(tally.unchecked)
-                 << " combinations excluded before it was known whether they are feasible; of the others ";
-        }
-        text << grouped(tally.feasible) << " feasible plans, " << grouped(excluded) << " excluded by their lower bounds, "
-             << grouped(race_.settled()) << " evaluated";
-        if (!complete) text << ", " << grouped(outcome.open) << " open";
-        if (race_.settled() < race_.drawn())
-            text << " (" << grouped(race_.drawn() - race_.settled()) << " of them partly evaluated)";
-        text << " (confidence " << 100.0 * options_.goal.confidence << " %)";
-    }
-    if (!complete && !race_.may_draw_more()) {
-        text << "; stopped at the limit of " << grouped(options_.goal.max_evaluations) << " evaluations";
-    }
-    if (violation_) {
-        text << "; bound violated: point " << violation_->index << ", objective " << violation_->objective
-             << ": upper confidence limit " << violation_->high << " lies " << 100.0 * violation_->relative
-             << " % below the lower bound " << violation_->bound << ", so points may have been excluded by mistake";
-    }
-    outcome.text = text.str();
+    Outcome outcome;
+    outcome.method = SearchMethod::exact;
+    outcome.confidence = options_.goal.confidence;
+    outcome.feasible = tally.feasible;
+    outcome.drawn = race_.drawn();
+    outcome.pruned = sweeps_.excluded(points_.feasible);
+    outcome.evaluated = race_.settled();
+    outcome.open = tally.feasible - std::min(tally.feasible, outcome.pruned + outcome.evaluated);
+    outcome.unchecked = tally.unchecked;
+    outcome.excluded_by = tally.excluded_by;
+    outcome.sweep = sweeps_.progress();
+    outcome.uncovered = sweeps_.uncovered();
+    outcome.violation = violation_;
+    outcome.gaps = gaps_.gaps(points_, sweeps_, rounds_, race_);
+    outcome.complete = !sweeps_.open() && outcome.open == 0;
+    outcome.proved = outcome.complete && !violation_;
+    if (!outcome.complete && !race_.may_draw_more()) outcome.end = SearchEnd::most_drawn;
     return outcome;
 }
 

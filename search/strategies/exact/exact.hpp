@@ -56,14 +56,6 @@ public:
     std::vector<std::uint64_t> front() const override;
 
 private:
-    struct Violation {
-        std::uint64_t index = 0;
-        std::size_t objective = 0;
-        double bound = 0.0;
-        double high = 0.0;
-        double relative = 0.0;
-    };
-
     void take(const Sweep& sweep);
     void take(const Evaluation& evaluation);
     void check(const Evaluation& evaluation) const;
@@ -86,8 +78,6 @@ private:
     bool race();
     bool look_again();
 
-    std::vector<std::size_t> places_at_gaps();
-
     const ExactOptions options_;
     ExactStage stage_ = ExactStage::exploration;
     std::vector<AskedPoint> asked_;  // in the order of the requests
@@ -100,9 +90,8 @@ private:
     CandidateRace race_;
     Gaps gaps_;
     std::vector<Scout> scouts_;
-    std::size_t gap_rounds_ = 0;
-    std::size_t further_rounds_ = 0;      // opened before points are drawn to be compared
-    std::optional<Violation> violation_;  // the largest
+    std::size_t further_rounds_ = 0;           // opened before points are drawn to be compared
+    std::optional<BoundViolation> violation_;  // the largest
 };
 
 }  // namespace prismopt

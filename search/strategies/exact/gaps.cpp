@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -63,6 +64,30 @@ std::vector<Bound> Gaps::at_gap(std::size_t objective, const Gap& gap, const Lim
     std::vector<Bound> chosen;
     for (std::size_t i = 0; i < std::min(open.size(), most); ++i) chosen.push_back(open[i].second);
     return chosen;
+}
+
+std::vector<std::size_t> Gaps::places_at_gaps(const std::vector<Gap>& gaps, Points& points, const LimitRounds& rounds) const
+{
+    std::set<std::size_t> places;
+    for (std::size_t k = 0; k < gaps.size(); ++k) {
+        if (!open(gaps[k])) continue;
+        places.insert(points.limits.owner_of_least(k));
+        const std::vector<std::size_t> more = points.places_of(at_gap(k, gaps[k], rounds));
+        places.insert(more.begin(), more.end());
+    }
+    return {places.begin(), places.end()};
+}
+
+NextRound Gaps::next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race)
+{
+    NextRound next;
+    if (rounds_ == 0) next.places = rounds.without_limits(points.places_of(best_of_better()));
+    while (next.places.empty() && rounds_ < options_.gaps.rounds) {
+        ++rounds_;
+        next.closer = static_cast<int>(rounds_);
+        next.places = places_at_gaps(gaps(points, sweeps, rounds, race), points, rounds);
+    }
+    return next;
 }
 
 std::vector<double> Gaps::least_of_better(std::vector<double> least, const LimitRounds& rounds) const

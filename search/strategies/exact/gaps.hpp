@@ -14,6 +14,12 @@
 
 namespace prismopt {
 
+/// Incumbents of a round of limits, which has as many rungs more than others.
+struct NextRound {
+    std::vector<std::size_t> places;
+    int closer = 0;
+};
+
 /// Results of a sweep for points that are better than all incumbents, and the gaps that they and the search for the front leave.
 class Gaps {
 public:
@@ -34,11 +40,16 @@ public:
     /// Whether a gap is larger than the one sought.
     bool open(const Gap& gap) const;
 
+    /// The next round after the sweep, if there is one: first for the best of the better points, then with more draws each for the
+    /// owner of the least upper limit of an objective and the points that keep its gap open, while it is larger than sought.
+    NextRound next_round(Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race);
+
     /// The gaps that limits and bounds leave; none as long as they are not known. Points that limits exclude are no better than these
     /// limits in any objective.
     std::vector<Gap> gaps(const Points& points, const Sweeps& sweeps, const LimitRounds& rounds, const CandidateRace& race) const;
 
 private:
+    std::vector<std::size_t> places_at_gaps(const std::vector<Gap>& gaps, Points& points, const LimitRounds& rounds) const;
     std::vector<double> least_of_better(std::vector<double> least, const LimitRounds& rounds) const;
 
     const ExactOptions& options_;
@@ -46,6 +57,7 @@ private:
     std::vector<double> floor_;  // nor one that it left out than this
     std::vector<Bound> points_;  // returned
     bool swept_ = false;
+    std::size_t rounds_ = 0;  // with more draws
 };
 
 }  // namespace prismopt

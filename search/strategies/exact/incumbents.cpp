@@ -35,6 +35,16 @@ std::vector<std::size_t> best_by_bounds(const Points& points, std::size_t most)
     return places;
 }
 
+std::vector<AskedPoint> scout_requests(const Points& points, std::size_t most)
+{
+    std::vector<AskedPoint> scouts;
+    for (const std::size_t place : best_by_bounds(points, most)) {
+        const PointRequest request{.index = points.feasible.index(place), .rung = 1, .source = {Purpose::scout}};
+        scouts.push_back({request, place});
+    }
+    return scouts;
+}
+
 std::vector<std::size_t> first_layer(const BoundLayers& feasible, std::size_t most)
 {
     BoundLayers layers = feasible;
@@ -77,6 +87,13 @@ std::vector<std::size_t> owners_of_many(const Limits& limits, std::span<const st
         if (near >= worth_a_limit) owners.push_back(owner);
     }
     return owners;
+}
+
+std::vector<std::size_t> owners_of_many(const Points& points)
+{
+    std::vector<std::span<const double>> remaining;
+    for (const std::size_t place : points.feasible.remaining()) remaining.push_back(points.feasible.bound(place));
+    return owners_of_many(points.limits, remaining);
 }
 
 }  // namespace prismopt

@@ -46,6 +46,9 @@ struct ExactOptions {
     GapOptions gaps = {};
 };
 
+/// The options, with the ranges of the whole space if none are given. Throws std::invalid_argument if they contradict each other.
+ExactOptions checked(ExactOptions options);
+
 /// Whether all objectives have lower bounds. Without one, limits exclude no point before it is drawn.
 bool all_bounded(const StudyGoal& goal);
 

@@ -7,6 +7,11 @@
 #include "search/strategy.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
 
 namespace prismopt {
 
@@ -16,9 +21,14 @@ struct Points {
 
     BoundLayers feasible;
     Limits limits;
+    std::set<std::uint64_t> tight = {};  // points whose bounds are those of a sweep with limits
 
     /// Removes the points that the limits exclude; returns the number of those that remain.
     std::size_t exclude() { return feasible.exclude(limits); }
+    /// Returns the places of points that a sweep with limits returned, those that are new last; adds these.
+    std::vector<std::size_t> places_of(std::span<const Bound> bounds);
+    /// The bound of a point that lies farthest above an upper limit of its draws, if one does.
+    std::optional<BoundViolation> violation(std::size_t place, const Evaluation& evaluation) const;
 };
 
 /// A request for draws, with the place of the scout or incumbent, or the number of the candidate, that it is for.

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <utility>
 
 namespace prismopt {
@@ -23,6 +21,13 @@ std::optional<SweepProgress> Sweeps::progress() const
 {
     if (!running()) return std::nullopt;
     return SweepProgress{current_.purpose, current_.answered, current_.ranges.size()};
+}
+
+std::optional<SweepProgress> Sweeps::uncovered() const
+{
+    if (covered_) return std::nullopt;
+    const bool begun = current_.purpose == SweepPurpose::front;
+    return SweepProgress{SweepPurpose::front, begun ? current_.answered : 0, options_.ranges.size()};
 }
 
 void Sweeps::begin(RangeSweep sweep, Points& points)
@@ -93,7 +98,7 @@ void Sweeps::tighten(Points& points)
     std::vector<std::uint64_t> loose;
     for (const std::size_t place : points.feasible.remaining()) {
         const std::uint64_t index = points.feasible.index(place);
-        if (!tight_.contains(index)) loose.push_back(index);
+        if (!points.tight.contains(index)) loose.push_back(index);
     }
     if (loose.empty()) return;
     std::sort(loose.begin(), loose.end());
@@ -158,7 +163,7 @@ void Sweeps::take(const Sweep& sweep, std::span<const Bound> bounds, Points& poi
     if (current_.purpose != SweepPurpose::tighter) return take_front(sweep, bounds, points);
     for (const Bound& bound : bounds) {
         tightened_.push_back(bound);
-        tight_.insert(bound.index);
+        points.tight.insert(bound.index);
     }
 }
 
@@ -170,7 +175,7 @@ void Sweeps::take_front(const Sweep& sweep, std::span<const Bound> bounds, Point
             ++known_returned;
             continue;
         }
-        if (!current_.limits.empty()) tight_.insert(bound.index);
+        if (!current_.limits.empty()) points.tight.insert(bound.index);
         points.feasible.add(bound.index, bound.objectives);
     }
     if (current_.in_first_wave()) {
@@ -205,25 +210,6 @@ void Sweeps::narrow_near()
     const double share = static_cast<double>(current_.wave) / static_cast<double>(current_.ranges.size());
     current_.near.regions = near_.limits(share);
     near_ = NearBounds(options_.goal.near_objective);
-}
-
-std::vector<std::size_t> Sweeps::places_of(std::span<const Bound> bounds, Points& points)
-{
-    BoundLayers& feasible = points.feasible;
-    std::map<std::uint64_t, std::size_t> known;
-    for (std::size_t place = 0; place < feasible.size(); ++place) known[feasible.index(place)] = place;
-    std::vector<std::size_t> places;
-    for (const Bound& bound : bounds) {
-        if (const auto found = known.find(bound.index); found != known.end()) {
-            places.push_back(found->second);
-        } else {
-            feasible.add(bound.index, bound.objectives);
-            tight_.insert(bound.index);
-        }
-    }
-    feasible.put_in_order();
-    for (std::size_t place = known.size(); place < feasible.size(); ++place) places.push_back(place);
-    return places;
 }
 
 const LeftOutRanges& Sweeps::drop_excluded(const Limits& limits)

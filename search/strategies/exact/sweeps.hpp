@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -39,6 +38,8 @@ public:
     bool running() const { return current_.running(); }
     SweepPurpose purpose() const { return current_.purpose; }
     std::optional<SweepProgress> progress() const;
+    /// Progress of the sweep for the front, until it is done.
+    std::optional<SweepProgress> uncovered() const;
     void add_requests(std::vector<Request>& requests) { current_.add_requests(options_.sweeps.at_once, requests); }
 
     // What is swept next. Each may end at once, if there is nothing to sweep.
@@ -61,9 +62,6 @@ public:
     void take(const Sweep& sweep, std::span<const Bound> bounds, Points& points);
     /// Counts the answer; ends the sweep after the last one.
     void finish_answer(Points& points);
-
-    /// Returns the places of points that a sweep with limits returned, those that are new last; adds these.
-    std::vector<std::size_t> places_of(std::span<const Bound> bounds, Points& points);
 
     /// Whether the space was swept for the front.
     bool covered() const { return covered_; }
@@ -92,7 +90,6 @@ private:
     SweepTally tally_;
     LeftOutRanges left_out_;            // with points that no limit excludes so far
     std::vector<std::uint64_t> known_;  // during a sweep: the points returned before, ascending
-    std::set<std::uint64_t> tight_;     // points whose bounds are those of a sweep with limits
     std::vector<Bound> tightened_;      // by the sweep in progress
     NearBounds near_;                   // of explored points, then of the first ranges of the sweep for the front
 };

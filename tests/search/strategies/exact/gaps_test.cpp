@@ -62,13 +62,16 @@ TEST_F(GapsTest, AreNarrowedByLowerLimits)
     gaps.begin_sweep(points.limits);
     gaps.take({{5, {8.0, 30.0}}}, {});
     gaps.end_sweep();
-    const std::vector<std::size_t> places = sweeps.places_of(gaps.best_of_better(), points);
-    const std::vector<AskedPoint> look = rounds.open(places, points.feasible);
+    const NextRound next = gaps.next_round(points, sweeps, rounds, race);
+    EXPECT_EQ(next.closer, 0);
+    const std::vector<AskedPoint> look = rounds.open(next.places, points.feasible);
+    ASSERT_EQ(look.size(), 1U);
     const Estimate first{9.9, 9.5, 10.5, 9.5, 10.5};
     const Estimate second{31.0, 30.5, 32.0, 30.5, 32.0};
     rounds.take(look[0].whose, {5, 1, 1, {first, second}, look[0].request.source}, points.limits);
     EXPECT_DOUBLE_EQ(known()[0].bound, 9.0) << "nine tenths of the limit: what the sweep excluded may be as good";
     EXPECT_THAT(gaps.at_gap(0, known()[0], rounds), IsEmpty());
+    EXPECT_THAT(gaps.next_round(points, sweeps, rounds, race).places, IsEmpty()) << "no gap is larger than sought";
 }
 
 }  // namespace
