@@ -35,6 +35,25 @@ class Stop(StopTest):
         self.assert_stopped(process, "SIGTERM")
         self.assert_resumes_to_the_end("study.h5.journal", ranks=2)
 
+    def test_signals_of_terminals_and_limits(self):
+        """Ctrl-C, a terminal that was closed, and a limit of CPU time stop a search as SIGTERM does."""
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
+            with self.subTest(number.name):
+                process = self.start_and_wait("search", self.toml, "--out", "study.h5", "--force", grow=20_000)
+                process.send_signal(number)
+                self.assert_stopped(process, number.name)
+        self.assert_resumes_to_the_end()
+
+    def test_a_signal_that_is_ignored_stays_so(self):
+        """As under nohup."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=20_000)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.end(process)[0], DONE)
+
     def test_sigkill_again_and_again(self):
         chance = random.Random(1)
         arguments = ("search", self.toml, "--out", "study.h5")
