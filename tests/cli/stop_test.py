@@ -20,6 +20,12 @@ class Stop(StopTest):
         self.output("resume", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
         self.assert_resumes_to_the_end(ranks=2)
 
+    def test_max_time_as_batch_systems_write_it(self):
+        finished = self.run_program("search", self.toml, "--out", "study.h5", "--max-time", "0-00:00:01")
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        finished = self.run_program("resume", "study.h5", "--max-time", "00:10:00")
+        self.assertEqual(finished.returncode, DONE, finished.stderr)
+
     def test_sigusr1_under_mpirun(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks
