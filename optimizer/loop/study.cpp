@@ -112,7 +112,7 @@ public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
         : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s),
+          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s, options.progress_longest_s),
           journal_(journal), draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         main_.strategy = std::move(plan.chosen.strategy);
