@@ -23,5 +23,6 @@ endif()
 # The charts of HTML reports: the one dependency that Debian does not have.
 find_path(ECHARTS_FOLDER dist/echarts.min.js PATHS ${CMAKE_SOURCE_DIR}/io/html/node_modules/echarts NO_DEFAULT_PATH)
 if(NOT ECHARTS_FOLDER)
-  message(FATAL_ERROR "ECharts, which draws the charts of HTML reports, is missing; install it with: npm ci --prefix io/html")
+  message(FATAL_ERROR "ECharts, which draws the charts of HTML reports, is missing; install it with: npm ci --prefix io/html; "
+    "or, without a network, unpack its npm package and name its folder (with dist/echarts.min.js): -DECHARTS_FOLDER=FOLDER")
 endif()

@@ -105,13 +105,19 @@ install_packages() {
     "${apt[@]}" install -y -qq --no-install-recommends "${missing[@]}"
 }
 
+tries=(--fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=1000)
 # What the lock file beside a package.json names, unless it is there.
 install_modules() {
     if [[ -f $1/node_modules/.package-lock.json && ! $1/package-lock.json -nt $1/node_modules/.package-lock.json ]]; then
         echo "install.sh: the modules of $1 are installed"
     else
         echo "install.sh: npm ci --prefix $1"
-        npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
+        # Without a network, two tries of a second each instead of a minute.
+        if ! npm ci --prefix "$1" --no-audit --no-fund --loglevel=error "${tries[@]}"; then
+            echo "install.sh: npm could not install the modules of $1; without a network, unpack the npm package of echarts that" \
+                "io/html/package-lock.json names, and configure with -DECHARTS_FOLDER=FOLDER" >&2
+            exit 1
+        fi
     fi
 }
 

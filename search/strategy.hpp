@@ -4,9 +4,9 @@
 
 #include "model/base/estimate.hpp"
 #include "model/base/random.hpp"
+#include "search/outcome.hpp"
 #include "search/space.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -78,16 +78,10 @@ struct NearBound {
     Bound bound;
 };
 
-/// Bounds of a sweep with limits, in the order in which they are tried: of a whole sub-space, then of a plan
-/// (docs/methods/step-graph.md). Exclusions by the first two come before it is known whether the plan is feasible.
-enum class BoundKind { sub_space, busiest_stage, noise_free_step, longest_paths };
-inline constexpr std::size_t bound_kinds = 4;
-using CountByBound = std::array<std::uint64_t, bound_kinds>;  // [bound]
-
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible;  // the bounds that were kept, in index order
-    std::vector<Rejected> rejected;
+    std::vector<Bound> feasible = {};  // the bounds that were kept, in index order
+    std::vector<Rejected> rejected = {};
     std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
     std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
     std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
@@ -106,49 +100,11 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
-/// What a search sweeps for, in this order.
-enum class SweepPurpose {
-    exploration,  // single points, for good bounds
-    better,       // the whole space, for points that are better in some objective than all incumbents
-    front,        // the whole space, for what no limit excludes
-    tighter,      // single points, for tighter bounds
-    left_out,     // parts of ranges that returned only some of their points
-};
-struct SweepProgress {
-    SweepPurpose purpose = SweepPurpose::front;
-    std::uint64_t done = 0;   // ranges
-    std::uint64_t total = 0;  // ranges
-};
-
-/// What is known of the least value of an objective over all feasible points, with the confidence of the search.
-struct Gap {
-    double limit = 0.0;  // some point's value is at most this
-    double bound = 0.0;  // no point's value is below this
-
-    double relative() const { return limit > 0.0 ? (limit - bound) / limit : 0.0; }
-};
-
-/// Outcome of a search, for programs and for readers.
-struct Outcome {
-    bool proved = false;  // for this model, these draws and `confidence`
-    double confidence = 0.0;
-    std::string text;  // "proved complete: ...", or what stopped the search
-    // Each feasible point that was found counts in one of:
-    std::uint64_t pruned = 0;     // excluded by its lower bound, without draws
-    std::uint64_t evaluated = 0;  // drawn up to the last rung, or until others excluded it
-    std::uint64_t open = 0;       // neither
-    // Raw tuples that a lower bound excluded before it was known whether they are feasible.
-    std::uint64_t unchecked = 0;
-    CountByBound excluded_by = {};            // while the space was swept with limits; part of `pruned` and `unchecked`
-    std::optional<SweepProgress> sweep = {};  // the one in progress
-    std::vector<Gap> gaps;                    // by objective; empty as long as they are not known
-};
-
 /// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
     int top_rung = 2;                   // rung up to which the points of the front are drawn
-    std::vector<bool> bounded;          // by objective: has a valid lower bound
+    std::vector<bool> bounded = {};     // by objective: has a valid lower bound
     double confidence = 0.95;           // of all limits simultaneously
     std::uint64_t seed = 1;             // of the random choices of the strategy
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy

@@ -44,9 +44,9 @@ expect(inside_model_top model/run/histories.hpp "#include \"model/predictor.hpp\
 expect(inside_model_deep model/step/compile/memory.hpp "#include \"model/calibration/fit/fit_distribution.hpp\"" "comes later")
 expect(inside_model_unknown model/extra/plan.hpp "#include \"model/base/units.hpp\"" "model/extra has no place in the order")
 expect(inside_model_allowed model/network/calls.hpp "#include \"model/hardware/collective.hpp\"" "")
-expect(inside_search_upwards search/components/race.hpp "#include \"search/strategies/exact.hpp\""
-  "search/components/race.hpp includes search/strategies/exact.hpp: the sub-folder of search comes later")
-expect(inside_search_allowed search/strategies/exact.hpp "#include \"search/strategy.hpp\"" "")
+expect(inside_search_upwards search/components/race.hpp "#include \"search/strategies/exact/exact.hpp\""
+  "search/components/race.hpp includes search/strategies/exact/exact.hpp: the sub-folder of search comes later")
+expect(inside_search_allowed search/strategies/exact/exact.hpp "#include \"search/strategy.hpp\"" "")
 expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.hpp\""
   "io/scenario/learned.hpp includes io/results/results.hpp: the sub-folder of io comes later")
 expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")

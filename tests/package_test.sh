@@ -27,9 +27,11 @@ for name in $(tr ',' '\n' <<<"$depends" | sed 's/ *(.*//; s/|.*//'); do
     grep -qxF "${name%%:*}" "$scratch/installed" || { echo "FAILED: $name is no installed package"; exit 1; }
 done
 
+[[ $(dpkg-deb -f "$package" Maintainer) == *"<"*"@"*">" ]] || { echo "FAILED: no maintainer"; exit 1; }
 dpkg-deb -x "$package" "$scratch/root"
 for file in bin/prismopt share/man/man1/prismopt.1 share/bash-completion/completions/prismopt share/zsh/vendor-completions/_prismopt \
-    share/prismopt/scenario.schema.json share/prismopt/scenarios/small.toml share/doc/prismopt/copyright; do
+    share/prismopt/scenario.schema.json share/prismopt/scenarios/small.toml share/doc/prismopt/copyright \
+    share/prismopt/slurm/search.sbatch share/prismopt/slurm/array.sbatch share/doc/prismopt/results/README.md; do
     [[ -s $scratch/root/usr/$file ]] || { echo "FAILED: no $file"; exit 1; }
 done
 "$scratch/root/usr/bin/prismopt" --version

@@ -364,7 +364,7 @@ std::string comparison_text(const std::vector<NamedResults>& studies)
         const Results& results = studies[s].results;
         text += fmt::format("{}  {}: study {}, seed {}, {}front of {}, {}\n", study_letter(s), studies[s].file,
                             results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
-                            counted(results.front.size(), "point"), results.study.outcome.text);
+                            counted(results.front.size(), "point"), results.study.outcome_text);
     }
     const Comparison comparison = compared(studies);
     text += comparison.differences;

@@ -186,7 +186,7 @@ Json trust(const Results& results)
 {
     const StudyInfo& study = results.study;
     const StudyEffort effort = study_effort(results);
-    Json json{{"outcome", study.outcome.text},
+    Json json{{"outcome", study.outcome_text},
               {"proved", study.outcome.proved},
               {"confidence", study.outcome.confidence},
               {"pruned", study.outcome.pruned},

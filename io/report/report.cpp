@@ -430,7 +430,7 @@ std::string search_section(const Results& results)
     const StudyInfo& study = results.study;
     const Outcome& outcome = study.outcome;
     const StudyEffort sum = study_effort(results);
-    std::string text = fmt::format("Search: {}\n", outcome.text);
+    std::string text = fmt::format("Search: {}\n", study.outcome_text);
     text += results.provisional ? "  " + tally(results) : "";
     text += fmt::format("  strategy {}; {} evaluated, {} excluded by their lower bounds, {} open; {} step draws", study.strategy,
                         counted(sum.evaluated, "point"), outcome.pruned, outcome.open, sum.draws);
@@ -558,7 +558,7 @@ std::string summary(const Results& results)
     } else {
         text += " The front is empty.";
     }
-    text += fmt::format(" Outcome: {}\n", results.study.outcome.text);
+    text += fmt::format(" Outcome: {}\n", results.study.outcome_text);
     return results.provisional ? text + "Counts: " + tally(results) : text;
 }
 

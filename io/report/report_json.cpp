@@ -52,7 +52,7 @@ Json search(const Results& results)
 {
     const StudyInfo& study = results.study;
     return {{"strategy", study.strategy},
-            {"outcome", study.outcome.text},
+            {"outcome", study.outcome_text},
             {"proved", study.outcome.proved},
             {"confidence", json_number<Json>(study.outcome.confidence)},
             {"provisional", results.provisional},

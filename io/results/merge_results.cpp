@@ -168,7 +168,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
     list.proved = list.proved && outcome.proved;
     list.outcome =
         fmt::format("{} in each part, {} evaluated", list.proved ? "proved complete" : "not proved complete", list.evaluated);
-    outcome.text = fmt::format(
+    merged.study.outcome_text = fmt::format(
         "{}: parts {} of {} with {} of {} combinations of values, {} feasible plans, {} excluded by their lower bounds, {} open "
         "(confidence {:.6g} %)",
         outcome.proved ? "proved complete" : (whole ? "merged" : "incomplete"), fmt::join(merged.study.held, ","),

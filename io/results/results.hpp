@@ -37,7 +37,8 @@ struct StudyInfo {
     std::uint64_t seed = 0;
     std::vector<int> held{1};  // parts of the space that these results cover, from 1 to `parts`
     int parts = 1;
-    Outcome outcome;
+    Outcome outcome;           // of a results file: its counts only
+    std::string outcome_text;  // in words, with what stopped the search
 };
 
 struct ObjectiveInfo {

@@ -124,7 +124,7 @@ void write_root(const Hdf5Object& root, const StudyInfo& study)
 void write_study(const Hdf5Object& group, const StudyInfo& study)
 {
     group.set("strategy", study.strategy);
-    group.set("outcome", study.outcome.text);
+    group.set("outcome", study.outcome_text);
     group.set<std::int8_t>("proved", study.outcome.proved ? 1 : 0);
     group.set("confidence", study.outcome.confidence);
     group.set("pruned", study.outcome.pruned);

@@ -72,7 +72,7 @@ void read_root(const Hdf5Object& root, StudyInfo& study)
 void read_study(const Hdf5Object& group, StudyInfo& study)
 {
     study.strategy = group.get<std::string>("strategy");
-    study.outcome.text = group.get<std::string>("outcome");
+    study.outcome_text = group.get<std::string>("outcome");
     study.outcome.proved = number_attribute<std::int8_t>(group, "proved", truth) != 0;
     study.outcome.confidence = number_attribute<double>(group, "confidence", truth);
     study.outcome.pruned = group.get<std::uint64_t>("pruned");

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <regex>
 #include <sstream>
 
 namespace prismopt {
@@ -164,17 +165,41 @@ void add_max_time_option(po::options_description& options, const char* does)
     options.add_options()("max-time", po::value<std::string>()->value_name("TIME"), does);
 }
 
+namespace {
+
+/// Seconds of "[days-]hours:minutes:seconds", as batch systems write time limits; nothing: the text is something else.
+std::optional<double> clock_time(const std::string& text)
+{
+    static const std::regex form(R"((?:(\d{1,5})-)?(\d{1,5}):([0-5]\d):([0-5]\d))");
+    std::smatch match;
+    if (!std::regex_match(text, match, form)) {
+        return std::nullopt;
+    }
+    const auto number = [&](std::size_t group) { return match[group].matched ? std::stod(match[group]) : 0.0; };
+    return ((24.0 * number(1) + number(2)) * 60.0 + number(3)) * 60.0 + number(4);
+}
+
+double max_seconds(const std::string& text)
+{
+    if (const auto seconds = clock_time(text)) {
+        return *seconds;
+    }
+    const auto time = parse_quantity<Seconds>(text, "55 min");
+    if (const auto* complaint = std::get_if<Complaint>(&time)) {
+        throw InputError(fmt::format("--max-time {} {}, or \"00:55:00\" (hours, minutes, seconds)", text, complaint->text()));
+    }
+    return std::get<Seconds>(time).si;
+}
+
+}  // namespace
+
 std::optional<std::chrono::duration<double>> max_time_of(const po::variables_map& values)
 {
     if (values.count("max-time") == 0) {
         return std::nullopt;
     }
     const std::string text = values["max-time"].as<std::string>();
-    const auto time = parse_quantity<Seconds>(text, "55 min");
-    if (const auto* complaint = std::get_if<Complaint>(&time)) {
-        throw InputError(fmt::format("--max-time {} {}", text, complaint->text()));
-    }
-    const double seconds = std::get<Seconds>(time).si;
+    const double seconds = max_seconds(text);
     if (seconds <= 0.0) {
         throw InputError(fmt::format("--max-time {} is not positive; write for example \"55 min\"", text));
     }

@@ -17,6 +17,7 @@ using namespace literals;
 namespace {
 
 constexpr double bar_interval_s = 0.2;
+constexpr double longest_in_log_s = 300.0;
 
 std::string sweep_text(const SweepProgress& sweep)
 {
@@ -32,17 +33,14 @@ std::string sweep_text(const SweepProgress& sweep)
 }
 
 /// "90 s", "25 min", "3.2 h".
-std::string duration_text(std::optional<double> seconds)
+std::string duration_text(double seconds)
 {
     constexpr double minute = 60.0;
     constexpr double hour = (1_h).si;
-    if (!seconds) {
-        return "unknown";
+    if (seconds < 2.0 * minute) {
+        return fmt::format("{:.0f} s", seconds);
     }
-    if (*seconds < 2.0 * minute) {
-        return fmt::format("{:.0f} s", *seconds);
-    }
-    return *seconds < 2.0 * hour ? fmt::format("{:.0f} min", *seconds / minute) : fmt::format("{:.1f} h", *seconds / hour);
+    return seconds < 2.0 * hour ? fmt::format("{:.0f} min", seconds / minute) : fmt::format("{:.1f} h", seconds / hour);
 }
 
 std::string progress_text(const SearchProgress& of)
@@ -62,7 +60,7 @@ std::string progress_text(const SearchProgress& of)
         text += ", gap: " + of.gaps;
     }
     text += ", idle " + percent_text(of.idle_share);
-    return of.done ? text + ", ETA " + duration_text(of.left_s) : text;
+    return of.left_s ? text + ", ETA " + duration_text(*of.left_s) : text;
 }
 
 void show_bar(const SearchProgress& of)
@@ -82,6 +80,7 @@ void show_progress(StudyOptions& options)
         options.progress_every_s = bar_interval_s;
         options.progress = show_bar;
     } else {
+        options.progress_longest_s = longest_in_log_s;
         options.progress = [](const SearchProgress& of) {
             log_info(fmt::format("{:.0f} s: {}", of.elapsed_s, progress_text(of)));
         };

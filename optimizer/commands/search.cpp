@@ -112,7 +112,7 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
         return exit_done;
     }
     if (!end.complete) {
-        log_warning(end.results.study.outcome.text);
+        log_warning(end.results.study.outcome_text);
         if (Communicator::launched()) {
             log_info(fmt::format(
                 "exit code {}: the checkpoint is complete; mpirun may report an aborted job, which can be ignored (mpirun -q "

@@ -32,6 +32,12 @@ std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Obje
     return text;
 }
 
+double output_interval_s(double elapsed_s, double every_s, double longest_s)
+{
+    constexpr double share = 0.1;  // times of events are known within a tenth
+    return std::max(every_s, std::min(share * elapsed_s, longest_s));
+}
+
 double Progress::elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
 /// Share of the box between the best bound and the worst front member of the first evaluations, in each objective.

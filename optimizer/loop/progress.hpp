@@ -19,15 +19,20 @@ namespace prismopt {
 /// "training_time_p99 1.3 %, cost 0.9 %": how much better than the best limit a plan can be at most. Empty if that is not known.
 std::string gaps_text(const std::vector<Gap>& gaps, const std::vector<const Objective*>& objectives);
 
+/// Time between two outputs: `every_s`, or a tenth of the time so far where that is longer, up to `longest_s`.
+double output_interval_s(double elapsed_s, double every_s, double longest_s);
+
 class Progress {
 public:
-    /// `every_s`: time between two outputs.
-    explicit Progress(double every_s) : start_(std::chrono::steady_clock::now()), every_s_(every_s) {}
+    Progress(double every_s, double longest_s)
+        : start_(std::chrono::steady_clock::now()), every_s_(every_s), longest_s_(longest_s)
+    {
+    }
 
     /// Adds a point to the curve, after a batch of answers.
     void record(const Archive& archive);
     /// Whether the next output is due.
-    bool due() const { return elapsed() - shown_s_ >= every_s_; }
+    bool due() const { return elapsed() - shown_s_ >= output_interval_s(elapsed(), every_s_, longest_s_); }
     /// Completes a state, which has what the archive does not know.
     SearchProgress state(const Archive& archive, SearchProgress state);
 
@@ -39,6 +44,7 @@ private:
 
     std::chrono::steady_clock::time_point start_;
     double every_s_;
+    double longest_s_;
     double shown_s_ = -1e9;
     std::optional<SweepPurpose> swept_;  // the last time; nothing: plans were compared
     TimeLeft time_left_;

@@ -2,6 +2,7 @@
 
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
+#include "io/report/outcome_text.hpp"
 #include "io/results/may_not_fit.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
@@ -111,8 +112,8 @@ public:
     Search(const StudyModel& model, WorkScheduler& scheduler, const StudyOptions& options, StudyPlan plan, StudyJournal& journal,
            const StopRequest& stop)
         : model_(model), scheduler_(scheduler), options_(options), name_(plan.chosen.name), rungs_(plan.rungs),
-          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s), journal_(journal),
-          draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
+          evaluator_(model, scheduler, std::move(plan.rungs)), progress_(options.progress_every_s, options.progress_longest_s),
+          journal_(journal), draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         main_.strategy = std::move(plan.chosen.strategy);
         scheduler.remember({[this](const Message& item) { return draws_.missing(item); },
@@ -160,9 +161,10 @@ public:
             results.evaluations.push_back(std::move(row));
         }
         results.study.outcome = main_.strategy->outcome();
+        results.study.outcome_text = outcome_text(results.study.outcome, name_);
         if (end_ && archive.feasible() == 0) {
             results.study.outcome.proved = true;
-            results.study.outcome.text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
+            results.study.outcome_text = fmt::format("proved complete: no feasible plan in part {} of {} of the space",
                                                      model_.scenario.search.part, model_.scenario.search.parts);
         }
         results.progress = progress_.curve();
@@ -520,7 +522,7 @@ void add_tuned_hardware(Scenario& scenario, StudyJournal& journal, const StopReq
 StudyEnd stopped_tuning(const std::string& why, const std::string& progress, const StudyOptions& options)
 {
     StudyEnd end;
-    end.results.study.outcome.text =
+    end.results.study.outcome_text =
         fmt::format("stopped by {}; {}; the search has not started, so there are no results; continue with: prismopt resume {}",
                     why, progress, options.out);
     return end;
@@ -550,8 +552,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
         search.fill_provisional_front(results);
         results.study.outcome.proved = false;
         const std::string gaps = gaps_text(results.study.outcome.gaps, model.objectives);
-        results.study.outcome.text =
-            fmt::format("stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome.text,
+        results.study.outcome_text =
+            fmt::format("stopped by {}; {};{} continue with: prismopt resume {}", *stopped, results.study.outcome_text,
                         gaps.empty() ? "" : " no plan is better than the best one found by more than this: " + gaps + ";",
                         options.out);
     }

@@ -47,6 +47,7 @@ struct StudyOptions {
     /// leave a journal that can be resumed.
     std::function<void(const SearchProgress&)> progress = {};
     double progress_every_s = 5.0;
+    double progress_longest_s = 0.0;  // if larger: a tenth of the time so far, up to this
     /// Receives notes and warnings, on the same thread; empty: they go to standard error.
     std::function<void(const std::string&)> message = {};
     std::stop_token stop = {};  // asks the search to stop with a complete checkpoint

@@ -1,6 +1,10 @@
 #include "optimizer/parallel/stop.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 namespace prismopt {
@@ -11,26 +15,47 @@ volatile std::sig_atomic_t caught = 0;
 
 extern "C" void remember(int signal) { caught = signal; }
 
-void remember_signal(int signal)
+struct StopSignal {
+    int number;
+    const char* name;
+    bool once;  // a second one has its usual effect
+};
+constexpr StopSignal stop_signals[] = {
+    {SIGUSR1, "SIGUSR1", false},  // batch systems, some time before the limit of a job
+    {SIGTERM, "SIGTERM", false},  // ... at the limit, or when a job is cancelled
+    {SIGINT, "SIGINT", true},     // Ctrl-C
+    {SIGHUP, "SIGHUP", false},    // the terminal was closed
+    {SIGXCPU, "SIGXCPU", false},  // the soft limit of CPU time, as `ulimit -t` and some batch systems set it
+};
+
+void remember_signal(const StopSignal& signal)
 {
+    struct sigaction before = {};
+    sigaction(signal.number, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) {
+        return;
+    }
     struct sigaction action = {};
     action.sa_handler = remember;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = signal.once ? static_cast<int>(SA_RESTART | SA_RESETHAND) : SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaction(signal, &action, nullptr);
+    sigaction(signal.number, &action, nullptr);
 }
 
-std::string name_of(int signal) { return signal == SIGUSR1 ? "SIGUSR1" : signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+std::string name_of(int number)
+{
+    const auto* found = std::ranges::find(stop_signals, number, &StopSignal::number);
+    return found != std::end(stop_signals) ? found->name : fmt::format("signal {}", number);
+}
 
 }  // namespace
 
 void catch_stop_signals()
 {
-    remember_signal(SIGUSR1);
-    remember_signal(SIGTERM);
+    for (const StopSignal& signal : stop_signals) {
+        remember_signal(signal);
+    }
 }
-
-void catch_interrupt() { remember_signal(SIGINT); }
 
 StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token)
     : team_(team), token_(std::move(token))

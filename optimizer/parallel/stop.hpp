@@ -13,12 +13,9 @@
 
 namespace prismopt {
 
-/// Makes SIGUSR1 and SIGTERM set a flag instead of ending the process. Call it on every rank: launchers signal all ranks, users
-/// one.
+/// Makes SIGUSR1, SIGTERM, SIGINT, SIGHUP and SIGXCPU set a flag instead of ending the process; a second SIGINT ends it. Those that are
+/// ignored, as SIGHUP under nohup, stay so. Call it on every rank: launchers signal all ranks, users one.
 void catch_stop_signals();
-
-/// Does the same with SIGINT.
-void catch_interrupt();
 
 /// Request to stop. Its clock starts at construction, so construct it first.
 class StopRequest {

@@ -4,7 +4,7 @@
 #include "model/base/statistics.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "search/branch_sampler.hpp"
-#include "search/strategies/explorer.hpp"
+#include "search/strategies/exact/exploration.hpp"
 
 #include <fmt/format.h>
 
@@ -179,19 +179,19 @@ std::string none_found_text(const SpaceEstimate& estimate)
 
 std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause)
 {
-    Explorer explorer(model.designs.space(), model.scenario.seed);
+    Exploration exploration(model.designs.space(), model.scenario.seed);
     Worker worker(model, pause);
     const double start_s = processor_s();
-    std::vector<std::uint64_t> points = explorer.ask();
-    explorer.tell(sample);
+    std::vector<std::uint64_t> points = exploration.ask();
+    exploration.tell(sample);
     const auto has_time = [start_s] { return processor_s() - start_s < exploring_s; };
     while (!points.empty() && has_time()) {
         for (std::size_t i = 0; i < points.size() && has_time(); ++i) {
-            explorer.tell(worker.sweep({.begin = points[i], .end = points[i] + 1}).feasible);
+            exploration.tell(worker.sweep({.begin = points[i], .end = points[i] + 1}).feasible);
         }
-        points = explorer.ask();
+        points = exploration.ask();
     }
-    return explorer.front();
+    return exploration.front();
 }
 
 LimitedSweep limited_sweep(const StudyModel& model, const std::vector<std::vector<double>>& limits, const NearRequest& near,

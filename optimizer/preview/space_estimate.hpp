@@ -46,7 +46,7 @@ SpaceEstimate estimate_space(const StudyModel& model, const Pause& pause, int mo
 /// Message that no feasible plan was found in the sample, with the upper confidence limit of their share.
 std::string none_found_text(const SpaceEstimate& estimate);
 
-/// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins (Explorer), with those of
+/// The front of lower bounds that an exploration finds in some seconds, as the search of a large space begins (Exploration), with those of
 /// a sample of feasible plans.
 std::vector<Bound> explored_front(const StudyModel& model, const std::vector<Bound>& sample, const Pause& pause);
 

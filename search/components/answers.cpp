@@ -27,6 +27,17 @@ void check_objectives(std::uint64_t point, std::size_t given, std::size_t object
     }
 }
 
+void check_estimates(const Evaluation& evaluation, std::size_t objectives)
+{
+    check_objectives(evaluation.index, evaluation.objectives.size(), objectives);
+    for (std::size_t k = 0; k < objectives; ++k) {
+        const Estimate& estimate = evaluation.objectives[k];
+        for (const double number : {estimate.value, estimate.simultaneous_low, estimate.simultaneous_high}) {
+            if (std::isnan(number)) refuse_nan(evaluation.index, k);
+        }
+    }
+}
+
 const Sweep& expected(const Answer& answer, const SweepRange& range)
 {
     const auto* sweep = std::get_if<Sweep>(&answer);

@@ -19,6 +19,9 @@ namespace prismopt {
 /// Throws std::runtime_error unless the answer for a point has as many objectives as the study.
 void check_objectives(std::uint64_t point, std::size_t given, std::size_t objectives);
 
+/// Throws std::runtime_error unless an evaluation has this many objectives, whose values and limits are numbers.
+void check_estimates(const Evaluation& evaluation, std::size_t objectives);
+
 /// The sweep in an answer. Throws std::runtime_error if it is not of this range.
 const Sweep& expected(const Answer& answer, const SweepRange& range);
 

@@ -75,7 +75,7 @@ void Genetic::advance()
                batches_[merged_].told == batches_[merged_].drawn.size()) {
             merge(batches_[merged_]);
         }
-        if (end_.empty() && batches_.size() - merged_ < (merged_ == 0 ? 1 : options_.lag)) more = ask_sweeps();
+        if (end_ == SearchEnd::none && batches_.size() - merged_ < (merged_ == 0 ? 1 : options_.lag)) more = ask_sweeps();
     }
     if (merged_ < batches_.size() || !climbing_.empty()) return;
     const std::vector<PointRequest> next = race_.next();
@@ -90,7 +90,7 @@ bool Genetic::ask_sweeps()
     Batch batch;
     batch.proposed = number == 0 ? first_proposals() : proposals();
     if (batch.proposed.empty() && reserve_.empty()) {
-        end_ = "all children were already known";
+        end_ = SearchEnd::nothing_new;
         return false;
     }
     for (const Member& member : batch.proposed) {
@@ -262,9 +262,9 @@ void Genetic::merge(Batch& batch)
     batch.draws_asked = true;
     ++merged_;
     if (drawn_ >= goal_.max_evaluations) {
-        end_ = "the limit of " + grouped(drawn_) + " evaluations was reached";
+        end_ = SearchEnd::most_drawn;
     } else if (idle_batches_ >= options_.patience) {
-        end_ = "the last " + grouped(options_.patience) + " batches brought no improvement";
+        end_ = SearchEnd::no_gain;
     }
 }
 
@@ -323,17 +323,19 @@ void Genetic::measure_gain()
 
 Outcome Genetic::outcome() const
 {
-    const bool done = !end_.empty() && race_.over();
     Outcome outcome;
+    outcome.method = SearchMethod::evolution;
     outcome.confidence = goal_.confidence;
+    outcome.complete = end_ != SearchEnd::none && race_.over();
+    outcome.end = end_;
+    outcome.idle_batches = end_ == SearchEnd::no_gain ? options_.patience : 0;
+    outcome.checked = known_.size();
+    outcome.feasible = feasible_;
+    outcome.drawn = drawn_;
+    outcome.on_front = race_.front().size();
     outcome.pruned = excluded_;
     outcome.evaluated = race_.settled();
     outcome.open = feasible_ - outcome.pruned - outcome.evaluated;
-    outcome.text = std::string(done ? "" : "incomplete: ") + "evolutionary search (" + selection_.name +
-                   "), without proof: " + grouped(known_.size()) + " plans checked, " + grouped(feasible_) +
-                   " of them feasible, " + grouped(excluded_) + " excluded by their lower bounds, " + grouped(drawn_) +
-                   " evaluated, " + grouped(race_.front().size()) + " on the front" +
-                   (end_.empty() ? "" : "; stopped because " + end_);
     return outcome;
 }
 

@@ -12,7 +12,6 @@
 #include <deque>
 #include <functional>
 #include <span>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -34,7 +33,6 @@ struct GeneticOptions {
 
 /// Selection rule of an evolutionary search among points of equal feasibility.
 struct Selection {
-    std::string name;
     /// Positions of the survivors, the best first.
     std::function<std::vector<std::size_t>(std::span<const Values>, std::size_t keep)> survivors;
     bool tournament = true;  // parents are the better of two; otherwise any survivor
@@ -119,7 +117,7 @@ private:
     std::size_t idle_batches_ = 0;  // consecutive, without gain
     Values reference_;              // of the hypervolume; from the first population
     double hypervolume_ = 0.0;
-    std::string end_;  // reason why the evolution stopped; empty: it continues
+    SearchEnd end_ = SearchEnd::none;  // none: the evolution continues
     Race race_;
     std::deque<PointRequest> climbing_;
 };

@@ -13,7 +13,7 @@ std::vector<std::size_t> least_crowded(std::span<const Values> points, std::size
 }  // namespace
 
 Nsga2::Nsga2(const Space& space, const StudyGoal& goal, GeneticOptions options)
-    : Genetic(space, goal, {.name = "nsga2", .survivors = least_crowded, .tournament = true}, options)
+    : Genetic(space, goal, {.survivors = least_crowded, .tournament = true}, options)
 {
 }
 

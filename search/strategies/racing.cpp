@@ -65,15 +65,15 @@ void Racing::tell(std::span<const Answer> answers)
 
 Outcome Racing::outcome() const
 {
-    const std::uint64_t feasible = feasible_.size() + left_out_;
-    const bool done = entered_ && awaited_.empty() && race_.over();
     Outcome outcome;
+    outcome.method = SearchMethod::halving;
     outcome.confidence = goal_.confidence;
+    outcome.complete = entered_ && awaited_.empty() && race_.over();
+    outcome.feasible = feasible_.size() + left_out_;
+    outcome.drawn = race_.size();
+    outcome.on_front = race_.front().size();
     outcome.evaluated = race_.settled();
-    outcome.open = feasible - outcome.evaluated;
-    outcome.text = std::string(done ? "" : "incomplete: ") + "successive halving, without proof: " + grouped(feasible) +
-                   " feasible plans, " + grouped(race_.size()) + " evaluated, " + grouped(race_.front().size()) + " on the front";
-    if (done && race_.size() < feasible) outcome.text += "; plans with worse lower bounds were not evaluated";
+    outcome.open = outcome.feasible - outcome.evaluated;
     return outcome;
 }
 

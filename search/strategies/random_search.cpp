@@ -79,13 +79,16 @@ void RandomSearch::tell(std::span<const Answer> answers)
 Outcome RandomSearch::outcome() const
 {
     Outcome outcome;
+    outcome.method = SearchMethod::random;
     outcome.confidence = goal_.confidence;
-    const bool done = race_.over();
+    outcome.complete = race_.over();
+    outcome.end = exhausted_ ? SearchEnd::nothing_new : SearchEnd::none;
+    outcome.checked = known_.size();
+    outcome.feasible = found_;
+    outcome.drawn = drawn_;
+    outcome.on_front = race_.front().size();
     outcome.evaluated = race_.settled();
     outcome.open = found_ - outcome.evaluated;
-    outcome.text = std::string(done ? "" : "incomplete: ") + "random search, without proof: " + grouped(known_.size()) +
-                   " plans that the rules of the space allow, " + grouped(drawn_) + " evaluated, " +
-                   grouped(race_.front().size()) + " on the front" + (exhausted_ ? "; no further plans were found" : "");
     return outcome;
 }
 

@@ -1,7 +1,7 @@
 #include "search/strategies/strategy_choice.hpp"
 
 #include "search/search_random.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
 #include "search/strategies/racing.hpp"
@@ -45,29 +45,14 @@ bool can_be_swept(const Space& space)
            (space.size() <= most_to_sweep && feasible_at_most(space) <= most_feasible);
 }
 
-ExactOptions options_of(const StudyGoal& goal, std::vector<SweepRange> ranges)
-{
-    ExactOptions options;
-    options.ranges = std::move(ranges);
-    options.objectives = goal.objectives;
-    options.top_rung = goal.top_rung;
-    options.bounded = goal.bounded;
-    options.confidence = goal.confidence;
-    options.max_evaluations = goal.max_evaluations;
-    options.region = goal.region;
-    options.near_objective = goal.near_objective;
-    return options;
-}
-
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
-    ExactOptions options = options_of(goal, ranges_of(goal, space.size()));
+    ExactOptions options{.goal = goal, .ranges = ranges_of(goal, space.size())};
     // A part is not explored: an incumbent outside of it is no result of it.
     if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
         options.explored = &space;
-        options.seed = goal.seed;
     }
-    return std::make_unique<Exact>(options);
+    return std::make_unique<Exact>(std::move(options));
 }
 
 template <class Kind>
@@ -150,7 +135,7 @@ ChosenStrategy make_strategy(const std::string& name, const Space& space, const 
 
 std::unique_ptr<Strategy> exact_search_of(std::vector<SweepRange> ranges, const StudyGoal& goal)
 {
-    return std::make_unique<Exact>(options_of(goal, std::move(ranges)));
+    return std::make_unique<Exact>(ExactOptions{.goal = goal, .ranges = std::move(ranges)});
 }
 
 }  // namespace prismopt

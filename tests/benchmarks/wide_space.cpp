@@ -1,7 +1,7 @@
 #include "tests/benchmarks/wide_space.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
-#include "search/strategies/explorer.hpp"
+#include "search/strategies/exact/exploration.hpp"
 #include "tests/benchmarks/clock.hpp"
 
 #include <algorithm>
@@ -34,14 +34,14 @@ Scenario wide_scenario()
 /// The bounds of an explored front, two percent higher: about the limits of a search.
 std::vector<std::vector<double>> limits_near_the_best(const StudyModel& model, Worker& worker)
 {
-    Explorer explorer(model.designs.space(), 1, {.generations = 16});
-    for (auto points = explorer.ask(); !points.empty(); points = explorer.ask()) {
+    Exploration exploration(model.designs.space(), 1, {.generations = 16});
+    for (auto points = exploration.ask(); !points.empty(); points = exploration.ask()) {
         for (const std::uint64_t point : points) {
-            explorer.tell(worker.sweep({.begin = point, .end = point + 1}).feasible);
+            exploration.tell(worker.sweep({.begin = point, .end = point + 1}).feasible);
         }
     }
     std::vector<std::vector<double>> limits;
-    for (const Bound& bound : explorer.front()) {
+    for (const Bound& bound : exploration.front()) {
         std::vector<double>& limit = limits.emplace_back(bound.objectives);
         for (std::size_t k = 0; k < limit.size(); ++k) {
             limit[k] *= model.objectives[k]->name == "gpus" ? 1.0 : 1.02;

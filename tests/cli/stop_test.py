@@ -20,6 +20,12 @@ class Stop(StopTest):
         self.output("resume", "study.h5", "--max-time", "0.05 s", code=CALL_AGAIN)
         self.assert_resumes_to_the_end(ranks=2)
 
+    def test_max_time_as_batch_systems_write_it(self):
+        finished = self.run_program("search", self.toml, "--out", "study.h5", "--max-time", "0-00:00:01")
+        self.assertEqual(finished.returncode, CALL_AGAIN, finished.stderr)
+        finished = self.run_program("resume", "study.h5", "--max-time", "00:10:00")
+        self.assertEqual(finished.returncode, DONE, finished.stderr)
+
     def test_sigusr1_under_mpirun(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000, ranks=2)
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks
@@ -34,6 +40,25 @@ class Stop(StopTest):
         process.send_signal(signal.SIGTERM)
         self.assert_stopped(process, "SIGTERM")
         self.assert_resumes_to_the_end("study.h5.journal", ranks=2)
+
+    def test_signals_of_terminals_and_limits(self):
+        """Ctrl-C, a terminal that was closed, and a limit of CPU time stop a search as SIGTERM does."""
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
+            with self.subTest(number.name):
+                process = self.start_and_wait("search", self.toml, "--out", "study.h5", "--force", grow=20_000)
+                process.send_signal(number)
+                self.assert_stopped(process, number.name)
+        self.assert_resumes_to_the_end()
+
+    def test_a_signal_that_is_ignored_stays_so(self):
+        """As under nohup."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=20_000)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.end(process)[0], DONE)
 
     def test_sigkill_again_and_again(self):
         chance = random.Random(1)

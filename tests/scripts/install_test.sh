@@ -20,8 +20,9 @@ tree=$scratch/tree
 mkdir "$tree" "$tree/jobs"
 cat "$install" >"$tree/jobs/install.sh"
 install=$tree/jobs/install.sh
-charts="npm ci --prefix io/html --no-audit --no-fund --loglevel=error"
-driver="npm ci --prefix tests/browser --no-audit --no-fund --loglevel=error"
+tries="--fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=1000"
+charts="npm ci --prefix io/html --no-audit --no-fund --loglevel=error $tries"
+driver="npm ci --prefix tests/browser --no-audit --no-fund --loglevel=error $tries"
 
 nothing_missing() {
     run bash "$install"
@@ -29,6 +30,14 @@ nothing_missing() {
     expect_said "packages are installed"
     expect_no_call apt-get
     expect_call "$charts"
+}
+
+without_a_network_the_charts_may_lie_elsewhere() {
+    stand_in npm 'exit 1'
+    run bash "$install"
+    expect_status 1
+    expect_said "-DECHARTS_FOLDER=FOLDER"
+    stand_in npm ''
 }
 
 modules_that_are_there_stay() {
@@ -110,6 +119,7 @@ another_system_is_told_the_names() {
 }
 
 nothing_missing
+without_a_network_the_charts_may_lie_elsewhere
 modules_that_are_there_stay
 the_browser_comes_with_its_driver
 installs_only_what_is_missing

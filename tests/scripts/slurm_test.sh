@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# jobs/slurm/search.sbatch, with stand-ins for Slurm.
+# The scripts of jobs/slurm, with stand-ins for Slurm.
 source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 # shellcheck disable=SC2016  # expanded by the stand-ins
@@ -118,7 +118,26 @@ an_array_script_without_an_array() {
     expect_said "usage:"
 }
 
+# As Slurm does: a copy of the script in a folder of Slurm, run in the folder of the user, where nothing is.
+installed_scripts_run_from_an_empty_folder() {
+    local prefix=$scratch/prefix
+    mkdir -p "$prefix/bin" "$prefix/share/prismopt" "$scratch/spool" "$scratch/empty"
+    cp -r "$root/jobs/slurm" "$prefix/share/prismopt/"
+    printf '#!/bin/sh\n' >"$prefix/bin/prismopt"
+    chmod +x "$prefix/bin/prismopt"
+    cp "$prefix/share/prismopt/slurm/array.sbatch" "$scratch/spool/slurm_script"
+    cd "$scratch/empty"
+    run "${array[@]}" PATH="$prefix/bin:$scratch/bin:$PATH" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 bash "$scratch/spool/slurm_script" small.toml a
+    expect_status 0
+    expect_call "srun --mpi=pmix $prefix/bin/prismopt search small.toml --out a-3.h5 --part 3/8"
+    run "${array[@]}" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 bash "$scratch/spool/slurm_script" small.toml a
+    expect_status 2
+    expect_said "PRISMOPT=/path/to/bin/prismopt"
+    cd "$root"
+}
+
 cd "$root"
+installed_scripts_run_from_an_empty_folder
 a_task_of_an_array_searches_its_part
 a_stopped_task_is_requeued
 some_parts_only_need_the_number_of_all

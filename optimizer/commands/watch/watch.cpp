@@ -100,7 +100,6 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("prismopt watch needs a results file and a log (- for standard input); see prismopt watch --help");
     }
     catch_stop_signals();
-    catch_interrupt();
     const StopRequest stop({}, call.team);
     const bool follow = (*values)["follow"].as<bool>();
     const bool json = (*values)["json"].as<bool>();

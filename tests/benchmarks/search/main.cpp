@@ -1,5 +1,6 @@
 /// Writes results/search-quality.md (jobs/search_quality_study). One argument: the file to write; `--quick`: three seeds.
 
+#include "io/report/outcome_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/search/codesign.hpp"
 #include "tests/benchmarks/search/pagmo_yardstick.hpp"
@@ -8,7 +9,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "optimizer/space/design_text.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
 #include "search/strategies/strategy_choice.hpp"
@@ -100,7 +101,8 @@ std::string contest_rows(const Contest& contest, bool with_exact)
         rows += exact.row("exact");
         const auto whole = make_strategy("exact", *contest.space, contest.goal).strategy;
         const Played played = play(contest.problem, *whole);
-        rows += fmt::format("| exact, to the end: {} | {} drawn | |\n", whole->outcome().text, grouped(played.drawn.size()));
+        rows += fmt::format("| exact, to the end: {} | {} drawn | |\n", outcome_text(whole->outcome(), "exact"),
+                            grouped(played.drawn.size()));
     }
     Reached nsga2;
     Reached nsga3;

@@ -82,7 +82,8 @@ TEST(TextReport, SaysByHowMuchTheNearestMissesWhenNothingIsFeasible)
     results.study.held = {1};
     results.study.parts = 1;
     results.rejected.push_back(Rejected{.reason = "too few layers", .count = 3, .miss = 2.0, .nearest = ""});
-    results.study.outcome = {.proved = false, .confidence = 0.0, .text = "nothing to search", .pruned = 0, .open = 0, .gaps = {}};
+    results.study.outcome = {};
+    results.study.outcome_text = "nothing to search";
     results.study.job_id = "";
     EXPECT_EQ(text_report(results), R"(Study sample: front of 0 points, minimising training_time_p99, gpus
 Quantiles are taken over this cluster (the speed of each node is given).
@@ -182,8 +183,8 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     Results results = plain();
     results.raw_tuples = 40;
     results.provisional = true;
-    results.study.outcome = {
-        .proved = false, .confidence = 0.95, .text = "stopped by SIGUSR1", .pruned = 1, .evaluated = 1, .open = 1, .gaps = {}};
+    results.study.outcome = {.confidence = 0.95, .pruned = 1, .evaluated = 1, .open = 1};
+    results.study.outcome_text = "stopped by SIGUSR1";
     const std::string counts =
         "of 40 combinations of values: 0 duplicate or undefined, 29 infeasible, 1 excluded by their lower bounds, 1 evaluated, 1 "
         "open, 8 not examined\n";

@@ -72,7 +72,7 @@ void expect_equal(const StudyInfo& a, const StudyInfo& b)
     EXPECT_EQ(a.parts, b.parts);
     EXPECT_EQ(a.outcome.proved, b.outcome.proved);
     EXPECT_EQ(a.outcome.confidence, b.outcome.confidence);
-    EXPECT_EQ(a.outcome.text, b.outcome.text);
+    EXPECT_EQ(a.outcome_text, b.outcome_text);
     EXPECT_EQ(a.outcome.pruned, b.outcome.pruned);
     EXPECT_EQ(a.outcome.evaluated, b.outcome.evaluated);
     EXPECT_EQ(a.outcome.open, b.outcome.open);
@@ -232,7 +232,7 @@ TEST(ResultsFile, RefusesControlCharactersInItsTexts)
     };
     EXPECT_THAT(refused([](Results& r) { r.study.scenario_name = "evil\ntouch"; }),
                 AllOf(HasSubstr("attribute scenario_name"), HasSubstr("evil\\u000Atouch"), HasSubstr("U+000A (line break)")));
-    EXPECT_THAT(refused([](Results& r) { r.study.outcome.text = "\x1b[2J"; }), HasSubstr("U+001B (escape)"));
+    EXPECT_THAT(refused([](Results& r) { r.study.outcome_text = "\x1b[2J"; }), HasSubstr("U+001B (escape)"));
     EXPECT_THAT(refused([](Results& r) { r.rejected.front().nearest = "a\tb"; }), HasSubstr("dataset rejected_nearest"));
     EXPECT_EQ(refused([](Results& r) { r.study.scenario_text = "# a text\n# of\ttwo lines\r\n"; }), "no error");
 }

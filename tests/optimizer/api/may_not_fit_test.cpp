@@ -73,7 +73,7 @@ TEST_F(MayNotFit, LeavesTheFrontOfTheSmallerMemory)
     const Results smaller = found("smaller.h5", "0.5", fmt::format("{:.17g}", 1.0 - factor));
     EXPECT_EQ(by_point(with_limit.front), by_point(smaller.front));
     EXPECT_EQ(with_limit.feasible, smaller.feasible);
-    EXPECT_EQ(with_limit.study.outcome.text, smaller.study.outcome.text);
+    EXPECT_EQ(with_limit.study.outcome_text, smaller.study.outcome_text);
     for (const FrontPoint& plan : with_limit.front) {
         EXPECT_GE(plan.prediction.fit_probability, 0.9);
     }

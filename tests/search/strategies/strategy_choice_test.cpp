@@ -3,7 +3,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "search/search_random.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST_P(EachStrategy, FindsTheFrontOfASmallSpace)
     const Noisy noisy;
     const ChosenStrategy chosen = make_strategy(GetParam(), noisy.space, noisy.goal());
     const Played played = play(noisy.problem(), *chosen.strategy);
-    EXPECT_EQ(played.front, noisy.front_at_the_top()) << played.outcome.text;
+    EXPECT_EQ(played.front, noisy.front_at_the_top());
     EXPECT_EQ(played.outcome.open, 0U);
     EXPECT_EQ(played.outcome.proved, facts_of_strategy(chosen.name).excludes);
     for (const std::uint64_t index : played.front) EXPECT_EQ(played.archive.evaluations().at(index).rung, noisy.top_rung);
@@ -117,7 +117,7 @@ TEST_P(EachStrategy, CountsEachFeasiblePointOnce)
             noisy.problem(), *strategy, [](std::size_t) { return 1; },
             [stop_after](const Played& so_far) { return so_far.drawn.size() > stop_after; });
         const Outcome& outcome = played.outcome;
-        EXPECT_EQ(outcome.pruned + outcome.evaluated + outcome.open, played.archive.feasible()) << outcome.text;
+        EXPECT_EQ(outcome.pruned + outcome.evaluated + outcome.open, played.archive.feasible());
         EXPECT_LE(outcome.evaluated, played.archive.evaluations().size());
     }
 }
@@ -133,7 +133,7 @@ TEST_P(EachStrategy, AsksTheSameWhateverTheWayOfTelling)
     for (const Played& run : runs) {
         EXPECT_EQ(run.drawn, runs.front().drawn);
         EXPECT_EQ(run.draws, runs.front().draws);
-        EXPECT_EQ(run.outcome.text, runs.front().outcome.text);
+        EXPECT_EQ(run.outcome, runs.front().outcome);
     }
 }
 
@@ -210,7 +210,7 @@ TEST(LargeSpaces, AreProvedWithTheStatedNumberOfBounds)
     const ChosenStrategy chosen = make_strategy("auto", space, goal);
     EXPECT_EQ(chosen.name, "exact");
     const Played played = play(problem, *chosen.strategy);
-    EXPECT_TRUE(played.outcome.proved) << played.outcome.text;
+    EXPECT_TRUE(played.outcome.proved);
     EXPECT_EQ(played.archive.feasible(), 55U << 15);
     EXPECT_LE(played.archive.bounds().size(), most_kept_bounds + played.drawn.size());
 

@@ -1,6 +1,6 @@
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
-#include "tests/search/strategies/known_problem.hpp"
+#include "tests/search/strategies/exact/known_problem.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,6 @@
 
 namespace prismopt {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 TEST(Exact, InfiniteLimitsExcludeNothingUntilTheNextRung)
 {
@@ -82,8 +79,8 @@ TEST(Exact, ChoosesMoreIncumbentsBeforePointsAreCompared)
         for (int i = 0; i < 400; ++i) problem.truth.push_back({10.0 + 0.01 * (i * 7 % 400)});
         problem.bound_share = 0.9;
         ExactOptions chosen = exact_options(problem, 1);
-        chosen.scouts = 3;
-        chosen.further_rounds = rounds;
+        chosen.incumbents.scouts = 3;
+        chosen.incumbents.further_rounds = rounds;
         Exact exact(chosen);
         int limits_before = 0;
         bool compared = false;
@@ -115,7 +112,7 @@ TEST(Exact, DrawsCloserLimitsOnlyWhereManyPointsRemain)
     for (std::uint64_t i = 0; i < many; ++i) problem.truth.push_back({10.0 + 0.01 * static_cast<double>(i), 1.0});
     for (int i = 0; i < 5; ++i) problem.truth.push_back({5.0 + 0.01 * i, 2.0});
     ExactOptions chosen = exact_options(problem, 2);
-    chosen.scouts = 3;
+    chosen.incumbents.scouts = 3;
     Exact exact(chosen);
     std::set<std::uint64_t> closer;
     std::set<std::uint64_t> with_limits;
@@ -178,7 +175,7 @@ TEST(Exact, ExcludesTheBestPointNoMoreOftenThanStated)
         std::mt19937 random(seed);
         for (std::size_t p = 0; p < points; ++p) problem.truth.push_back(10.0 + 0.02 * static_cast<double>(random() % 400));
         const auto best = std::min_element(problem.truth.begin(), problem.truth.end()) - problem.truth.begin();
-        Exact exact({.space_size = points, .objectives = 1, .top_rung = 3, .bounded = {true}});
+        Exact exact({.goal = {.objectives = 1, .top_rung = 3, .bounded = {true}}, .space_size = points});
         std::set<std::uint64_t> at_the_top;
         while (const auto requests = exact.ask()) {
             std::vector<Answer> answers;
@@ -209,7 +206,9 @@ TEST(Exact, OpensARoundForALeaderWithManyRivals)
 {
     for (const std::uint64_t rivals : {9, 10, 30}) {
         const std::uint64_t points = 1 + rivals;
-        Exact exact({.space_size = points, .objectives = 1, .top_rung = 2, .scouts = 1, .further_rounds = 0, .bounded = {true}});
+        Exact exact({.goal = {.objectives = 1, .top_rung = 2, .bounded = {true}},
+                     .space_size = points,
+                     .incumbents = {.scouts = 1, .further_rounds = 0}});
         std::set<std::uint64_t> with_limits;
         while (const auto requests = exact.ask()) {
             std::vector<Answer> answers;
@@ -243,7 +242,7 @@ TEST(Exact, OpensARoundForALeaderWithManyRivals)
 /// A limit that is infinite at the first look is looked at again with four times the draws.
 TEST(Exact, LooksAgainAtLimitsThatAreInfinite)
 {
-    Exact exact({.space_size = 1, .objectives = 1, .top_rung = 2, .bounded = {true}});
+    Exact exact({.goal = {.objectives = 1, .top_rung = 2, .bounded = {true}}, .space_size = 1});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}});
     ASSERT_TRUE(exact.ask().has_value());
@@ -274,7 +273,9 @@ TEST(Exact, ReportsABoundThatIsNone)
     const ExactRun run = play(problem, exact_options(problem, 2));
     EXPECT_FALSE(run.outcome.proved);
     EXPECT_EQ(run.outcome.open, 0U);
-    EXPECT_THAT(run.outcome.text, AllOf(HasSubstr("not proved"), HasSubstr("bound violated: point"), HasSubstr("20 % below")));
+    EXPECT_TRUE(run.outcome.complete);
+    ASSERT_TRUE(run.outcome.violation.has_value());
+    EXPECT_NEAR(run.outcome.violation->relative, 0.2, 1e-12);
 
     problem.bound_share = 1.0 + 1e-15;  // rounding is no violation
     EXPECT_TRUE(play(problem, exact_options(problem, 2)).outcome.proved);

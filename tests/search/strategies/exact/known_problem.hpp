@@ -4,7 +4,7 @@
 
 #include "search/archive.hpp"
 #include "search/components/kept_bounds.hpp"
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
 #include <gtest/gtest.h>
 
@@ -129,10 +129,8 @@ struct KnownProblem {
 
 inline ExactOptions exact_options(const KnownProblem& problem, std::size_t objectives)
 {
-    return {.space_size = problem.truth.size(),
-            .objectives = objectives,
-            .top_rung = problem.top_rung(),
-            .bounded = std::vector<bool>(objectives, true)};
+    return {.goal = {.objectives = objectives, .top_rung = problem.top_rung(), .bounded = std::vector<bool>(objectives, true)},
+            .space_size = problem.truth.size()};
 }
 
 struct ExactRun {
@@ -229,7 +227,7 @@ inline KnownProblem lattice(unsigned seed, std::size_t points, std::size_t objec
 inline void expect_proved(const KnownProblem& problem, const ExactRun& run)
 {
     EXPECT_EQ(run.front, problem.front());
-    EXPECT_TRUE(run.outcome.proved) << run.outcome.text;
+    EXPECT_TRUE(run.outcome.proved);
     EXPECT_EQ(run.outcome.open, 0U);
     EXPECT_EQ(run.outcome.pruned + run.outcome.unchecked + run.evaluated.size(), problem.feasible());
 }

@@ -1,4 +1,4 @@
-#include "search/strategies/explorer.hpp"
+#include "search/strategies/exact/exploration.hpp"
 
 #include "search/archive.hpp"
 
@@ -29,12 +29,12 @@ bool same_points(const std::vector<Bound>& a, const std::vector<Bound>& b)
 
 }  // namespace
 
-Explorer::Explorer(const Space& space, std::uint64_t seed, ExplorerOptions options)
+Exploration::Exploration(const Space& space, std::uint64_t seed, ExplorationOptions options)
     : space_(space), seed_(seed), options_(options), moves_(space), branches_(space, 1)
 {
 }
 
-std::vector<std::uint64_t> Explorer::ask()
+std::vector<std::uint64_t> Exploration::ask()
 {
     if (generation_ > 0) {
         std::vector<Bound> all = front_;
@@ -54,9 +54,9 @@ std::vector<std::uint64_t> Explorer::ask()
     return points;
 }
 
-void Explorer::tell(const std::vector<Bound>& feasible) { found_.insert(found_.end(), feasible.begin(), feasible.end()); }
+void Exploration::tell(const std::vector<Bound>& feasible) { found_.insert(found_.end(), feasible.begin(), feasible.end()); }
 
-void Explorer::add_branches(std::vector<std::uint64_t>& points)
+void Exploration::add_branches(std::vector<std::uint64_t>& points)
 {
     for (std::size_t i = 0; i < options_.start; ++i) {
         SearchRandom random(seed_, choices_++);
@@ -65,7 +65,7 @@ void Explorer::add_branches(std::vector<std::uint64_t>& points)
     }
 }
 
-void Explorer::add_children(std::vector<std::uint64_t>& points)
+void Exploration::add_children(std::vector<std::uint64_t>& points)
 {
     const double some = 1.0 / static_cast<double>(space_.axes().size());
     for (std::size_t i = 0; i < tries * options_.generation && points.size() < options_.generation; ++i) {
@@ -82,7 +82,7 @@ void Explorer::add_children(std::vector<std::uint64_t>& points)
 }
 
 /// Adds the nearest allowed point if it is new.
-void Explorer::add(const Point& point, std::vector<std::uint64_t>& points)
+void Exploration::add(const Point& point, std::vector<std::uint64_t>& points)
 {
     const auto allowed = moves_.repaired(point);
     if (!allowed) return;

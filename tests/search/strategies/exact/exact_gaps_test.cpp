@@ -1,6 +1,6 @@
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
-#include "tests/search/strategies/known_problem.hpp"
+#include "tests/search/strategies/exact/known_problem.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,10 +54,10 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
         problem.bound_share = 0.999;
         ExactOptions chosen = exact_options(problem, objectives);
         chosen.explored = &labels.space;
-        chosen.seed = seed;
-        chosen.kept_better = 1;  // of each range
-        chosen.most_better = 2;  // so that not all of the best are incumbents before
-        chosen.gap_sought = 0.002;
+        chosen.goal.seed = seed;
+        chosen.gaps.kept = 1;        // of each range
+        chosen.gaps.incumbents = 2;  // so that not all of the best are incumbents before
+        chosen.gaps.sought = 0.002;
         Exact exact(chosen);
         bool swept_for_better = false;
         bool scouted = false;
@@ -68,7 +68,7 @@ TEST(Exact, KnowsTheGapsOfAnExploredSpaceBeforeItsFront)
             if (for_the_front && !swept_for_the_front) {
                 swept_for_the_front = true;
                 ASSERT_EQ(now.gaps.size(), objectives);
-                for (const Gap& gap : now.gaps) EXPECT_LE(gap.relative(), chosen.gap_sought + 0.005);
+                for (const Gap& gap : now.gaps) EXPECT_LE(gap.relative(), chosen.gaps.sought + 0.005);
             }
             swept_for_better = swept_for_better || (now.sweep && now.sweep->purpose == SweepPurpose::better);
             for (std::size_t k = 0; k < now.gaps.size(); ++k) {
@@ -115,10 +115,10 @@ TEST(Exact, DrawsMoreWhileAGapIsLargerThanSought)
     problem.half_width = {0.2, 0.04, 0.016, 0.001};
     problem.bound_share = 0.96;
     ExactOptions chosen = exact_options(problem, 1);
-    chosen.top_rung = 2;
+    chosen.goal.top_rung = 2;
     chosen.explored = &labels.space;
     for (const std::size_t rounds : {std::size_t{0}, std::size_t{2}}) {
-        chosen.gap_rounds = rounds;
+        chosen.gaps.rounds = rounds;
         Exact exact(chosen);
         std::set<int> rungs;
         double gap = 1.0;
@@ -136,7 +136,7 @@ TEST(Exact, DrawsMoreWhileAGapIsLargerThanSought)
             exact.tell(problem.answers(*requests));
         }
         EXPECT_THAT(rungs, rounds == 0 ? std::set<int>{2} : std::set<int>({2, 3, 4}));
-        EXPECT_EQ(gap <= chosen.gap_sought, rounds == 2) << gap;
+        EXPECT_EQ(gap <= chosen.gaps.sought, rounds == 2) << gap;
     }
 }
 
@@ -156,7 +156,7 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
     problem.half_width = {0.01, 0.001};
     ExactOptions chosen = exact_options(problem, 1);
     chosen.explored = &space;
-    chosen.region = [](std::uint64_t index) { return index % 2; };
+    chosen.goal.region = [](std::uint64_t index) { return index % 2; };
     Exact exact(chosen);
     std::vector<SweepRange> ranges;
     while (ranges.size() < 64) {
@@ -175,7 +175,7 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
                 NearBounds near(0, range->near.regions);
                 for (std::uint64_t index = range->begin; index < range->end; ++index) {
                     if (problem.truth[index].empty()) continue;
-                    near.add({chosen.region(index), {index, {problem.bound_share * problem.truth[index][0]}}});
+                    near.add({chosen.goal.region(index), {index, {problem.bound_share * problem.truth[index][0]}}});
                 }
                 sweep.near = near.best();
             }

@@ -1,6 +1,6 @@
-#include "search/strategies/exact.hpp"
+#include "search/strategies/exact/exact.hpp"
 
-#include "tests/search/strategies/known_problem.hpp"
+#include "tests/search/strategies/exact/known_problem.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,6 @@
 namespace prismopt {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -29,8 +28,9 @@ TEST(Exact, FindsTheFrontOfZdt1WithFewEvaluations)
     EXPECT_LT(run.evaluated.size(), problem.feasible() / 6);
     EXPECT_GE(run.evaluated.size(), problem.unavoidable());
     // The first incumbents are chosen at the first rung, and new ones once the candidates are three times as many.
-    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + 3 * exact_options(problem, 2).batch);
-    EXPECT_THAT(run.outcome.text, AllOf(HasSubstr("proved complete: 4,096 feasible plans"), HasSubstr("(confidence 95 %)")));
+    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + 3 * exact_options(problem, 2).batches.most);
+    EXPECT_EQ(run.outcome.feasible, 4096U);
+    EXPECT_EQ(run.outcome.confidence, 0.95);
 }
 
 TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
@@ -45,7 +45,7 @@ TEST(Exact, FindsTheFrontOfDtlz2WithFewEvaluations)
     EXPECT_LT(last_rung, run.evaluated.size());
     EXPECT_LT(run.evaluated.size(), problem.feasible() / 8);
     EXPECT_GE(run.evaluated.size(), problem.unavoidable());
-    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + 3 * exact_options(problem, 3).batch);
+    EXPECT_LE(run.evaluated.size(), problem.unavoidable() + 3 * exact_options(problem, 3).batches.most);
 }
 
 TEST(Exact, PromotesOnlyWhatIsStillInTheRace)
@@ -80,7 +80,7 @@ TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
     KnownProblem problem = dtlz2_grid(12);
     problem.infinite_first_rung = true;
     ExactOptions chosen = exact_options(problem, 3);
-    chosen.batch = 10;
+    chosen.batches.most = 10;
     const ExactRun whole = play(problem, chosen);
     std::mt19937 random(3);
     const ExactRun single = play(problem, chosen, [](std::size_t) { return std::size_t{1}; });
@@ -88,12 +88,12 @@ TEST(Exact, AsksTheSameHoweverTheAnswersAreBatched)
     for (const ExactRun& run : {single, uneven}) {
         EXPECT_EQ(run.asked, whole.asked);
         EXPECT_EQ(run.front, whole.front);
-        EXPECT_EQ(run.outcome.text, whole.outcome.text);
+        EXPECT_EQ(run.outcome, whole.outcome);
     }
     for (const int ranges : {1, 7, 100000}) {
-        chosen.sweep_ranges = static_cast<std::uint64_t>(ranges);
+        chosen.sweeps.ranges = static_cast<std::uint64_t>(ranges);
         for (const int at_once : {1, 5, 100000}) {
-            chosen.ranges_at_once = static_cast<std::size_t>(at_once);
+            chosen.sweeps.at_once = static_cast<std::size_t>(at_once);
             EXPECT_EQ(play(problem, chosen).asked, whole.asked);
         }
     }
@@ -111,7 +111,7 @@ TEST(Exact, ProvesTheSameFrontHoweverFewBoundsAreKept)
         for (const std::uint64_t keep : {1, 7, 100}) {
             chosen.ranges = split_space(problem.truth.size(), 5);
             for (SweepRange& range : chosen.ranges) range.keep = keep;
-            chosen.kept_again = 5 * keep;
+            chosen.sweeps.kept_again = 5 * keep;
             const ExactRun run = play(problem, chosen);
             expect_proved(problem, run);
             EXPECT_EQ(play(problem, chosen, [](std::size_t) { return std::size_t{1}; }).asked, run.asked);
@@ -131,15 +131,15 @@ TEST(Exact, ProvesTheSameFrontIfItExploresFirst)
         problem.bound_share = 0.97;
         ExactOptions chosen = exact_options(problem, objectives);
         chosen.explored = &labels.space;
-        chosen.seed = seed;
+        chosen.goal.seed = seed;
         const ExactRun run = play(problem, chosen);
         expect_proved(problem, run);
         EXPECT_LT(run.evaluated.size(), problem.feasible()) << "seed " << seed;
         const ExactRun single = play(problem, chosen, [](std::size_t) { return std::size_t{1}; });
         EXPECT_EQ(single.asked, run.asked);
-        EXPECT_EQ(single.outcome.text, run.outcome.text);
+        EXPECT_EQ(single.outcome, run.outcome);
         for (SweepRange& range : chosen.ranges = split_space(problem.truth.size(), 3)) range.keep = 4;
-        chosen.kept_again = 12;
+        chosen.sweeps.kept_again = 12;
         expect_proved(problem, play(problem, chosen));
 
         problem.first_bound_share = 0.95;
@@ -161,9 +161,9 @@ TEST(Exact, SweepsWithLimitsAfterAnExploration)
     problem.half_width = {0.02, 0.01};
     ExactOptions chosen = exact_options(problem, 2);
     chosen.explored = &labels.space;
-    chosen.region = [](std::uint64_t index) { return index % 3; };
-    chosen.near_objective = 1;
-    chosen.ranges_at_once = 20;
+    chosen.goal.region = [](std::uint64_t index) { return index % 3; };
+    chosen.goal.near_objective = 1;
+    chosen.sweeps.at_once = 20;
     Exact exact(chosen);
     std::map<std::uint64_t, double> best;  // by region, of the bounds explored
     std::uint64_t whole = 0;
@@ -225,10 +225,11 @@ TEST(Exact, WithTooFewEvaluationsWhatWasNotKeptStaysOpen)
     const KnownProblem problem = zdt1(40);
     ExactOptions chosen = exact_options(problem, 2);
     chosen.ranges = {{.begin = 0, .end = problem.truth.size(), .keep = 50}};
-    chosen.max_evaluations = 20;
+    chosen.goal.max_evaluations = 20;
     const ExactRun run = play(problem, chosen);
     EXPECT_EQ(run.evaluated.size(), 20U);
     EXPECT_FALSE(run.outcome.proved);
+    EXPECT_EQ(run.outcome.end, SearchEnd::most_drawn);
     EXPECT_GE(run.outcome.open, problem.feasible() - 50);
 }
 
@@ -236,9 +237,9 @@ TEST(Exact, WaitsForAnswersAndKeepsToTheBatch)
 {
     const KnownProblem problem = zdt1(32);
     ExactOptions chosen = exact_options(problem, 2);
-    chosen.sweep_ranges = 3;
-    chosen.batch = 5;
-    chosen.scouts = 7;
+    chosen.sweeps.ranges = 3;
+    chosen.batches.most = 5;
+    chosen.incumbents.scouts = 7;
     Exact exact(chosen);
     const auto sweeps = exact.ask();
     ASSERT_TRUE(sweeps.has_value());
@@ -256,14 +257,14 @@ TEST(Exact, WaitsForAnswersAndKeepsToTheBatch)
     EXPECT_THAT(exact.ask(), testing::Optional(IsEmpty()));
     EXPECT_EQ(exact.outcome().open, problem.feasible());
     EXPECT_FALSE(exact.outcome().proved);
-    EXPECT_THAT(exact.outcome().text, AllOf(HasSubstr("incomplete"), HasSubstr("1,024 open")));
+    EXPECT_FALSE(exact.outcome().complete);
 }
 
 TEST(Exact, WithoutABoundInOneObjectiveEverythingIsLookedAt)
 {
     const KnownProblem problem = zdt1(24);
     ExactOptions chosen = exact_options(problem, 2);
-    chosen.bounded[1] = false;
+    chosen.goal.bounded[1] = false;
     const ExactRun run = play(problem, chosen);
     expect_proved(problem, run);
     EXPECT_EQ(run.evaluated.size(), problem.feasible());
@@ -286,7 +287,7 @@ TEST(Exact, DrawsAsFewPointsIfBoundsAreTightWithLimitsOnly)
             problem.bound_share = 0.99;
             problem.loose_share = 0.8;
             ExactOptions chosen = exact_options(problem, 2);
-            chosen.scouts = 4;
+            chosen.incumbents.scouts = 4;
             if (explores) chosen.explored = &labels.space;
             const ExactRun run = play(problem, chosen);
             expect_proved(problem, run);
@@ -304,8 +305,10 @@ TEST(Exact, DrawsAsFewPointsIfBoundsAreTightWithLimitsOnly)
 TEST(Exact, BoundsDoNotExcludeEachOther)
 {
     // The bound of point 1 is dominated by that of point 0, but point 1 turns out better.
-    Exact exact(
-        {.space_size = 2, .objectives = 1, .top_rung = 1, .fewest = 1, .scouts = 1, .further_rounds = 0, .bounded = {true}});
+    Exact exact({.goal = {.objectives = 1, .top_rung = 1, .bounded = {true}},
+                 .space_size = 2,
+                 .incumbents = {.scouts = 1, .further_rounds = 0},
+                 .batches = {.fewest = 1}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}});
     for (const DrawSource source : {DrawSource{Purpose::scout}, DrawSource{Purpose::limits, 1}, DrawSource{}}) {
@@ -327,8 +330,10 @@ TEST(Exact, BoundsDoNotExcludeEachOther)
 /// Ranks share a batch: layers of a point each are asked for together.
 TEST(Exact, AsksForSmallLayersTogether)
 {
-    Exact exact(
-        {.space_size = 3, .objectives = 1, .top_rung = 1, .fewest = 2, .scouts = 1, .further_rounds = 0, .bounded = {true}});
+    Exact exact({.goal = {.objectives = 1, .top_rung = 1, .bounded = {true}},
+                 .space_size = 3,
+                 .incumbents = {.scouts = 1, .further_rounds = 0},
+                 .batches = {.fewest = 2}});
     ASSERT_TRUE(exact.ask().has_value());
     exact.tell(
         std::vector<Answer>{Sweep{{0, 1}, {{0, {1.0}}}, {}}, Sweep{{1, 2}, {{1, {2.0}}}, {}}, Sweep{{2, 3}, {{2, {3.0}}}, {}}});
@@ -352,7 +357,7 @@ TEST(Exact, SaysWhenNothingIsFeasible)
         EXPECT_THAT(run.front, IsEmpty());
         EXPECT_THAT(run.asked, IsEmpty());
         EXPECT_TRUE(run.outcome.proved);
-        EXPECT_EQ(run.outcome.text, "no feasible point");
+        EXPECT_EQ(run.outcome.feasible, 0U);
     }
 }
 
@@ -360,7 +365,7 @@ TEST(Exact, RefusesAnswersToSomethingElse)
 {
     const KnownProblem problem = zdt1(4);
     ExactOptions chosen = exact_options(problem, 2);
-    chosen.sweep_ranges = 1;
+    chosen.sweeps.ranges = 1;
     Exact exact(chosen);
     const auto tell = [&](const Answer& answer) { return [&exact, answer] { exact.tell(std::vector<Answer>{answer}); }; };
     const auto out_of_order = ThrowsMessage<std::runtime_error>(HasSubstr("unexpected answer"));
@@ -384,14 +389,16 @@ TEST(Exact, RefusesAnswersToSomethingElse)
 TEST(Exact, RefusesOptionsThatContradictEachOther)
 {
     const auto make = [](const ExactOptions& options) { return [options] { Exact exact(options); }; };
-    EXPECT_THAT(make({.space_size = 4, .objectives = 2, .bounded = {true}}),
+    EXPECT_THAT(make({.goal = {.objectives = 2, .bounded = {true}}, .space_size = 4}),
                 ThrowsMessage<std::invalid_argument>(HasSubstr("1 entries for 2 objectives")));
-    EXPECT_THAT(make({.objectives = 0, .bounded = {}}), ThrowsMessage<std::invalid_argument>(HasSubstr("no objectives")));
-    EXPECT_THAT(make({.objectives = 1, .top_rung = 0, .bounded = {true}}),
+    EXPECT_THAT(make({.goal = {.objectives = 0, .bounded = {}}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("no objectives")));
+    EXPECT_THAT(make({.goal = {.objectives = 1, .top_rung = 0, .bounded = {true}}}),
                 ThrowsMessage<std::invalid_argument>(HasSubstr("top rung 0")));
-    EXPECT_THAT(make({.objectives = 1, .ranges_at_once = 0, .bounded = {true}}),
-                ThrowsMessage<std::invalid_argument>(HasSubstr("ranges_at_once")));
-    EXPECT_THAT(make({.objectives = 1, .batch = 0, .bounded = {true}}), ThrowsMessage<std::invalid_argument>(HasSubstr("batch")));
+    EXPECT_THAT(make({.goal = {.objectives = 1, .bounded = {true}}, .sweeps = {.at_once = 0}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("sweeps.at_once")));
+    EXPECT_THAT(make({.goal = {.objectives = 1, .bounded = {true}}, .batches = {.most = 0}}),
+                ThrowsMessage<std::invalid_argument>(HasSubstr("batches.most")));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace prismopt {
 
-struct ExplorerOptions {
+struct ExplorationOptions {
     std::size_t start = 1024;      // random points of the first generation
     std::size_t generation = 512;  // points of the others
     std::size_t generations = 64;  // maximum number
@@ -22,10 +22,10 @@ struct ExplorerOptions {
 
 /// Random branches of the space, then children of the points on the front of the lower bounds: mutated, with a factor moved from
 /// one degree to another, or crossed. Each generation depends on the answers to all earlier ones only.
-class Explorer {
+class Exploration {
 public:
-    /// The space must outlive the explorer.
-    Explorer(const Space& space, std::uint64_t seed, ExplorerOptions options = {});
+    /// The space must outlive the exploration.
+    Exploration(const Space& space, std::uint64_t seed, ExplorationOptions options = {});
 
     /// The next generation; empty: finished. Call after all answers to the one before.
     std::vector<std::uint64_t> ask();
@@ -40,7 +40,7 @@ private:
 
     const Space& space_;
     std::uint64_t seed_;
-    ExplorerOptions options_;
+    ExplorationOptions options_;
     Moves moves_;
     BranchSampler branches_;
     std::unordered_set<std::uint64_t> known_;

@@ -1,4 +1,4 @@
-#include "search/strategies/explorer.hpp"
+#include "search/strategies/exact/exploration.hpp"
 
 #include "search/archive.hpp"
 #include "tests/search/textbook.hpp"
@@ -15,24 +15,24 @@ struct Explored {
     std::vector<std::uint64_t> asked;
     std::vector<Bound> front;
 };
-Explored explore(const Space& space, std::uint64_t seed, const ExplorerOptions& options = {})
+Explored explore(const Space& space, std::uint64_t seed, const ExplorationOptions& options = {})
 {
-    Explorer explorer(space, seed, options);
+    Exploration exploration(space, seed, options);
     Explored explored;
-    for (auto points = explorer.ask(); !points.empty(); points = explorer.ask()) {
+    for (auto points = exploration.ask(); !points.empty(); points = exploration.ask()) {
         explored.asked.insert(explored.asked.end(), points.begin(), points.end());
         std::vector<Bound> found;
         for (const std::uint64_t index : points) {
             if (index % 7 != 0) found.push_back({index, zdt(1, unit_values(space.point(index), 16))});
         }
-        explorer.tell(found);
+        exploration.tell(found);
     }
-    explored.front = explorer.front();
+    explored.front = exploration.front();
     return explored;
 }
 
 /// Of 16^5 tuples a hundredth is asked for, none twice, and the front found is near the true one: g = 1.
-TEST(Explorer, FindsTheFrontOfZdt1)
+TEST(Exploration, FindsTheFrontOfZdt1)
 {
     const Space space(unit_axes(5, 16), {});
     const Explored explored = explore(space, 1);
@@ -48,7 +48,7 @@ TEST(Explorer, FindsTheFrontOfZdt1)
     EXPECT_NE(explore(space, 2).asked, explored.asked);
 }
 
-TEST(Explorer, AsksForAllowedPointsOnly)
+TEST(Exploration, AsksForAllowedPointsOnly)
 {
     const auto allows = [](std::span<const int> point) { return (point[0] + point[1]) % 3 == 0; };
     const Space space(unit_axes(4, 8), {{"rule", 2, allows}});
@@ -59,7 +59,7 @@ TEST(Explorer, AsksForAllowedPointsOnly)
 }
 
 /// A space without allowed points ends it.
-TEST(Explorer, EndsWhereNothingIsAllowed)
+TEST(Exploration, EndsWhereNothingIsAllowed)
 {
     const Space space(unit_axes(2, 4), {{"none", 1, [](std::span<const int>) { return false; }}});
     const Explored explored = explore(space, 1);
