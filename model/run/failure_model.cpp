@@ -141,11 +141,13 @@ double FailureModel::storage_rate() const
 bool FailureModel::hopeless() const
 {
     const bool copies = memory_interval_s > 0.0;
-    double of_rates = 0.0;
+    double squares = 0.0;  // of what the rates of causes may be off by
+    double sum = 0.0;
     for (const Source& source : sources) {
-        of_rates = std::max(of_rates, source.rate_cv);
+        squares += source.rate_cv * source.rate * source.rate_cv * source.rate;
+        sum += source.rate;
     }
-    const double worst = 1.0 + most_deviations * std::hypot(node_cv, of_rates);
+    const double worst = 1.0 + most_deviations * std::hypot(node_cv, sum > 0.0 ? std::sqrt(squares) / sum : 0.0);
     const double restart_s = mean_of_failures(*this, restart_of);
     return worst * (storage_rate() * (interval_s * pace + stall_s + lag_s) + rate() * restart_s) > most_failures_per_interval ||
            (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
