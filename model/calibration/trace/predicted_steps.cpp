@@ -69,6 +69,7 @@ public:
         take(cells, 1.0);
         find_exponents(cells);
         parts_.components = variance_components(thinned(component_model(cells)));
+        widen_residual();
         take_exponents_of_stages();
         compare_workers();
         take_workers(partition_by(worker_kind_));
@@ -109,6 +110,25 @@ private:
             MicrobatchExponent& exponent = parts_.exponents[static_cast<std::size_t>(cells.level[i])];
             exponent.kind = static_cast<int>(cell_[i] >> 32);
             exponent.stage = static_cast<int>(stage_[i]);
+        }
+    }
+
+    /// The effects of microbatches that exponents multiply are estimated from the residuals, too: of C kinds and stages, sum (e - 1)^2 /
+    /// sum e^2 of C - 1 degrees of freedom.
+    void widen_residual()
+    {
+        double beyond = 0.0;
+        double squares = 0.0;
+        for (const MicrobatchExponent& e : parts_.exponents) {
+            beyond += (e.exponent - 1.0) * (e.exponent - 1.0);
+            squares += e.exponent * e.exponent;
+        }
+        if (squares > 0.0) {
+            const double freedom = static_cast<double>(parts_.exponents.size()) - 1.0;
+            Component& residual = parts_.components[4];
+            for (double* variance : {&residual.variance, &residual.low, &residual.high}) {
+                *variance *= freedom / (freedom - beyond / squares);
+            }
         }
     }
 
