@@ -46,6 +46,17 @@ Json to_json(const DistributionFit& fit)
             {"quantiles", quantiles([&](double p) { return distribution(p, false); })}};
 }
 
+Json to_json(const FittedExponent& e)
+{
+    return {{"kind", e.kind}, {"stage", e.stage}, {"exponent", e.exponent}, {"low", e.low}, {"high", e.high}};
+}
+
+Json to_json(const SlowShare& slow)
+{
+    return {{"key", slow.key}, {"slow", slow.slow}, {"all", slow.all},
+            {"low", slow.low}, {"high", slow.high}, {"excess", slow.excess}};
+}
+
 Json to_json(const CauseFit& cause)
 {
     return {{"name", cause.name},
@@ -53,6 +64,7 @@ Json to_json(const CauseFit& cause)
             {"per_node_day", cause.per_node_day},
             {"low", cause.low},
             {"high", cause.high},
+            {"rate_cv", cause.rate_cv},
             {"gap_cv", cause.gap_cv},
             {"clustered", cause.clustered},
             {"repair_s", cause.repair_s},
@@ -82,6 +94,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
               {"other_steps", c.others.size()},
               {"components", rows(c.components)},
               {"communication", rows(c.communication)}};
+    json["microbatch_exponents"] = rows(c.exponents);
     json["distributions"] = Json::object();
     for (const CalibratedDistribution& distribution : c.distributions) {
         json["distributions"][distribution.key] = to_json(distribution.fit);
@@ -105,6 +118,7 @@ std::string calibration_json(const Calibration& c, const std::vector<double>& co
     for (const SlowPart& slow : c.slow) {
         json["slow"].push_back({{"name", slow.name}, {"excess", slow.excess}, {"p", slow.probability}});
     }
+    json["slow_shares"] = rows(c.slow_shares);
     json["notes"] = c.notes;
     if (c.drift.found) {
         json["drift"] = {{"cv", c.drift.cv}, {"time_s", c.drift.time_s}};

@@ -5,6 +5,7 @@
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -73,6 +74,7 @@ struct FamilyText {
 };
 
 constexpr double largest_drift = 0.1;  // that a scenario takes
+constexpr double largest_rate_cv = 3.0;
 
 std::string component_lines(const std::vector<Component>& components, const char* of)
 {
@@ -151,6 +153,18 @@ std::string signature_line(const Signature& s)
     return text + (s.waiting > 0.0 ? fmt::format("; {} more was waiting for the peer\n", relative_text(s.waiting)) : "\n");
 }
 
+/// "microbatch_exponent = { forward = [0.9, 1.1], backward = [0.9, 1.1] }"
+std::string exponents_line(const MicrobatchExponents& exponents)
+{
+    std::vector<std::string> passes;
+    for (const auto& [name, list] : {std::pair{"forward", &exponents.forward}, std::pair{"backward", &exponents.backward}}) {
+        if (!list->empty()) {
+            passes.push_back(fmt::format("{} = [{:.3f}]", name, fmt::join(*list, ", ")));
+        }
+    }
+    return fmt::format("microbatch_exponent = {{ {} }}  # from the first stage to the last\n", fmt::join(passes, ", "));
+}
+
 }  // namespace
 
 std::string distribution_toml(const Distribution& distribution)
@@ -182,6 +196,15 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
             fmt::format("# Slow: {} takes {} longer than its peers' median{}\n", quoted(slow.name), relative_text(slow.excess),
                         slow.probability > 0.0 ? fmt::format(" (p = {:.1g})", slow.probability) : "");
     }
+    for (const FittedExponent& e : c.exponents) {
+        text += fmt::format("# Exponent of the microbatch factor: {}, stage {}: {:.3f} ({:.3f} to {:.3f}, 95 %)\n",
+                            quoted(e.kind), e.stage, e.exponent, e.low, e.high);
+    }
+    for (const SlowShare& slow : c.slow_shares) {
+        text += fmt::format("# Slow {}s: {} of {}, a share of {} ({} to {}, 95 %), on average {} slower\n", slow.key, slow.slow,
+                            slow.all, relative_text(slow.share()), relative_text(slow.low), relative_text(slow.high),
+                            relative_text(slow.excess));
+    }
     for (const std::string& note : c.notes) {
         text += "# Note: " + plain(note) + "\n";
     }
@@ -204,6 +227,9 @@ std::string variability_toml(const Calibration& c, const std::string& profile)
             part.pop_back();
         }
         part += '\n';
+        if (distribution.key == "microbatch" && !c.microbatch_exponent.none()) {
+            part += exponents_line(c.microbatch_exponent);
+        }
         if (distribution.key == residual_key(KernelClass::dp_collective)) {
             part +=
                 "# If layers gather their parameters one by one (FSDP, ZeRO-2 and 3), this holds for those collectives, too:\n";
@@ -234,6 +260,7 @@ std::string reliability_toml(const FailureFit& fit, const std::vector<Fault>& ex
         text += fmt::format("\n[[reliability.cause]]  # {} outages: {:.3g} to {:.3g} per 1000 node-days (95 %)\nname = {}\n",
                             cause.count, 1e3 * cause.low, 1e3 * cause.high, quoted(cause.name));
         text += fmt::format("rate = \"{:.4g} per 1000 node-days\"\n", 1e3 * cause.per_node_day);
+        text += fmt::format("rate_cv = {:.3g}  # what these outages leave open\n", std::min(largest_rate_cv, cause.rate_cv));
         if (cause.clustered) {
             text += fmt::format(
                 "gaps = \"gamma\"\ngap_cv = {:.3g}\ngap_nodes = {}  # a job on fewer nodes sees fewer failures of each burst\n",

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace prismopt {
 
 bool is_collective_output(std::string_view beginning) { return is_nccl_output(beginning) || is_osu_output(beginning); }
@@ -28,7 +30,7 @@ void add_collective_runs(const std::vector<CollectiveTable>& tables, std::vector
             const std::string program = table.program.empty() ? "" : fmt::format(" {}", table.program);
             const std::string kind = row.kind.empty() ? "" : fmt::format(" {}", row.kind);
             times.push_back({fmt::format("{}{}{}{}{}, {} bytes", table.benchmark, program, kind, ranks, bus, row.size),
-                             row.seconds, table.iterations, row.line});
+                             row.seconds, table.iterations, row.line, static_cast<double>(std::max(0, table.ranks))});
         }
     }
 }

@@ -24,6 +24,17 @@ int throughput_column(const std::vector<std::string>& header)
 {
     return column(header, {"throughput", "tflops", "gflops", "gb_per_s", "tokens_per_s", "samples_per_s"});
 }
+/// Columns of what nodes are in, whose numbers may begin anew in each: innermost first.
+std::vector<int> columns_around_nodes(const std::vector<std::string>& header)
+{
+    std::vector<int> places;
+    for (const char* name : {"chassis", "rack", "cabinet", "row"}) {
+        if (const int place = column(header, {name}); place >= 0) {
+            places.push_back(place);
+        }
+    }
+    return places;
+}
 int latency_column(const std::vector<std::string>& header) { return column(header, {"lat_us", "time_us"}); }
 int size_column(const std::vector<std::string>& header) { return column(header, {"bytes", "size"}); }
 
@@ -47,6 +58,19 @@ double measured_in(const TableLine& line, int place, const std::string& path, co
                                      name, plain_text(field.substr(0, 40))));
     }
     return value;
+}
+
+/// "12 of cabinet c006": nodes of two cabinets may have one number. -1 and an empty field: not known.
+std::string node_label(const TableLine& line, int node, const std::vector<int>& around, const std::vector<std::string>& header)
+{
+    std::string label = node < 0 ? std::string() : plain_text(line.fields[static_cast<std::size_t>(node)]);
+    for (const int place : around) {
+        const std::string in = plain_text(line.fields[static_cast<std::size_t>(place)]);
+        if (is_known_place(label) && is_known_place(in)) {
+            label += fmt::format(" of {} {}", header[static_cast<std::size_t>(place)], in);
+        }
+    }
+    return label;
 }
 
 /// A size is part of the name of a series: it is kept as it is written, "1 MiB" too.
@@ -76,33 +100,37 @@ void read_gpu_table(TraceStream& stream, const std::string& path, char separator
     bool inverse = false;
     int benchmark = -1;
     int node = -1;
+    std::vector<int> around;
+    std::vector<std::string> names;
     const auto text = [](const TableLine& line, int place) {
         return place < 0 ? std::string() : plain_text(line.fields[static_cast<std::size_t>(place)]);
     };
-    read_table(
-        [&stream] { return stream.next(); }, path,
-        {[&](const std::vector<std::string>& header) {
-             gpu = present(column(header, {"gpu"}), path, "gpu", header);
-             inverse = column_of_times(header) < 0;
-             time = present(inverse ? throughput_column(header) : column_of_times(header), path, "perf", header);
-             name = header[static_cast<std::size_t>(time)];
-             unit_s = time_unit_s(name);
-             benchmark = column(header, {"app", "benchmark"});
-             node = column(header, {"node"});
-         },
-         [&](const TableLine& line) {
-             const double value = measured_in(line, time, path, inverse ? name.c_str() : "time");
-             if (inverse && value < 0.0) {
-                 return add_fault(faults, "negative " + name, line.number);
-             }
-             if (const char* reason = inverse ? nullptr : impossible_duration(unit_s * value)) {
-                 return add_fault(faults, reason, line.number);
-             }
-             std::string label = text(line, benchmark);
-             label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
-             runs.push_back({label, text(line, gpu), text(line, node), inverse ? 1.0 / value : unit_s * value, line.number});
-         },
-         separator});
+    read_table([&stream] { return stream.next(); }, path,
+               {[&](const std::vector<std::string>& header) {
+                    gpu = present(column(header, {"gpu"}), path, "gpu", header);
+                    inverse = column_of_times(header) < 0;
+                    time = present(inverse ? throughput_column(header) : column_of_times(header), path, "perf", header);
+                    name = header[static_cast<std::size_t>(time)];
+                    unit_s = time_unit_s(name);
+                    benchmark = column(header, {"app", "benchmark"});
+                    node = column(header, {"node"});
+                    around = columns_around_nodes(header);
+                    names = header;
+                },
+                [&](const TableLine& line) {
+                    const double value = measured_in(line, time, path, inverse ? name.c_str() : "time");
+                    if (inverse && value < 0.0) {
+                        return add_fault(faults, "negative " + name, line.number);
+                    }
+                    if (const char* reason = inverse ? nullptr : impossible_duration(unit_s * value)) {
+                        return add_fault(faults, reason, line.number);
+                    }
+                    std::string label = text(line, benchmark);
+                    label += inverse ? (label.empty() ? "1/" : " 1/") + name : "";
+                    runs.push_back({label, text(line, gpu), node_label(line, node, around, names),
+                                    inverse ? 1.0 / value : unit_s * value, line.number});
+                },
+                separator});
 }
 
 bool is_collective_table(const std::vector<std::string>& header)
@@ -118,29 +146,33 @@ void read_collective_table(TraceStream& stream, const std::string& path, char se
     int latency = -1;
     int size = -1;
     int number = -1;
-    read_table([&stream] { return stream.next(); }, path,
-               {[&](const std::vector<std::string>& header) {
-                    names = header;
-                    latency = present(latency_column(header), path, "lat_us", header);
-                    size = present(size_column(header), path, "bytes", header);
-                    number = column(header, {"i"});
-                },
-                [&](const TableLine& line) {
-                    refuse_size(line, size, path, names[static_cast<std::size_t>(size)]);
-                    const double seconds =
-                        microsecond * measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
-                    if (const char* reason = impossible_duration(seconds)) {
-                        return add_fault(faults, reason, line.number);
-                    }
-                    std::string series;
-                    for (std::size_t k = 0; k < names.size(); ++k) {
-                        if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
-                            series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
-                        }
-                    }
-                    times.push_back({plain_text(series), seconds, 1, line.number});
-                },
-                separator});
+    int members = -1;
+    read_table(
+        [&stream] { return stream.next(); }, path,
+        {[&](const std::vector<std::string>& header) {
+             names = header;
+             latency = present(latency_column(header), path, "lat_us", header);
+             size = present(size_column(header), path, "bytes", header);
+             number = column(header, {"i"});
+             members = column(header, {"nodes", "ranks", "gpus", "np"});
+         },
+         [&](const TableLine& line) {
+             refuse_size(line, size, path, names[static_cast<std::size_t>(size)]);
+             const double seconds =
+                 microsecond * measured_in(line, latency, path, names[static_cast<std::size_t>(latency)].c_str());
+             if (const char* reason = impossible_duration(seconds)) {
+                 return add_fault(faults, reason, line.number);
+             }
+             std::string series;
+             for (std::size_t k = 0; k < names.size(); ++k) {
+                 if (static_cast<int>(k) != latency && static_cast<int>(k) != number) {
+                     series += fmt::format("{}{} {}", series.empty() ? "" : ", ", names[k], line.fields[k]);
+                 }
+             }
+             const double count = members < 0 ? 0.0 : number_in(line.fields[static_cast<std::size_t>(members)]);
+             times.push_back({plain_text(series), seconds, 1, line.number, count > 0.0 && std::isfinite(count) ? count : 0.0});
+         },
+         separator});
 }
 
 }  // namespace prismopt

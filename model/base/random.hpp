@@ -25,7 +25,7 @@ enum class Stream : std::uint8_t {
     strata,          // by block of fleets: assignment of a stratified stream's strata; kind: the stream
     strategy,        // choices of a search strategy; fleet: the choice, event: its number
     repair,          // by history, part of the run and failure: word 0 repair time, word 1 whether copies in memory survive
-    node_rate,       // sum of the nodes' failure rates, by fleet
+    node_rate,       // sum of the nodes' failure rates, by fleet; kind 1 + cause: what is not known of the cause's rate
     failing_node,    // the node of a failure, by history and failure
     drift,           // of the speed of a whole run, by fleet
     tier,            // per-step factor of a network tier; event: four tiers

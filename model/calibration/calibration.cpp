@@ -10,10 +10,12 @@
 #include "model/calibration/trace/thin_trace.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -25,6 +27,13 @@ namespace {
 constexpr double nothing = 0.001;
 /// Upper limit of a standard deviation of logarithms below which a part is as good as constant.
 constexpr double no_spread = 0.01;
+/// Whether an operation is a backward pass, by its name.
+bool is_backward(std::string name)
+{
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name.find("back") != std::string::npos || name.find("bwd") != std::string::npos;
+}
+
 /// Longer traces are thinned.
 constexpr std::size_t most_operations = 500'000;
 
@@ -40,13 +49,23 @@ public:
         const StepGraph graph = step_graph(trace_);
         parts_ = compute_parts(trace_, graph);
         result_.others = graph.others;
+        const StepEffects steps = step_effects(trace_);
         if (!parts_.slots.empty()) {
+            gpus_ = {parts_.worker_effects, parts_.worker_errors};
+            leave_out_slow(steps);
+            if (!result_.slow_workers.empty()) {
+                parts_ = compute_parts(trace_, graph, result_.slow_workers);
+            }
             result_.components = parts_.components;
             compute_distributions(graph);
-            note_sometimes_slow(step_effects(trace_));
         } else {
-            gpus_without_microbatches();
-            steps_without_microbatches();
+            const GpuEffects gpus = gpu_effects(trace_);
+            gpus_ = {gpus.effects, gpus.errors};
+            leave_out_slow(steps);
+            const bool all = result_.slow_workers.empty();
+            const Trace others = all ? Trace{} : without_compute_of(result_.slow_workers);
+            gpus_without_microbatches(gpus, all ? gpus : gpu_effects(others));
+            steps_without_microbatches(all ? steps : step_effects(others));
         }
         communication_distributions();
         name_long_stages();
@@ -125,8 +144,7 @@ private:
             return fit_distribution(exponentials(with_variance(parts_.step_means, parts[0].variance)),
                                     source("compute time of a step over its mean"));
         });
-        if (!gpus_with_slow(parts_.worker_effects, parts_.worker_errors,
-                            source("compute time of a worker over the mean of its stage"))) {
+        if (!gpus_with_slow(source("compute time of a worker over the mean of its stage"))) {
             add_part("gpu", parts[1], "workers", [&] {
                 std::vector<double> gpus;
                 std::copy_if(parts_.worker_effects.begin(), parts_.worker_effects.end(), std::back_inserter(gpus),
@@ -137,9 +155,11 @@ private:
         }
         add_part("stage", parts[2], "stages in a step",
                  [&] { return lognormal(parts[2], source("compute time of a stage in one step")); });
+        add_slow_steps();
         add_part("microbatch", parts[3], "microbatches", [&] {
             return fit_distribution(exponentials(parts_.microbatch_effects), source("compute time of a microbatch"));
         });
+        keep_exponents();
         if (parts[4].unknown.empty()) {
             add("operation",
                 fit_distribution(exponentials(parts_.residuals), source("residual of a forward or backward operation")));
@@ -147,6 +167,27 @@ private:
         } else {
             result_.left.push_back({"operation", parts[4].unknown});
         }
+    }
+
+    /// Exponents of kinds that are forward or backward passes, from the first stage to the last; of several such kinds, or chunks of a
+    /// stage, the mean.
+    void keep_exponents()
+    {
+        std::map<int, std::vector<double>> forward;  // by stage
+        std::map<int, std::vector<double>> backward;
+        for (const MicrobatchExponent& found : parts_.exponents) {
+            const std::string& kind = trace_.kinds[static_cast<std::size_t>(found.kind)].name;
+            result_.exponents.push_back({kind, found.stage, found.exponent, found.low, found.high});
+            (is_backward(kind) ? backward : forward)[found.stage].push_back(found.exponent);
+        }
+        const auto in_order = [](const std::map<int, std::vector<double>>& stages) {
+            std::vector<double> exponents;
+            for (const auto& [stage, of_stage] : stages) {
+                exponents.push_back(mean_of(of_stage));
+            }
+            return exponents;
+        };
+        result_.microbatch_exponent = {in_order(forward), in_order(backward)};
     }
 
     /// Components have no values of their own to fit where several operations share a draw.
@@ -170,16 +211,15 @@ private:
         return effects;
     }
 
-    /// Kernels of profilers tell of no microbatch: what persists of each GPU, over the same kernels.
-    void gpus_without_microbatches()
+    /// Kernels of profilers tell of no microbatch: what persists of each GPU, over the same kernels. `others`: without slow GPUs.
+    void gpus_without_microbatches(const GpuEffects& gpus, const GpuEffects& others)
     {
-        const GpuEffects gpus = gpu_effects(trace_);
-        result_.components = {gpus.component};
+        result_.components = {others.component};
         if (!gpus.component.unknown.empty()) {
             return;
         }
         const std::string from = source("kernel times of a GPU over those of the median GPU");
-        if (gpus_with_slow(gpus.effects, gpus.errors, from)) {
+        if (gpus_with_slow(from)) {
             return;
         }
         std::vector<double> logs;
@@ -194,10 +234,8 @@ private:
     }
 
     /// What the kernels of one step share, and those of one GPU in it.
-    void steps_without_microbatches()
+    void steps_without_microbatches(const StepEffects& steps)
     {
-        const StepEffects steps = step_effects(trace_);
-        note_sometimes_slow(steps);
         result_.components.insert(result_.components.begin(), steps.components.front());
         result_.components.insert(result_.components.end(), steps.components.begin() + 1, steps.components.end());
         result_.drift = fit_drift(steps.effects, steps.steps, step_s_);
@@ -210,6 +248,7 @@ private:
         });
         add_part("stage", steps.components[1], "GPUs in a step",
                  [&] { return lognormal(steps.components[1], source("compute time of a GPU in one step")); });
+        add_slow_steps();
     }
 
     std::string gpu_name(const TraceWorker& worker) const
@@ -221,26 +260,69 @@ private:
                    : "GPU of rank " + std::to_string(worker.dp);
     }
 
-    /// Names slow GPUs, each against the median of its stage, which a slow one does not move. Where there are some, the
-    /// distribution is of the others, with the slow ones as its slow mode; otherwise nothing is written.
-    bool gpus_with_slow(const std::vector<double>& effects, const std::vector<double>& standard_errors, const std::string& from)
-    {
-        std::map<int, std::vector<double>> stages;
-        for (std::size_t w = 0; w < effects.size(); ++w) {
-            if (std::isfinite(effects[w])) {
-                stages[trace_.workers[w].stage].push_back(effects[w]);
-            }
-        }
+    /// GPUs against the median of their stage, which a slow one does not move.
+    struct Peers {
         std::vector<double> values;
         std::vector<double> errors;
-        std::vector<std::size_t> who;
-        for (std::size_t w = 0; w < effects.size(); ++w) {
-            if (std::isfinite(effects[w])) {
-                values.push_back(effects[w] - median_of(stages[trace_.workers[w].stage]));
-                errors.push_back(standard_errors[w]);
-                who.push_back(w);
+        std::vector<std::size_t> who;  // workers of the trace
+    };
+    Peers peers() const
+    {
+        std::map<int, std::vector<double>> stages;
+        for (std::size_t w = 0; w < gpus_.effects.size(); ++w) {
+            if (std::isfinite(gpus_.effects[w])) {
+                stages[trace_.workers[w].stage].push_back(gpus_.effects[w]);
             }
         }
+        Peers result;
+        for (std::size_t w = 0; w < gpus_.effects.size(); ++w) {
+            if (std::isfinite(gpus_.effects[w])) {
+                result.values.push_back(gpus_.effects[w] - median_of(stages[trace_.workers[w].stage]));
+                result.errors.push_back(gpus_.errors[w]);
+                result.who.push_back(w);
+            }
+        }
+        return result;
+    }
+
+    /// Slow GPUs, always or in some steps, are no part of what the others vary by, as long as each of their stages keeps a GPU and
+    /// half of all stay.
+    void leave_out_slow(const StepEffects& steps)
+    {
+        const Peers all = peers();
+        std::set<std::size_t> slow;
+        for (const Outlier& outlier : outliers(all.values, all.errors)) {
+            slow.insert(all.who[outlier.index]);
+        }
+        note_sometimes_slow(steps, slow);
+        std::map<int, std::size_t> left;
+        for (const std::size_t w : all.who) {
+            left[trace_.workers[w].stage] += slow.contains(w) ? 0 : 1;
+        }
+        const bool stages_stay = std::all_of(left.begin(), left.end(), [](const auto& stage) { return stage.second > 0; });
+        if (stages_stay && 2 * slow.size() <= all.who.size()) {
+            result_.slow_workers.assign(slow.begin(), slow.end());
+        }
+    }
+
+    /// The trace without compute of some workers.
+    Trace without_compute_of(const std::vector<std::int32_t>& workers) const
+    {
+        Trace result = trace_;
+        std::erase_if(result.ops, [&](const TraceOp& op) {
+            return result.kinds[op.kind].role == OpRole::compute && std::binary_search(workers.begin(), workers.end(), op.worker);
+        });
+        return result;
+    }
+
+    /// Names slow GPUs. Where there are some, the distribution is of the others, with the slow ones as its slow mode; otherwise
+    /// nothing is written.
+    bool gpus_with_slow(const std::string& from)
+    {
+        const Peers all = peers();
+        const std::vector<double>& values = all.values;
+        const std::vector<double>& errors = all.errors;
+        const std::vector<std::size_t>& who = all.who;
         const std::vector<Outlier> found = outliers(values, errors);
         std::vector<char> is_slow(values.size(), 0);
         std::vector<double> slow;
@@ -275,12 +357,13 @@ private:
         const double variance = freedom > 0.0 ? std::max(0.0, squares / freedom - noise) : 0.0;
         const DistributionFit fit = distribution_with_slow(with_variance(usual, variance), slow, from);
         result_.notes.push_back(slow_advice("gpu", "GPU", slow.size(), values.size(), fit.distribution.slow.excess));
+        result_.slow_shares.push_back(slow_share("gpu", slow.size(), values.size(), fit.distribution.slow.excess));
         add("gpu", fit);
         return true;
     }
 
-    /// GPUs that throttle now and then.
-    void note_sometimes_slow(const StepEffects& steps)
+    /// GPUs that throttle now and then. `slow`: gets these, too.
+    void note_sometimes_slow(const StepEffects& steps, std::set<std::size_t>& slow)
     {
         std::vector<std::vector<double>> logs;
         std::vector<std::size_t> who;
@@ -290,11 +373,32 @@ private:
                 who.push_back(w);
             }
         }
-        for (const SometimesSlow& slow : sometimes_slow(logs)) {
+        for (const SometimesSlow& found : sometimes_slow(logs)) {
             char text[80];
-            std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * slow.share, 100.0 * slow.excess);
-            result_.notes.push_back(gpu_name(trace_.workers[who[slow.index]]) + text);
+            std::snprintf(text, sizeof text, " is slow in %.2g %% of steps, by %.2g %%", 100.0 * found.share,
+                          100.0 * found.excess);
+            result_.notes.push_back(gpu_name(trace_.workers[who[found.index]]) + text);
+            slow.insert(who[found.index]);
+            const double share = found.share / static_cast<double>(logs.size());
+            slow_steps_.excess =
+                (slow_steps_.excess * slow_steps_.probability + found.excess * share) / (slow_steps_.probability + share);
+            slow_steps_.probability += share;
         }
+    }
+
+    /// Steps in which a GPU throttles are a slow mode of "stage", as often as they are among all GPUs' steps.
+    void add_slow_steps()
+    {
+        if (slow_steps_.probability == 0.0) {
+            return;
+        }
+        const auto is_stage = [](const CalibratedDistribution& d) { return d.key == "stage"; };
+        if (std::none_of(result_.distributions.begin(), result_.distributions.end(), is_stage)) {
+            add("stage", constant_distribution(source("GPUs in a step")));
+        }
+        DistributionFit& fit = std::find_if(result_.distributions.begin(), result_.distributions.end(), is_stage)->fit;
+        fit.distribution.slow = slow_steps_;
+        fit.distribution.source += "; slow: steps in which a GPU throttles";
     }
 
     /// Mean durations by stage of kinds with a microbatch, against the median stage. Of a stage's workers the median counts: one
@@ -334,7 +438,9 @@ private:
 
     void communication_distributions()
     {
-        OperationDistributions found = operation_distributions(trace_, !parts_.slots.empty());
+        const bool all = !parts_.slots.empty() || result_.slow_workers.empty();
+        OperationDistributions found =
+            operation_distributions(all ? trace_ : without_compute_of(result_.slow_workers), !parts_.slots.empty());
         result_.signatures = std::move(found.signatures);
         result_.communication = found.communication;
         if (!found.communication.empty()) {
@@ -367,6 +473,11 @@ private:
     Trace trace_;  // steady steps
     double step_s_ = 0.0;
     ComputeParts parts_;
+    struct {
+        std::vector<double> effects;
+        std::vector<double> errors;
+    } gpus_;               // [worker of the trace], logarithms; not a number where nothing is known
+    SlowMode slow_steps_;  // of GPUs that throttle
     Calibration result_;
 };
 
@@ -407,7 +518,7 @@ std::vector<double> composed_steps(const Trace& trace, const Calibration& calibr
 {
     const Trace used = thin_trace(trace, calibration.steps, most_operations);
     const StepGraph graph = step_graph(used);
-    const ComputeParts parts = compute_parts(used, graph);
+    const ComputeParts parts = compute_parts(used, graph, calibration.slow_workers);
     return parts.slots.empty() ? std::vector<double>{} : predicted_steps(used, graph, parts);
 }
 

@@ -5,6 +5,7 @@
 #include "model/calibration/fit/drift_fit.hpp"
 #include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/variance_components.hpp"
+#include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 
@@ -38,6 +39,15 @@ struct SlowPart {
     double probability = 0.0;  // p value, with Holm's correction for multiple tests
 };
 
+/// Exponent of the microbatch factor of one kind of operation on one stage, with its 95 % interval.
+struct FittedExponent {
+    std::string kind;
+    int stage = 0;
+    double exponent = 1.0;
+    double low = 1.0;
+    double high = 1.0;
+};
+
 /// Result of a calibration.
 struct Calibration {
     std::string source;
@@ -48,11 +58,15 @@ struct Calibration {
     std::vector<std::int32_t> others;   // steps with more or fewer operations
     std::vector<CalibratedDistribution> distributions;
     std::vector<LeftToProfile> left;
-    std::vector<Component> components;     // of compute
-    std::vector<Component> communication;  // of transfers and collectives
+    std::vector<Component> components;        // of compute
+    std::vector<Component> communication;     // of transfers and collectives
+    std::vector<FittedExponent> exponents;    // of the microbatch factor; empty: all one
+    MicrobatchExponents microbatch_exponent;  // the same as [variability] has them
     std::vector<Signature> signatures;
     std::vector<SlowPart> slow;
-    std::vector<std::string> notes;  // remarks for the reader
+    std::vector<SlowShare> slow_shares;
+    std::vector<std::int32_t> slow_workers;  // of the trace: named above, and excluded from everything but "gpu"; ascending
+    std::vector<std::string> notes;          // remarks for the reader
     DriftFit drift;
 };
 

@@ -1,11 +1,16 @@
 #include "model/base/median.hpp"
 #include "model/base/statistics.hpp"
+#include "model/calibration/fit/effect_spread.hpp"
 #include "model/calibration/fit/goodness.hpp"
 #include "model/calibration/fit/outliers.hpp"
 #include "model/calibration/gpus/slow_gpus.hpp"
 #include "model/calibration/samples.hpp"
 
+#include <boost/math/distributions/complement.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
+
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -24,23 +29,20 @@ struct Gpu {
     double error = 0.0;
 };
 
-/// Tables write -1 where the place is not known.
-bool told(const std::string& node) { return !node.empty() && node != "-1"; }
-
 std::map<std::string, std::vector<Gpu>> gpus_by_benchmark(const std::vector<GpuRun>& runs)
 {
     std::map<std::string, std::set<std::string>> nodes_of_name;
     for (const GpuRun& run : runs) {
-        if (told(run.node)) {
+        if (is_known_place(run.node)) {
             nodes_of_name[run.gpu].insert(run.node);
         }
     }
     std::map<std::string, std::map<std::pair<std::string, std::string>, Gpu>> found;
     for (const GpuRun& run : runs) {
-        const bool local = told(run.node) && nodes_of_name[run.gpu].size() > 1;
+        const bool local = is_known_place(run.node) && nodes_of_name[run.gpu].size() > 1;
         Gpu& gpu = found[run.benchmark][{local ? run.node : "", run.gpu}];
         gpu.name = "GPU " + run.gpu + (local ? " of node " + run.node : "");
-        gpu.node = told(run.node) ? run.node : gpu.node;
+        gpu.node = is_known_place(run.node) ? run.node : gpu.node;
         gpu.seconds.push_back(run.seconds);
     }
     std::map<std::string, std::vector<Gpu>> result;
@@ -100,23 +102,79 @@ double alike(const Nodes& nodes, const std::vector<double>& values)
     return chi_squared_beyond(static_cast<double>(nodes.size() - 1), std::max(0.0, h));
 }
 
+/// Probability, for the node for which it is least, that a node has as many of the slow GPUs if these are anywhere, times the number
+/// of nodes (Holm's first step).
+double slow_together(const Nodes& nodes, const std::vector<Outlier>& slow)
+{
+    std::set<std::size_t> is_slow;
+    for (const Outlier& outlier : slow) {
+        is_slow.insert(outlier.index);
+    }
+    const auto slow_in = [&](const std::vector<std::size_t>& members) {
+        return static_cast<unsigned>(
+            std::count_if(members.begin(), members.end(), [&](std::size_t i) { return is_slow.contains(i); }));
+    };
+    unsigned all = 0;
+    unsigned all_slow = 0;
+    for (const auto& [node, members] : nodes) {
+        all += static_cast<unsigned>(members.size());
+        all_slow += slow_in(members);
+    }
+    double least = 1.0;
+    if (nodes.size() < 2) {
+        return least;
+    }
+    for (const auto& [node, members] : nodes) {
+        const unsigned here = slow_in(members);
+        if (here > 1) {
+            const boost::math::hypergeometric_distribution<> anywhere(all_slow, static_cast<unsigned>(members.size()), all);
+            least = std::min(least, boost::math::cdf(boost::math::complement(anywhere, here - 1)));
+        }
+    }
+    return std::min(1.0, least * static_cast<double>(nodes.size()));
+}
+
+std::vector<double> without(const std::vector<double>& values, const std::vector<Outlier>& left_out)
+{
+    std::vector<double> result;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (std::none_of(left_out.begin(), left_out.end(), [i](const Outlier& o) { return o.index == i; })) {
+            result.push_back(values[i]);
+        }
+    }
+    return result;
+}
+
 /// Splits the GPUs' effects into nodes' and their own, where nodes differ.
 class NodeParts {
 public:
     explicit NodeParts(const std::vector<Gpu>& gpus)
     {
+        std::vector<double> scatter;  // of runs about the median of their GPU
         for (std::size_t i = 0; i < gpus.size(); ++i) {
             own_.push_back(gpus[i].log_median);
             errors_.push_back(gpus[i].error);
+            for (const double seconds : gpus[i].seconds) {
+                const auto n = static_cast<double>(gpus[i].seconds.size());
+                if (n > 1.0) {  // about the median of n: n / (n - 1) of the variance
+                    scatter.push_back(std::abs(std::log(seconds) - std::log(median_of(gpus[i].seconds))) *
+                                      std::sqrt(n / (n - 1.0)));
+                }
+            }
             if (!gpus[i].node.empty()) {
                 nodes_[gpus[i].node].push_back(i);
             }
+        }
+        // Runs that went wrong move no median: its error is that of the bulk of runs, 1.2533 deviations over the root of their number.
+        const double of_run = scatter.empty() ? 0.0 : 1.2533 * 1.4826 * median_of(scatter);
+        for (const Gpu& gpu : gpus) {
+            median_errors_.push_back(of_run / std::sqrt(static_cast<double>(gpu.seconds.size())));
         }
         for (auto node = nodes_.begin(); node != nodes_.end();) {
             node = node->second.size() < 2 ? nodes_.erase(node) : std::next(node);  // of one GPU nobody knows whose the effect is
         }
         constexpr double level = 0.01;
-        apart_ = alike(nodes_, own_) < level;
+        apart_ = alike(nodes_, own_) < level || slow_together(nodes_, outliers(own_, errors_)) < level;
         if (apart_) {
             split();
         }
@@ -139,7 +197,24 @@ public:
         std::transform(own_.begin(), own_.end(), negative.begin(), [](double x) { return -x; });
         return outliers(negative, errors_);
     }
-    std::vector<Outlier> slow_nodes() const { return outliers(node_means_, node_errors_); }
+    const std::vector<Outlier>& slow_nodes() const { return slow_nodes_; }
+    /// Spread of the usual GPUs, about the means of their nodes where these differ; and of the usual nodes.
+    std::vector<Component> components() const
+    {
+        const std::vector<double> gpus = without(gpu_effects(), slow_gpus());
+        const std::vector<double> errors = without(median_errors_, slow_gpus());
+        const double draws = apart_ ? gpu_freedom_ + 1.0 : static_cast<double>(gpus.size());
+        std::vector<Component> result;
+        if (gpus.size() > 1) {
+            result.push_back(spread_of_effects("gpu", gpus, errors, static_cast<double>(gpus.size()), draws));
+        }
+        if (apart_) {
+            const std::vector<double> nodes = without(node_means_, slow_nodes_);
+            result.push_back(spread_of_effects("node", nodes, without(node_errors_, slow_nodes_), gpu_freedom_,
+                                               static_cast<double>(nodes.size())));
+        }
+        return result;
+    }
     double node_mean(std::size_t index) const { return node_means_[index]; }
     std::string node_name(std::size_t index) const
     {
@@ -188,19 +263,30 @@ private:
             }
         }
         const double of_gpus = freedom > 0.0 ? squares / freedom * share : 0.0;  // what GPUs add to the variance of nodes' means
+        gpu_freedom_ = freedom;
         node_errors_.assign(node_means_.size(), std::sqrt(of_gpus));
-        const double seen = variance_of(node_means_);
         const double centre = median_of(node_means_);
         for (double& mean : node_means_) {
             mean -= centre;
-            node_effects_.push_back(mean * (seen > 0.0 ? std::sqrt(std::max(0.0, 1.0 - of_gpus / seen)) : 0.0));
+        }
+        // Slow nodes are a mode of their own, and no part of the spread of the others.
+        slow_nodes_ = with_their_mode(node_means_, outliers(node_means_, node_errors_));
+        const std::vector<double> usual = without(node_means_, slow_nodes_);
+        const double seen = variance_of(usual);
+        const double kept = seen > 0.0 ? std::sqrt(std::max(0.0, 1.0 - of_gpus / seen)) : 0.0;
+        for (std::size_t n = 0; n < node_means_.size(); ++n) {
+            const bool slow = std::any_of(slow_nodes_.begin(), slow_nodes_.end(), [n](const Outlier& o) { return o.index == n; });
+            node_effects_.push_back(slow ? node_means_[n] : kept * node_means_[n]);
         }
     }
 
     Nodes nodes_;
     std::vector<double> own_, errors_;  // by GPU: of all, or of the node where nodes are apart
+    std::vector<double> median_errors_;
     bool apart_ = false;
     std::vector<double> gpu_effects_, node_effects_, node_means_, node_errors_;
+    std::vector<Outlier> slow_nodes_;
+    double gpu_freedom_ = 0.0;  // of the usual GPUs about the means of their nodes
 };
 
 std::string percent(double part)
@@ -230,11 +316,35 @@ void add_distribution_of(Calibration& result, const Names& names, const std::vec
         return;
     }
     result.distributions.push_back({names.key, distribution_with_slow(usual, slow, source)});
+    result.slow_shares.push_back(
+        slow_share(names.key, slow.size(), effects.size(), result.distributions.back().fit.distribution.slow.excess));
     result.notes.push_back(slow_advice(names.key, names.what, slow.size(), effects.size(),
                                        result.distributions.back().fit.distribution.slow.excess));
 }
 
 }  // namespace
+
+bool is_known_place(const std::string& place) { return !place.empty() && place != "-1"; }
+
+std::optional<CrowdedNode> crowded_node(const std::vector<GpuRun>& runs)
+{
+    constexpr std::size_t most = 16;  // of one machine: DGX-2
+    const auto is_number = [](const std::string& name) {
+        return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    };
+    std::map<std::pair<std::string, std::string>, std::set<std::string>> gpus;
+    for (const GpuRun& run : runs) {
+        if (is_known_place(run.node) && is_number(run.node)) {
+            gpus[{run.benchmark, run.node}].insert(run.gpu);
+        }
+    }
+    const auto fullest = std::max_element(gpus.begin(), gpus.end(),
+                                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    if (fullest == gpus.end() || fullest->second.size() <= most) {
+        return std::nullopt;
+    }
+    return CrowdedNode{fullest->first.second, fullest->second.size()};
+}
 
 Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::string& source)
 {
@@ -260,6 +370,7 @@ Calibration calibrate_gpu_runs(const std::vector<GpuRun>& runs, const std::strin
         result.distributions.push_back(
             {"node", constant_distribution("no significant differences between nodes; gpu includes the remaining ones" + from)});
     }
+    result.components = parts.components();
     std::vector<double> rests;
     for (const Gpu& gpu : gpus) {
         const double median = median_of(gpu.seconds);

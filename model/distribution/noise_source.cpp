@@ -114,6 +114,9 @@ NoiseTables without(NoiseTables tables, const NoiseSource& source)
     tables.node_varies = tables.node_varies && source.kind != NoiseKind::node;
     tables.stage_varies = tables.stage_varies && source.kind != NoiseKind::stage;
     tables.microbatch_varies = tables.microbatch_varies && source.kind != NoiseKind::microbatch;
+    if (source.kind == NoiseKind::microbatch) {
+        tables.microbatch_powers = {};
+    }
     return tables;
 }
 

@@ -58,6 +58,27 @@ bool follows(const StandardDistribution& distribution, const NormalScores& score
     return true;
 }
 
+std::int32_t nearest_step(double exponent) { return static_cast<std::int32_t>(std::lround(exponent / MicrobatchPowers::step)); }
+
+MicrobatchPowers microbatch_powers(const Variability& variability)
+{
+    MicrobatchPowers powers;
+    if (variability.microbatch_exponent.none() || DistributionQuantile(variability.microbatch).constant()) {
+        return powers;
+    }
+    powers.exponents = variability.microbatch_exponent;
+    std::vector<double> all{1.0};  // of the pass without exponents
+    for (const std::vector<double>* list : {&powers.exponents.forward, &powers.exponents.backward}) {
+        all.insert(all.end(), list->begin(), list->end());
+    }
+    const auto [least, most] = std::minmax_element(all.begin(), all.end());
+    powers.first = nearest_step(*least);
+    for (std::int32_t exponent = powers.first; exponent <= nearest_step(*most); ++exponent) {
+        powers.tables.emplace_back(power_of(variability.microbatch, exponent * MicrobatchPowers::step));
+    }
+    return powers;
+}
+
 /// Segment cv of a group distribution; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
 
@@ -110,6 +131,16 @@ void visit(NoiseTables& tables, Visit&& number)
     for (double& value : tables.common_step) {
         number(value);
     }
+    for (QuantileTable& power : tables.microbatch_powers.tables) {
+        table(power);
+    }
+    for (std::vector<double>* list :
+         {&tables.microbatch_powers.exponents.forward, &tables.microbatch_powers.exponents.backward}) {
+        for (double& exponent : *list) {
+            number(exponent);
+        }
+    }
+    number(tables.microbatch_powers.first);
     number(tables.step_varies);
     pieces(tables.p2p_by_score.piece);
     number(tables.p2p_is_smooth);
@@ -120,6 +151,18 @@ void visit(NoiseTables& tables, Visit&& number)
 }
 
 }  // namespace
+
+std::uint32_t MicrobatchPowers::index(bool forward, int part, int parts) const
+{
+    const double exponent = exponent_of_part(forward ? exponents.forward : exponents.backward, part, parts);
+    return static_cast<std::uint32_t>(nearest_step(exponent) - first);
+}
+
+std::uint32_t MicrobatchPowers::index_of_both(int part, int parts) const
+{
+    const double sum = exponent_of_part(exponents.forward, part, parts) + exponent_of_part(exponents.backward, part, parts);
+    return static_cast<std::uint32_t>(nearest_step(0.5 * sum) - first);
+}
 
 int NoiseTables::standard_index(double skewness)
 {
@@ -187,6 +230,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
     tables.common_communication = table(variability.common_communication);
     tables.stage = table(variability.stage);
     tables.microbatch = table(variability.microbatch);
+    tables.microbatch_powers = microbatch_powers(variability);
     const Distribution& p2p = residual_distribution(variability, KernelClass::p2p);
     tables.p2p = table(p2p);
     tables.p2p_by_score = StandardDistribution(quantile_of(p2p), tables.node_probability);
@@ -222,6 +266,9 @@ std::vector<std::byte> NoiseTables::encode() const
         put(static_cast<std::int32_t>(row.first));
     }
     put(static_cast<std::int32_t>(tier.size()));
+    put(static_cast<std::int32_t>(microbatch_powers.tables.size()));
+    put(static_cast<std::int32_t>(microbatch_powers.exponents.forward.size()));
+    put(static_cast<std::int32_t>(microbatch_powers.exponents.backward.size()));
     NoiseTables copy = *this;
     visit(copy, put);
     return bytes;
@@ -247,6 +294,14 @@ NoiseTables NoiseTables::decode(std::span<const std::byte> bytes)
     std::int32_t tiers = 0;
     get(tiers);
     tables.tier.resize(static_cast<std::size_t>(tiers));
+    std::int32_t count = 0;
+    get(count);
+    tables.microbatch_powers.tables.resize(static_cast<std::size_t>(count));
+    for (std::vector<double>* list :
+         {&tables.microbatch_powers.exponents.forward, &tables.microbatch_powers.exponents.backward}) {
+        get(count);
+        list->resize(static_cast<std::size_t>(count));
+    }
     visit(tables, get);
     return tables;
 }

@@ -24,6 +24,20 @@ struct TailProbability {
     double below() const { return upper ? 1.0 - p : p; }
 };
 
+/// Tables of the microbatch factor to powers, at exponents that are multiples of `step`.
+struct MicrobatchPowers {
+    static constexpr double step = 0.05;  // an exponent is off by at most half of it, and so by 2.5 % of the factor's deviation
+
+    MicrobatchExponents exponents;
+    std::int32_t first = 0;  // exponent of the first table, in steps
+    std::vector<QuantileTable> tables;
+
+    /// Returns the table's index for a pass of a part of the pipeline.
+    std::uint32_t index(bool forward, int part, int parts) const;
+    /// ... for the mean of the forward and the backward pass.
+    std::uint32_t index_of_both(int part, int parts) const;
+};
+
 /// Tables of all distributions of a scenario.
 struct NoiseTables {
     /// The standard distributions have skewness index / per_unit_skewness.
@@ -41,6 +55,7 @@ struct NoiseTables {
     /// Persistent factor of a tensor-parallel group, [cv index] by degree; see group_factor().
     std::map<int, std::vector<QuantileTable>> group;
     QuantileTable node, site, common_compute, common_communication, stage, microbatch, p2p;
+    MicrobatchPowers microbatch_powers;  // without tables: the factor is the same in all passes
     QuantileTable dp_all_gather, dp_reduce_scatter, dp_all_reduce;
     QuantileTable exponential;        // mean one: gaps between failures
     std::vector<QuantileTable> tier;  // [tier]: per-step factor of all traffic that crosses it; empty if no tier varies

@@ -26,10 +26,49 @@ std::vector<const Distribution*> all_distributions(const Variability& v)
     return distributions;
 }
 
+/// Least and largest exponent; none if all are one.
+std::vector<double> extremes_of(const MicrobatchExponents& exponents)
+{
+    std::vector<double> all = exponents.forward;
+    all.insert(all.end(), exponents.backward.begin(), exponents.backward.end());
+    if (all.empty()) {
+        return {};
+    }
+    const auto [least, most] = std::minmax_element(all.begin(), all.end());
+    return {*least, *most};
+}
+
 /// Uniform in (0, 1).
 double uniform(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 4294967296.0; }
 
 }  // namespace
+
+double exponent_of_part(const std::vector<double>& exponents, int part, int parts)
+{
+    if (exponents.empty()) {
+        return 1.0;
+    }
+    const double width = static_cast<double>(exponents.size()) / parts;
+    const double begin = width * part;
+    const double end = width * (part + 1);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < exponents.size(); ++i) {
+        const auto place = static_cast<double>(i);
+        sum += exponents[i] * std::max(0.0, std::min(end, place + 1.0) - std::max(begin, place));
+    }
+    return sum / width;
+}
+
+Quantile power_of(const Distribution& distribution, double exponent)
+{
+    const DistributionQuantile quantile(distribution);
+    if (exponent == 1.0 || quantile.constant()) {
+        return [quantile](double p, bool upper) { return quantile(p, upper); };
+    }
+    const Quantile power = [quantile, exponent](double p, bool upper) { return std::pow(quantile(p, upper), exponent); };
+    const double mean = moments(power).mean;
+    return [power, mean](double p, bool upper) { return power(p, upper) / mean; };
+}
 
 const Distribution& residual_distribution(const Variability& variability, KernelClass kernel)
 {
@@ -41,12 +80,17 @@ const Distribution& residual_distribution(const Variability& variability, Kernel
 
 bool quantiles_reach_means(const Variability& variability, double probability)
 {
+    constexpr double rounding = 1e-9;
     const std::vector<const Distribution*> distributions = all_distributions(variability);
-    return std::all_of(distributions.begin(), distributions.end(), [probability](const Distribution* distribution) {
-        const DistributionQuantile quantile(*distribution);
-        constexpr double rounding = 1e-9;
-        return quantile.constant() || quantile(1.0 - probability, true) >= 1.0 - rounding;
-    });
+    const std::vector<double> exponents = extremes_of(variability.microbatch_exponent);
+    return std::all_of(distributions.begin(), distributions.end(),
+                       [probability](const Distribution* distribution) {
+                           const DistributionQuantile quantile(*distribution);
+                           return quantile.constant() || quantile(1.0 - probability, true) >= 1.0 - rounding;
+                       }) &&
+           std::all_of(exponents.begin(), exponents.end(), [&](double exponent) {
+               return power_of(variability.microbatch, exponent)(1.0 - probability, true) >= 1.0 - rounding;
+           });
 }
 
 double largest_skewness(const Variability& variability)
@@ -58,6 +102,10 @@ double largest_skewness(const Variability& variability)
             const Moments moments = quantile.moments();
             largest = std::max(largest, moments.third / (moments.variance * std::sqrt(moments.variance)));
         }
+    }
+    for (const double exponent : extremes_of(variability.microbatch_exponent)) {
+        const Moments of_power = moments(power_of(variability.microbatch, exponent));
+        largest = of_power.variance > 0.0 ? std::max(largest, of_power.skewness()) : largest;
     }
     return largest;
 }

@@ -13,10 +13,26 @@
 
 namespace prismopt {
 
+/// Exponents of the microbatch factor along the pipeline, from its first part to its last. A pass whose time grows faster with the
+/// length of a microbatch than the mean pass (more attention) has more than one. Empty: one everywhere.
+struct MicrobatchExponents {
+    std::vector<double> forward;
+    std::vector<double> backward;
+
+    bool none() const { return forward.empty() && backward.empty(); }
+    bool operator==(const MicrobatchExponents&) const = default;
+};
+
+/// Returns the exponent of a part of a pipeline of `parts` parts: the mean of the list over the part's share of the pipeline.
+double exponent_of_part(const std::vector<double>& exponents, int part, int parts);
+
+/// Returns the quantile function of a distribution's factor to this power, of mean one.
+Quantile power_of(const Distribution& distribution, double exponent);
+
 /// Distributions of the factors of a duration:
 ///
-///     d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch) * operation
-///                        * residual
+///     d(op, gpu, step) = mean(op) * spatial(gpu) * common(step) * stage(step, stage) * microbatch(step, microbatch)^exponent
+///                        * operation * residual
 ///
 /// Every factor has mean one. Spatial factors persist through a run (drawn once per fleet) and act on compute.
 /// docs/methods/distributions.md.
@@ -29,7 +45,8 @@ struct Variability {
     Distribution common_communication;  // one draw per step, scales all communication
     Distribution stage;                 // one draw per step, replica and stage
     Distribution microbatch;            // one draw per step, replica and microbatch
-    Distribution operation;             // one draw per op, shared by its kernels and the collectives inside it
+    MicrobatchExponents microbatch_exponent;
+    Distribution operation;  // one draw per op, shared by its kernels and the collectives inside it
     /// Factor of the load of the most loaded member of an expert-parallel group beyond the mean (ExpertsBlock::imbalance - 1),
     /// one draw per microbatch and layer, and its correlation between the layers that a microbatch passes in one op.
     Distribution expert_imbalance;

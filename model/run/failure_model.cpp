@@ -92,7 +92,8 @@ double down_of(const FailureModel::Source& source) { return source.detection_s +
 double restart_of(const FailureModel::Source& source) { return source.restart_s; }
 
 /// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a
-/// negative binomial one where nodes have rates of their own. Zero if not known: other renewal processes may come in clusters.
+/// negative binomial one where nodes have rates of their own, or the rate is uncertain. Zero if not known: other renewal processes
+/// may come in clusters, and both kinds of rates have no common gamma distribution.
 double reaches_mean(const FailureModel::Source& source, double clock_s, double node_cv)
 {
     using Plain = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
@@ -104,10 +105,15 @@ double reaches_mean(const FailureModel::Source& source, double clock_s, double n
     }
     const double mean = source.rate * clock_s;
     const double count = std::ceil(mean);
-    if (!source.by_node || node_cv == 0.0) {
+    const double of_nodes = source.by_node ? node_cv : 0.0;
+    if (of_nodes > 0.0 && source.rate_cv > 0.0) {
+        return 0.0;
+    }
+    const double cv = of_nodes + source.rate_cv;  // one of them is zero
+    if (cv == 0.0) {
         return boost::math::gamma_p(count, mean, Plain());
     }
-    const double shape = 1.0 / (node_cv * node_cv);
+    const double shape = 1.0 / (cv * cv);
     return boost::math::ibeta(count, shape, mean / (mean + shape), Plain());
 }
 
@@ -135,7 +141,13 @@ double FailureModel::storage_rate() const
 bool FailureModel::hopeless() const
 {
     const bool copies = memory_interval_s > 0.0;
-    const double worst = 1.0 + most_deviations * node_cv;
+    double squares = 0.0;  // of what the rates of causes may be off by
+    double sum = 0.0;
+    for (const Source& source : sources) {
+        squares += source.rate_cv * source.rate * source.rate_cv * source.rate;
+        sum += source.rate;
+    }
+    const double worst = 1.0 + most_deviations * std::hypot(node_cv, sum > 0.0 ? std::sqrt(squares) / sum : 0.0);
     const double restart_s = mean_of_failures(*this, restart_of);
     return worst * (storage_rate() * (interval_s * pace + stall_s + lag_s) + rate() * restart_s) > most_failures_per_interval ||
            (copies && worst * rate() * memory_interval_s * pace > most_failures_per_interval);
@@ -144,7 +156,8 @@ bool FailureModel::hopeless() const
 bool FailureModel::memoryless() const
 {
     const auto plain = [this](const Source& s) {
-        return !s.planned && s.gaps.family == GapFamily::exponential && (spares == enough_spares || s.repair_s == 0.0);
+        return !s.planned && s.gaps.family == GapFamily::exponential && s.rate_cv == 0.0 &&
+               (spares == enough_spares || s.repair_s == 0.0);
     };
     return lag_s == 0.0 && memory_interval_s == 0.0 && node_cv == 0.0 && std::all_of(sources.begin(), sources.end(), plain);
 }
@@ -158,7 +171,8 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
         const double rate = cause.rate.si * size_factor(cause, job);
         if (rate > 0.0) {
             model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si, cause.repair_cv,
-                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, gaps_of_job(cause, job), i});
+                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, gaps_of_job(cause, job), i,
+                                     cause.rate_cv});
         }
     }
     const bool asynchronous = reliability.write == CheckpointWrite::asynchronous;

@@ -33,6 +33,7 @@ struct FailureModel {
         bool by_node = true;  // its rate is the sum of the nodes' rates
         GapDistribution gaps{};
         std::size_t cause = 0;  // index in all_causes()
+        double rate_cv = 0.0;   // uncertainty of the rate
     };
     std::vector<Source> sources;
     double interval_s = std::numeric_limits<double>::infinity();  // productive time between checkpoints

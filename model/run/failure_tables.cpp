@@ -114,6 +114,6 @@ const QuantileTable& FailureTables::repair(double cv)
     return found != repair_.end() ? found->second : repair_.emplace(cv, table_of(LogNormal{cv})).first->second;
 }
 
-const QuantileTable& FailureTables::node_rate(double cv) { return gaps({GapFamily::gamma, cv}); }
+const QuantileTable& FailureTables::rate(double cv) { return gaps({GapFamily::gamma, cv}); }
 
 }  // namespace prismopt

@@ -21,8 +21,8 @@ public:
     /// Time from the start of a run to a cause's first failure, in mean gaps: the residual gap of a stationary process.
     /// Timetables begin with the run.
     const QuantileTable& first_gaps(const GapDistribution& distribution);
-    const QuantileTable& repair(double cv);     // lognormal
-    const QuantileTable& node_rate(double cv);  // gamma
+    const QuantileTable& repair(double cv);  // lognormal
+    const QuantileTable& rate(double cv);    // gamma: of the nodes' rates together, or of what is known of a cause's rate
 
 private:
     const QuantileTable* exponential_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace prismopt {
 
@@ -100,6 +101,7 @@ private:
         }
         draws_.resize(gap_tables_.size());
         set_node_rates(model);
+        set_cause_rates(model);
         if (model.spares != enough_spares) {
             ready_.resize(static_cast<std::size_t>(model.spares), Doubles{});
         }
@@ -113,14 +115,37 @@ private:
             std::array<Words, 4> words{};
             Words shared{};  // the same fleet's nodes in all parts
             philox_lanes(seed_, fleet_, shared, 0, use(Stream::node_rate, purpose_), words);
-            const QuantileTable& table = tables_.node_rate(model.node_cv);
+            const QuantileTable& table = tables_.rate(model.node_cv);
             for (int l = 0; l < lanes; ++l) {
                 node_rate_.at[l] = static_cast<double>(table(words[0].at[l]));
             }
         }
     }
 
-    double rate(const Source& source, int lane) const { return source.by_node ? source.rate * node_rate_.at[lane] : source.rate; }
+    /// What the rates of uncertain causes are in each history, in all parts and plans alike.
+    void set_cause_rates(const FailureModel& model)
+    {
+        for (const Source& source : model.sources) {
+            if (source.rate_cv > 0.0 && !(source.cause < cause_rate_.size() && cause_rate_[source.cause])) {
+                std::array<Words, 4> words{};
+                Words shared{};
+                philox_lanes(seed_, fleet_, shared, 0,
+                             use(Stream::node_rate, purpose_, static_cast<std::uint32_t>(1 + source.cause)), words);
+                const QuantileTable& table = tables_.rate(source.rate_cv);
+                cause_rate_.resize(std::max(cause_rate_.size(), source.cause + 1));
+                Doubles& factor = cause_rate_[source.cause].emplace();
+                for (int l = 0; l < lanes; ++l) {
+                    factor.at[l] = static_cast<double>(table(words[0].at[l]));
+                }
+            }
+        }
+    }
+
+    double rate(const Source& source, int lane) const
+    {
+        const double known = source.by_node ? source.rate * node_rate_.at[lane] : source.rate;
+        return source.rate_cv > 0.0 ? known * cause_rate_[source.cause]->at[lane] : known;
+    }
 
     /// What is left of gaps goes on at this part's rates; a cause that begins here draws its first.
     void resume_clocks(std::uint32_t number)
@@ -238,8 +263,9 @@ private:
     std::vector<Doubles> last_rate_;    // [cause]
     std::vector<bool> has_due_;         // [cause]
     Doubles node_rate_{};
-    std::vector<Doubles> ready_;  // [spare]: when it is
-    Ints spare_{};                // ready first
+    std::vector<std::optional<Doubles>> cause_rate_;  // [cause]: factor of its rate, if that is uncertain
+    std::vector<Doubles> ready_;                      // [spare]: when it is
+    Ints spare_{};                                    // ready first
     Doubles spare_ready_{};
     std::vector<CauseLoss> loss_;  // sums over lanes
     double stalls_gpu_s_ = 0.0;

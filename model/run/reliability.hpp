@@ -32,6 +32,7 @@ enum class RateOf { node, gpu, job };
 struct Cause {
     std::string name;
     PerSecond rate;
+    double rate_cv = 0.0;  // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
     RateOf of = RateOf::node;
     GapDistribution gaps;
     Seconds detection;         // until the failure is detected

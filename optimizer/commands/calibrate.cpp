@@ -108,6 +108,11 @@ void refuse_counts(const po::variables_map& values)
     if (values.count("nodes") > 0 && values["nodes"].as<int>() < 1) {
         throw InputError(fmt::format("--nodes {} is less than 1; write for example --nodes 400", values["nodes"].as<int>()));
     }
+    if (values.count("members") > 0 && !(values["members"].as<double>() >= 2.0 && values["members"].as<double>() <= 1e7)) {
+        throw InputError(
+            fmt::format("--members {:.4g} is out of range: a collective has 2 to 10,000,000; write for example --members 64",
+                        values["members"].as<double>()));
+    }
     if (values.count("days") > 0 && !(values["days"].as<double>() > 0.0 && values["days"].as<double>() <= longest_days)) {
         throw InputError(fmt::format(
             "--days {:.4g} is out of range: it must be above 0 and at most {:.0f} (a hundred years); write for example --days 90",
@@ -202,6 +207,18 @@ void note_unknown_names(const Trace& trace, Calibration& calibration)
     }
 }
 
+/// Numbers of nodes that begin anew in each cabinet make one node of many.
+void refuse_crowded_node(const TraceFiles& files)
+{
+    if (const auto node = crowded_node(files.gpu_runs)) {
+        throw InputError(
+            fmt::format("{}: node {} has {} GPUs, more than any machine: its number probably means a node in each of several "
+                        "cabinets or racks; "
+                        "add a column chassis, rack, cabinet or row, or write names of nodes that are no numbers",
+                        files.gpu_source, node->node, node->gpus));
+    }
+}
+
 void tell_few_steps(const Calibration& calibration)
 {
     if (few_steps(calibration)) {
@@ -224,6 +241,9 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
     add("kernel-names", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
         "table of further kernel names and their classes, in the format of model/catalog/kernel_names.toml; its rows come first");
     add("nodes", po::value<int>()->value_name("N"), "number of nodes that the list of outages covers");
+    add("members", po::value<double>()->value_name("N"),
+        "carry the distributions of collectives from the members that were measured to N, counted as in the file (nodes or "
+        "ranks)");
     add("json", po::bool_switch(),
         "write one JSON object instead of the sections: components, distributions with their quantiles, step times composed from "
         "them, failure rates");
@@ -245,6 +265,7 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         throw InputError(fmt::format("--profile {} is not in the catalog; choose from: {}", profile, fmt::join(profiles, ", ")));
     }
     refuse_counts(*values);
+    const double members = values->count("members") > 0 ? (*values)["members"].as<double>() : 0.0;
     std::vector<std::string> inputs = (*values)["FILE"].as<std::vector<std::string>>();
     const std::vector<std::string> name_files =
         values->count("kernel-names") > 0 ? (*values)["kernel-names"].as<std::vector<std::string>>() : std::vector<std::string>{};
@@ -273,12 +294,13 @@ int calibrate_command(const std::vector<std::string>& words, const Call& call)
         }
     }
     leave_out_absurd_rows(files.gpu_runs, files.gpu_source, files.gpu_faults);
+    refuse_crowded_node(files);
     if (!files.gpu_runs.empty()) {
         merge(calibration, calibrate_gpu_runs(files.gpu_runs, files.gpu_source));
     }
     leave_out_absurd_rows(files.collectives, files.collective_source, files.collective_faults);
     if (!files.collectives.empty()) {
-        merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names));
+        merge(calibration, calibrate_collectives(files.collectives, files.collective_source, names, members));
         note_collectives(files, calibration);
     }
     if (calibration.operations > 0) {

@@ -42,9 +42,14 @@ private:
     {
         double node_rate = 1.0;
         if (m.node_cv > 0.0) {
-            node_rate = static_cast<double>(tables_.node_rate(m.node_cv)(word(Stream::node_rate, 0, 0, 0)));
+            node_rate = static_cast<double>(tables_.rate(m.node_cv)(word(Stream::node_rate, 0, 0, 0)));
         }
-        const auto rate = [&](const FailureModel::Source& s) { return s.rate * (s.by_node ? node_rate : 1.0); };
+        const auto rate = [&](const FailureModel::Source& s) {
+            const auto kind = static_cast<std::uint32_t>(1 + s.cause);
+            const double known =
+                s.rate_cv > 0.0 ? static_cast<double>(tables_.rate(s.rate_cv)(word(Stream::node_rate, 0, 0, 0, kind))) : 1.0;
+            return s.rate * (s.by_node ? node_rate : 1.0) * known;
+        };
         bool first = true;
         for (const auto& s : m.sources) {
             if (!left_.contains(s.cause)) {

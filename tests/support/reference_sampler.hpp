@@ -86,12 +86,23 @@ private:
         return slowest * common_compute_;
     }
 
-    double compute_factor(int stage, int microbatch) const
+    /// Of the microbatch factor, to the power of the pass and the part of the pipeline.
+    const QuantileTable& microbatch_table(int stage, const Task& task) const
+    {
+        const MicrobatchPowers& powers = noise_.microbatch_powers;
+        const ScheduleShape& shape = graph_.program->shape;
+        return powers.tables.empty()
+                   ? noise_.microbatch
+                   : powers.tables[powers.index(is_forward(task.pass), part_of_network(shape, {stage, task.chunk}),
+                                                shape.stages * shape.chunks)];
+    }
+
+    double compute_factor(int stage, const Task& task) const
     {
         const auto s = static_cast<std::uint32_t>(stage);
-        const auto mb = static_cast<std::uint32_t>(microbatch);
+        const auto mb = static_cast<std::uint32_t>(task.microbatch);
         return persistent_factor(stage) * static_cast<double>(noise_.stage(strata(step_, own(), s / 4, Stream::stage)[s % 4])) *
-               static_cast<double>(noise_.microbatch(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
+               static_cast<double>(microbatch_table(stage, task)(strata(step_, own(), mb / 4, Stream::microbatch)[mb % 4]));
     }
 
     std::array<double, 2> collectives(int part) const
@@ -159,7 +170,7 @@ private:
                                     static_cast<double>(noise_.transfer_factor(w[2]));
             start = std::max(start, end(from_stage, static_cast<std::size_t>(feeder - order.begin())) + transfer);
         }
-        const double compute = duration(distribution.compute, w[0]) * compute_factor(stage, task.microbatch);
+        const double compute = duration(distribution.compute, w[0]) * compute_factor(stage, task);
         const double communication = duration(distribution.communication, w[1]) * common_communication_;
         return end_[key] = start + compute + communication;
     }

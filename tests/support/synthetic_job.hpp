@@ -24,15 +24,18 @@ struct SyntheticJob {
     double stage = 0.0;
     double microbatch = 0.0;
     double residual = 0.01;
-    double communication = 0.0;       // of each transfer and collective
-    double communication_step = 0.0;  // shared by all transfers and collectives of a step
-    double position = 0.0;            // relative increase of a microbatch's transfers over those of the one before
-    double slow_clip = 0.0;           // relative increase of the optimizer in every third step, on all workers
-    double drift = 0.0;               // of an autoregressive part of the step's factor
-    double drift_steps = 100.0;       // its correlation time in steps
-    double slow_worker = 0.0;         // relative slowness of replica 1's stage 1
-    double long_stage = 0.0;          // relative additional work of the last stage
-    double long_sequences = 0.0;      // share of microbatches that take twice as long
+    double communication = 0.0;               // of each transfer and collective
+    double communication_step = 0.0;          // shared by all transfers and collectives of a step
+    double position = 0.0;                    // relative increase of a microbatch's transfers over those of the one before
+    double slow_clip = 0.0;                   // relative increase of the optimizer in every third step, on all workers
+    double drift = 0.0;                       // of an autoregressive part of the step's factor
+    double drift_steps = 100.0;               // its correlation time in steps
+    double slow_worker = 0.0;                 // relative slowness of replica 1's stage 1
+    double slow_backward = 0.0;               // the same of its backward passes alone, in addition
+    std::vector<double> forward_exponent{};   // of the microbatch's factor, by stage; empty: one
+    std::vector<double> backward_exponent{};  // ... of backward passes
+    double long_stage = 0.0;                  // relative additional work of the last stage
+    double long_sequences = 0.0;              // share of microbatches that take twice as long
 };
 
 /// Generator of traces.
@@ -66,6 +69,10 @@ private:
         return static_cast<std::size_t>(dp) * static_cast<std::size_t>(job_.stages) + static_cast<std::size_t>(stage);
     }
     double normal() { return normal_(generator_); }
+    static double exponent(const std::vector<double>& exponents, int stage)
+    {
+        return exponents.empty() ? 1.0 : exponents[static_cast<std::size_t>(stage)];
+    }
     double& clock(int dp, int stage) { return clock_[place(dp, stage)]; }
 
     void add(int dp, int stage, const std::string& kind, int sequence, int microbatch, double start, double duration)
@@ -143,7 +150,8 @@ private:
         for (int m = 0; m < job_.microbatches; ++m) {
             for (int stage = 0; stage < job_.stages; ++stage) {
                 compute(dp, stage, "forward-compute", 0.05 * work(stage), m,
-                        stage_effect[static_cast<std::size_t>(stage)] + microbatch_effect[static_cast<std::size_t>(m)]);
+                        stage_effect[static_cast<std::size_t>(stage)] +
+                            exponent(job_.forward_exponent, stage) * microbatch_effect[static_cast<std::size_t>(m)]);
                 if (stage + 1 < job_.stages) {
                     exchange(dp, stage, stage + 1, "forward", m);
                 }
@@ -151,8 +159,10 @@ private:
         }
         for (int m = 0; m < job_.microbatches; ++m) {
             for (int stage = job_.stages - 1; stage >= 0; --stage) {
+                const double slow = dp == 1 && stage == 1 ? std::log1p(job_.slow_backward) : 0.0;
                 compute(dp, stage, "backward-compute", 0.1 * work(stage), m,
-                        stage_effect[static_cast<std::size_t>(stage)] + microbatch_effect[static_cast<std::size_t>(m)]);
+                        stage_effect[static_cast<std::size_t>(stage)] + slow +
+                            exponent(job_.backward_exponent, stage) * microbatch_effect[static_cast<std::size_t>(m)]);
                 if (stage > 0) {
                     exchange(dp, stage, stage - 1, "backward", m);
                 }

@@ -16,6 +16,8 @@ constexpr Range spares_range{"spare nodes that replace failed ones", 0, 1'000'00
 constexpr Range node_cv_range{"coefficient of variation of the nodes' failure rates", 0, 10, "1.5"};
 constexpr Range gap_cv_range{"coefficient of variation of the gaps between failures", 0.05, 10, "2"};
 constexpr Range gap_nodes_range{"number of nodes whose failures gap_cv describes", 1, 10'000'000, "400"};
+constexpr Range rate_cv_range{"relative uncertainty of the rate (gamma), drawn once per run; zero: the rate is exact", 0, 3,
+                              "0.3"};
 constexpr Range repair_cv_range{"coefficient of variation of repair times", 0, 10, "2", Range::Ends::open_low};
 constexpr Range kept_range{"probability that in-memory checkpoints survive the failure", 0, 1, "0.8"};
 constexpr Range drift_range{"coefficient of variation of the job's speed over time", 0, 0.1, "0.01"};
@@ -116,6 +118,7 @@ const Fields<Cause>& cause_fields()
                         cause.of = counted_by_unit(value);
                     })
             .required()
+            .number("rate_cv", &Cause::rate_cv, rate_cv_range)
             .choice(
                 "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull", "distribution of the gaps between failures")
             .number(

@@ -50,6 +50,31 @@ const SectionTable& residual_table()
     return residual_fields(of_catalog);
 }
 
+constexpr std::string_view exponents_example = "{ forward = [0.9, 1.1], backward = [0.9, 1.1] }";
+constexpr Range exponent_range{"an exponent of the microbatch factor", 0, 3, "1.1"};
+
+const Fields<MicrobatchExponents>& exponent_fields()
+{
+    static const auto fields = [] {
+        Fields<MicrobatchExponents> made("microbatch_exponent", "exponents of the microbatch factor along the pipeline");
+        const auto list = [&](const char* key, const char* help, std::vector<double> MicrobatchExponents::*member) {
+            made.custom({key, help, "[0.9, 1.1]", {{.kind = ValueShape::Kind::number, .range = exponent_range, .list = true}}},
+                        [member](const Value& value, MicrobatchExponents& exponents, Keys) {
+                            for (const Value& exponent : value.list("[0.9, 1.1]")) {
+                                (exponents.*member).push_back(exponent.number(exponent_range));
+                            }
+                        });
+        };
+        list("forward", "of forward passes, from the first part of the pipeline to the last; default: all 1",
+             &MicrobatchExponents::forward);
+        list("backward", "of backward passes, in the same order; default: all 1", &MicrobatchExponents::backward);
+        return made;
+    }();
+    return fields;
+}
+
+const SectionTable& exponent_table() { return exponent_fields(); }
+
 /// Where a distribution of a catalog's profile must name its source.
 using Read = Fields<Variability>::Read;
 Read reader(Distribution Variability::*distribution, bool of_catalog)
@@ -92,6 +117,14 @@ Fields<Variability> factors(const char* title, const char* help, bool of_catalog
     }
     fields.number("expert_imbalance_correlation", &Variability::expert_imbalance_correlation,
                   {"correlation of expert_imbalance between the layers of a microbatch", 0.0, 1.0, "0.5"});
+    fields.custom({"microbatch_exponent",
+                   "exponents of the microbatch factor by pass, from the first part of the pipeline to the last",
+                   std::string(exponents_example),
+                   {{.kind = ValueShape::Kind::section, .section = exponent_table}}},
+                  [](const Value& value, Variability& variability, Keys keys) {
+                      Table exponents = value.table(exponents_example);
+                      exponent_fields().read_whole(exponents, keys, variability.microbatch_exponent);
+                  });
     fields.custom({"residual",
                    "factor of a single kernel or blocking collective, by kernel class",
                    fmt::format("{{ gemm = {} }}", distribution_example),

@@ -22,7 +22,7 @@ Component spread_of_effects(const std::string& name, const std::vector<double>& 
     Component result;
     result.name = name;
     result.units = static_cast<int>(effects.size());
-    result.present = fisher_beyond(units, freedom, seen / noise) < level;
+    result.present = noise > 0.0 ? fisher_beyond(units, freedom, seen / noise) < level : seen > 0.0;
     result.variance = std::max(0.0, seen - noise);
     result.low = std::max(0.0, limits.low - noise);
     result.high = std::max(0.0, limits.high - noise);

@@ -170,6 +170,34 @@ void fit_again(const std::vector<double>& values, const std::vector<double>& ris
     }
 }
 
+/// A pool ends where the mean of its longest values lies. Where values go on beyond it, so does a tail that is fitted to them.
+void add_tail_to_pool(const std::vector<double>& pool, const std::vector<double>& rising, const FitOptions& options,
+                      DistributionFit& result)
+{
+    constexpr double same = 0.95;
+    if (pool.back() > same * rising.back()) {
+        return;
+    }
+    FamilyFit of_pool;
+    of_pool.beyond = result.beyond;
+    of_pool.spread = DistributionQuantile(result.distribution).moments().cv() / std::sqrt(variance_of(rising));
+    double least_error = tail_error(of_pool);
+    for (const FittedFamily& fitted : pool_with_tails(rising, pool)) {
+        FamilyFit fit;
+        take(fitted, rising, fit);
+        if (fit.ks <= std::max(options.near_enough, 2.0 * result.ks) && tail_error(fit) < least_error) {
+            least_error = tail_error(fit);
+            result.distribution = fit.distribution;
+            result.family = "empirical with a tail";
+            result.beyond = fit.beyond;
+            result.spread = fit.spread;
+        }
+    }
+    if (result.family != "empirical") {
+        result.ks = ks_of(result.distribution, mean_of(pool), rising);
+    }
+}
+
 }  // namespace
 
 double highest_claim(std::size_t values) { return std::max(0.0, 1.0 - beyond / static_cast<double>(values)); }
@@ -192,6 +220,22 @@ DistributionFit constant_distribution(const std::string& source)
     fit.distribution.source = source;
     fit.family = "constant";
     return fit;
+}
+
+DistributionFit longest_of_fit(const DistributionFit& fit, double times, const std::string& source)
+{
+    constexpr int places = 8000;
+    const Quantile longest = largest_of(
+        [quantile = DistributionQuantile(fit.distribution)](double p, bool upper) { return quantile(p, upper); }, times);
+    std::vector<double> values;
+    for (int i = 0; i < places; ++i) {  // every fold of neighbours has values of all sizes
+        const double p = (static_cast<double>((i * 1999LL) % places) + 0.5) / places;
+        values.push_back(p < 0.5 ? longest(p, false) : longest(1.0 - p, true));
+    }
+    DistributionFit carried = fit_distribution(values, source);
+    carried.values = fit.values;
+    carried.claims_to = fit.claims_to;
+    return carried;
 }
 
 DistributionFit fit_distribution(const std::vector<double>& values, const std::string& source, const FitOptions& options)
@@ -244,11 +288,13 @@ DistributionFit fit_distribution(const std::vector<double>& values, const std::s
         result.beyond = result.tried.front().beyond;
         result.spread = result.tried.front().spread;
     } else {
-        result.distribution.family = Empirical{pool_of(rising, options.pool)};
+        const std::vector<double> pool = pool_of(rising, options.pool);
+        result.distribution.family = Empirical{pool};
         result.distribution.cap = cap_for(result.distribution.family, rising.back());
         result.family = "empirical";
         result.ks = ks_of(result.distribution, 1.0, rising);
         result.beyond = beyond_of(result.distribution, 1.0, rising);
+        add_tail_to_pool(pool, rising, options, result);
     }
     result.distribution.source = source;
     return result;

@@ -452,6 +452,23 @@ Fit fit_mixture_tail(Values values)
 
 }  // namespace
 
+std::vector<FittedFamily> pool_with_tails(std::span<const double> rising, const std::vector<double>& pool)
+{
+    constexpr std::size_t least_values = 250;
+    if (rising.size() < least_values) {
+        return {};
+    }
+    const double unit = mean_of(pool);
+    const auto functions = functions_of(Empirical{pool});
+    const Core core{Mixture{{{1.0, 1.0, Empirical{pool}}}}, unit, [](double) { return 0.0; },
+                    [functions, unit](double share) { return unit * functions.quantile(share, true); }};
+    std::vector<FittedFamily> tails;
+    for (const double share : {0.1, 0.05, 0.02, 0.01, 0.005}) {
+        add_tail(rising, core, share, tails);
+    }
+    return tails;
+}
+
 const std::vector<FamilyRecipe>& family_recipes()
 {
     static const std::vector<FamilyRecipe> list{

@@ -18,7 +18,9 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     const double median = median_of(values);
     std::vector<double> distance(values.size());
     std::transform(values.begin(), values.end(), distance.begin(), [&](double x) { return std::abs(x - median); });
-    const double spread = 1.4826 * median_of(distance);  // a normal distribution's standard deviation
+    const double seen = 1.4826 * median_of(distance);  // a normal distribution's standard deviation, errors included
+    const double usual_error = median_of(errors);
+    const double spread = std::sqrt(std::max(0.0, seen * seen - usual_error * usual_error));
     std::vector<Outlier> found;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double z = (values[i] - median) / std::hypot(spread, errors[i]);
@@ -31,6 +33,40 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
         before = found[i].probability;
         if (before > level) {
             found.resize(i);
+        }
+    }
+    return found;
+}
+
+std::vector<Outlier> with_their_mode(const std::vector<double>& values, std::vector<Outlier> found)
+{
+    constexpr int most_rounds = 10;
+    std::vector<char> is_out(values.size(), 0);
+    for (const Outlier& outlier : found) {
+        is_out[outlier.index] = 1;
+    }
+    for (int round = 0; round < most_rounds && !found.empty() && 2 * found.size() < values.size(); ++round) {
+        std::vector<double> usual;
+        std::vector<double> out;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            (is_out[i] != 0 ? out : usual).push_back(values[i]);
+        }
+        const double centre = median_of(usual);
+        std::vector<double> distance(usual.size());
+        std::transform(usual.begin(), usual.end(), distance.begin(), [&](double x) { return std::abs(x - centre); });
+        const double spread = 1.4826 * median_of(distance);
+        const double excess = mean_of(out) - centre;
+        const double odds = std::log(static_cast<double>(usual.size()) / static_cast<double>(out.size()));
+        const double limit = centre + 0.5 * excess + spread * spread / excess * odds;
+        const std::size_t before = found.size();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (is_out[i] == 0 && values[i] > limit) {
+                is_out[i] = 1;
+                found.push_back({i, 0.5 * std::erfc((values[i] - centre) / spread / std::sqrt(2.0))});
+            }
+        }
+        if (found.size() == before) {
+            break;
         }
     }
     return found;

@@ -3,6 +3,7 @@
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
+#include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/complement.hpp>
 
@@ -49,6 +50,20 @@ Candidate candidate_of(std::size_t gpu, const std::vector<std::vector<double>>& 
 }
 
 }  // namespace
+
+SlowShare slow_share(const std::string& key, std::size_t slow, std::size_t all, double excess)
+{
+    constexpr double tail = 0.025;
+    const auto hits = static_cast<double>(slow);
+    const auto misses = static_cast<double>(all - slow);
+    const boost::math::beta_distribution<> posterior(hits + 0.5, misses + 0.5);
+    return {.key = key,
+            .slow = slow,
+            .all = all,
+            .low = slow == 0 ? 0.0 : boost::math::quantile(posterior, tail),
+            .high = slow == all ? 1.0 : boost::math::quantile(boost::math::complement(posterior, tail)),
+            .excess = excess};
+}
 
 DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,
                                        const std::string& source)

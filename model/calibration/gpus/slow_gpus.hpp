@@ -9,6 +9,19 @@
 
 namespace prismopt {
 
+/// Share of permanently slow GPUs or nodes among those measured, and their slowdown, for others that a job may get.
+struct SlowShare {
+    std::string key;  // "gpu" or "node"
+    std::size_t slow = 0;
+    std::size_t all = 0;
+    double low = 0.0;  // 95 % interval of the share: Jeffreys' (Brown, Cai, DasGupta, Stat. Sci. 16 (2001) 101-133)
+    double high = 0.0;
+    double excess = 0.0;  // mean slowdown of the slow ones
+
+    double share() const { return static_cast<double>(slow) / static_cast<double>(all); }
+};
+SlowShare slow_share(const std::string& key, std::size_t slow, std::size_t all, double excess);
+
 /// Returns the distribution over GPUs (or nodes): that of the usual ones, with the slow ones as its slow mode, in proportion to
 /// their number here. `usual`, `slow`: logarithms relative to the mean of the usual ones.
 DistributionFit distribution_with_slow(const std::vector<double>& usual, const std::vector<double>& slow,

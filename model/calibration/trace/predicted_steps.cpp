@@ -46,11 +46,13 @@ bool significant(double larger, double smaller, double freedom, double freedom_o
 
 class PartsMaker {
 public:
-    PartsMaker(const Trace& trace, const StepGraph& graph) : trace_(trace), graph_(graph), steps_(graph.steps.size())
+    PartsMaker(const Trace& trace, const StepGraph& graph, const std::vector<std::int32_t>& left_out)
+        : trace_(trace), graph_(graph), steps_(graph.steps.size())
     {
         for (std::size_t slot = 0; slot < graph.slots.size(); ++slot) {
             const StepSlot& s = graph.slots[slot];
-            if (s.microbatch >= 0 && trace.kinds[static_cast<std::size_t>(s.kind)].role == OpRole::compute) {
+            const bool counts = !std::binary_search(left_out.begin(), left_out.end(), s.worker);
+            if (counts && s.microbatch >= 0 && trace.kinds[static_cast<std::size_t>(s.kind)].role == OpRole::compute) {
                 parts_.slots.push_back(static_cast<int>(slot));
             }
         }
@@ -65,7 +67,10 @@ public:
         const Partition steps = partition_by(step_);
         const Partition cells = partition_by(cell_);
         take(cells, 1.0);
+        find_exponents(cells);
         parts_.components = variance_components(thinned(component_model(cells)));
+        widen_residual();
+        take_exponents_of_stages();
         compare_workers();
         take_workers(partition_by(worker_kind_));
         parts_.place.resize(parts_.slots.size());
@@ -87,15 +92,87 @@ public:
     }
 
 private:
+    /// Kinds and stages whose times grow faster or more slowly with a microbatch than the mean; what that adds to their durations.
+    void find_exponents(const Partition& cells)
+    {
+        const Partition microbatches = partition_by(microbatch_);
+        const Partition replicas = partition_by(replica_step_);
+        const bool one_microbatch = microbatches.levels == replicas.levels;
+        const MicrobatchTimes times{y_, cells, microbatches, one_microbatch ? partition_by(step_) : replicas,
+                                    blocks_of(step_, steps_)};
+        parts_.exponents = microbatch_exponents(times);
+        beyond_.assign(y_.size(), 0.0);
+        if (parts_.exponents.empty()) {
+            return;
+        }
+        beyond_ = beyond_exponent_one(times, parts_.exponents);
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            MicrobatchExponent& exponent = parts_.exponents[static_cast<std::size_t>(cells.level[i])];
+            exponent.kind = static_cast<int>(cell_[i] >> 32);
+            exponent.stage = static_cast<int>(stage_[i]);
+        }
+    }
+
+    /// The effects of microbatches that exponents multiply are estimated from the residuals, too: of C kinds and stages, sum (e - 1)^2 /
+    /// sum e^2 of C - 1 degrees of freedom.
+    void widen_residual()
+    {
+        double beyond = 0.0;
+        double squares = 0.0;
+        for (const MicrobatchExponent& e : parts_.exponents) {
+            beyond += (e.exponent - 1.0) * (e.exponent - 1.0);
+            squares += e.exponent * e.exponent;
+        }
+        if (squares > 0.0) {
+            const double freedom = static_cast<double>(parts_.exponents.size()) - 1.0;
+            Component& residual = parts_.components[4];
+            for (double* variance : {&residual.variance, &residual.low, &residual.high}) {
+                *variance *= freedom / (freedom - beyond / squares);
+            }
+        }
+    }
+
+    /// Where a stage's exponent is not one, it is longer in the steps in which its microbatches are. This is no effect of the stage: with
+    /// n microbatches of variance v, stages with exponents e vary by v / n times the variance of e.
+    void take_exponents_of_stages()
+    {
+        std::map<int, std::vector<double>> of_stage;
+        for (const MicrobatchExponent& exponent : parts_.exponents) {
+            of_stage[exponent.stage].push_back(exponent.exponent);
+        }
+        if (of_stage.size() < 2) {
+            return;
+        }
+        std::vector<double> exponents;
+        for (const auto& [stage, of_kinds] : of_stage) {
+            exponents.push_back(mean_of(of_kinds));
+        }
+        const double microbatches = static_cast<double>(partition_by(microbatch_).levels) / partition_by(replica_step_).levels;
+        const double taken = variance_of(exponents) * parts_.components[3].variance / microbatches;
+        Component& stage = parts_.components[2];
+        for (double* variance : {&stage.variance, &stage.low, &stage.high}) {
+            *variance = std::max(0.0, *variance - taken);
+        }
+        stage.present = stage.present && stage.low > 0.0;
+    }
+
     /// Microbatches' effects and residuals, from what is left.
     void keep_effects()
     {
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            y_[i] -= beyond_[i];
+        }
         const Component& component = parts_.components[3];
         const Partition microbatches = partition_by(microbatch_);
-        const std::vector<double> means = part_means(microbatches, y_);
+        std::vector<double> means = part_means(microbatches, y_);
         const double share = shrinkage(component, means);
         for (const double mean : means) {
             parts_.microbatch_effects.push_back(share * mean);
+        }
+        if (!parts_.exponents
+                 .empty()) {  // the mean microbatch of a replica in a step enters each kind and stage with its exponent
+            take(both(partition_by(replica_step_), partition_by(cell_)), 1.0);
+            means = part_means(microbatches, y_);
         }
         parts_.residuals = y_;
         const double taken = component.low > 0.0 ? 1.0 : 0.0;
@@ -146,11 +223,14 @@ private:
     /// stage, or one microbatch, by how the replica differs from the others in the step.
     ComponentModel component_model(const Partition& cells) const
     {
-        enum Index { one, cell, stage, replica, worker, step, replica_step, stage_step, microbatch, each };
+        enum Index { one, cell, stage, replica, worker, step, replica_step, stage_step, microbatch, each, cell_step };
         Partition singles{std::vector<int>(y_.size()), static_cast<int>(y_.size())};
         std::iota(singles.level.begin(), singles.level.end(), 0);
         ComponentModel model;
         model.y = y_;
+        for (std::size_t i = 0; i < y_.size(); ++i) {
+            model.y[i] -= beyond_[i];
+        }
         model.partitions = {Partition{std::vector<int>(y_.size(), 0), 1},
                             cells,
                             partition_by(stage_),
@@ -160,7 +240,8 @@ private:
                             partition_by(replica_step_),
                             partition_by(stage_step_),
                             partition_by(microbatch_),
-                            singles};
+                            singles,
+                            both(partition_by(replica_step_), cells)};
         const bool stages = model.partitions[stage].levels > 1;
         const bool one_microbatch = model.partitions[microbatch].levels == model.partitions[replica_step].levels;
         const std::vector<SumOfSquares> replica_in_step{
@@ -168,13 +249,16 @@ private:
         const std::vector<SumOfSquares> stage_in_step{
             {1.0, stage_step, stage}, {-1.0, worker, stage}, {-1.0, replica_step, one}, {1.0, replica, one}};
         const std::vector<SumOfSquares> microbatch_in_replica{{1.0, microbatch, one}, {-1.0, replica_step, one}};
+        const std::vector<SumOfSquares> residual_of_one_exponent{
+            {1.0, each, cell}, {-1.0, stage_step, stage}, {-1.0, microbatch, one}, {1.0, replica_step, one}};
+        // The mean microbatch of a replica in a step enters each kind and stage with another exponent.
+        const std::vector<SumOfSquares> residual_of_exponents{
+            {1.0, each, cell}, {-1.0, cell_step, cell}, {-1.0, microbatch, one}, {1.0, replica_step, one}};
         model.effects = {{"step", step, {{1.0, step, one}}},
                          {"gpu", worker, {{1.0, worker, stage}}},
                          {"stage", stage_step, stages ? stage_in_step : replica_in_step},
                          {"microbatch", microbatch, one_microbatch && stages ? replica_in_step : microbatch_in_replica},
-                         {"residual",
-                          each,
-                          {{1.0, each, cell}, {-1.0, stage_step, stage}, {-1.0, microbatch, one}, {1.0, replica_step, one}}}};
+                         {"residual", each, parts_.exponents.empty() ? residual_of_one_exponent : residual_of_exponents}};
         model.blocks = blocks_of(step_, steps_);
         return model;
     }
@@ -328,8 +412,9 @@ private:
     ComputeParts parts_;
     // [of slots * steps + step], what an operation belongs to:
     std::vector<std::int64_t> cell_, stage_, replica_, worker_, worker_kind_, step_, replica_step_, stage_step_, microbatch_;
-    std::vector<double> y_;      // [of slots * steps + step], what is not yet taken
-    std::vector<double> taken_;  // the means of kind, stage and worker
+    std::vector<double> y_;       // [of slots * steps + step], what is not yet taken
+    std::vector<double> beyond_;  // the same: what exponents other than one add to it
+    std::vector<double> taken_;   // the means of kind, stage and worker
 };
 
 /// Words for one thing of one draw.
@@ -386,7 +471,10 @@ private:
 
 }  // namespace
 
-ComputeParts compute_parts(const Trace& trace, const StepGraph& graph) { return PartsMaker(trace, graph).make(); }
+ComputeParts compute_parts(const Trace& trace, const StepGraph& graph, const std::vector<std::int32_t>& left_out)
+{
+    return PartsMaker(trace, graph, left_out).make();
+}
 
 std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, const ComputeParts& parts,
                                     const PredictOptions& options)

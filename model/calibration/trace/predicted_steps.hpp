@@ -4,6 +4,7 @@
 /// docs/methods/calibration.md.
 
 #include "model/calibration/fit/variance_components.hpp"
+#include "model/calibration/trace/microbatch_exponents.hpp"
 #include "model/calibration/trace/step_graph.hpp"
 
 #include <cstdint>
@@ -25,15 +26,16 @@ struct ComputeParts {
     std::vector<float> rest;   // [slot * steps + step] residual
     bool replicas_together = false;
     // Logarithms to which the distributions of the effects are fitted:
-    std::vector<double> worker_effects;      // [worker of the trace], for those that compute; relative to the stage's mean
-    std::vector<double> worker_errors;       // their standard errors
-    std::vector<double> step_means;          // [step], not shrunk
-    std::vector<double> microbatch_effects;  // of each microbatch, replica and step, scaled to the component's variance
-    std::vector<double> residuals;           // of each operation
-    std::vector<Component> components;
+    std::vector<double> worker_effects;         // [worker of the trace], for those that compute; relative to the stage's mean
+    std::vector<double> worker_errors;          // their standard errors
+    std::vector<double> step_means;             // [step], not shrunk
+    std::vector<double> microbatch_effects;     // of each microbatch, replica and step, scaled to the component's variance
+    std::vector<double> residuals;              // of each operation
+    std::vector<MicrobatchExponent> exponents;  // by kind and stage; empty: all one
+    std::vector<Component> components;          // with these exponents
 };
-/// Decomposes the compute durations of a trace.
-ComputeParts compute_parts(const Trace& trace, const StepGraph& graph);
+/// Decomposes the compute durations of a trace, without those of some workers (ascending).
+ComputeParts compute_parts(const Trace& trace, const StepGraph& graph, const std::vector<std::int32_t>& left_out = {});
 
 struct PredictOptions {
     int draws = 4096;
@@ -42,7 +44,7 @@ struct PredictOptions {
 
 /// Returns ascending step times. One draw takes
 /// - one measured step, for communication, launch gaps, operations without a microbatch, and its effect on compute: its transfers
-///   and collectives vary together (one regime per step, as in PRISM, arXiv 2510.15596);
+///   and collectives vary together (one regime per step, as in PRISM, arXiv 2510.15596); and for the workers left out;
 /// - for each microbatch of each replica (or the whole replica) the residuals of some replica in some measured step.
 std::vector<double> predicted_steps(const Trace& trace, const StepGraph& graph, const ComputeParts& parts,
                                     const PredictOptions& options = {});

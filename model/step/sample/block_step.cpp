@@ -148,20 +148,29 @@ void BlockStep::draw_stages()
 }
 
 template <class Draw>
-void BlockStep::look_up_microbatches(std::span<Floats> out, Draw&& draw) const
+void BlockStep::look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out, Draw&& draw) const
 {
     std::array<Words, 4> words;
-    for (std::size_t mb = 0; mb < out.size(); ++mb) {
+    const std::size_t microbatches = out.size() / powers.size();
+    for (std::size_t mb = 0; mb < microbatches; ++mb) {
         if (mb % 4 == 0) {
             draw(static_cast<std::uint32_t>(mb / 4), words);
         }
-        look_up(noise.microbatch, words[mb % 4], out[mb]);
+        for (std::size_t power = 0; power < powers.size(); ++power) {
+            look_up(powers[power], words[mb % 4], out[power * microbatches + mb]);
+        }
     }
+}
+
+std::span<const QuantileTable> BlockStep::power_tables() const
+{
+    const std::vector<QuantileTable>& tables = noise.microbatch_powers.tables;
+    return tables.empty() ? std::span(&noise.microbatch, 1) : std::span(tables);
 }
 
 void BlockStep::draw_microbatches(std::uint32_t replica, std::span<Floats> out) const
 {
-    look_up_microbatches(out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+    look_up_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
         draw_strata(step_replica(step, replica), event, Stream::microbatch, words);
     });
 }
@@ -188,7 +197,7 @@ void BlockStep::draw_lengths(const Ints& replica, std::uint32_t event, std::arra
 void BlockStep::draw_microbatches(const Ints& replica, std::span<Floats> out) const
 {
     const Words who = in_step(replica);
-    look_up_microbatches(out, [&](std::uint32_t event, std::array<Words, 4>& words) {
+    look_up_microbatches(power_tables(), out, [&](std::uint32_t event, std::array<Words, 4>& words) {
         draw_strata(who, event, Stream::microbatch, words);
     });
 }
@@ -198,7 +207,10 @@ void BlockStep::draw_mean_microbatches()
 {
     std::vector<Floats> factors(mean_microbatch.empty() ? 0 : extent_.microbatches);
     for (std::size_t replica = 0; replica < mean_microbatch.size(); ++replica) {
-        draw_microbatches(static_cast<std::uint32_t>(replica), factors);
+        const std::uint32_t who = step_replica(step, static_cast<std::uint32_t>(replica));
+        look_up_microbatches(std::span(&noise.microbatch, 1), factors, [&](std::uint32_t event, std::array<Words, 4>& words) {
+            draw_strata(who, event, Stream::microbatch, words);
+        });
         Floats& mean = mean_microbatch[replica];
         mean = Floats{};
         for (const Floats& factor : factors) {

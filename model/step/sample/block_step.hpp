@@ -7,6 +7,7 @@
 #include "model/step/sample/lane_kernels.hpp"
 #include "model/step/sample/sampler.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -43,7 +44,9 @@ public:
         return stage_[static_cast<std::size_t>(replica) * extent_.stages + stage];
     }
 
-    /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [microbatch].
+    /// Returns the number of powers of the microbatch factor that passes differ in.
+    std::size_t microbatch_powers() const { return std::max<std::size_t>(1, noise.microbatch_powers.tables.size()); }
+    /// Draws the factors of the microbatches of one replica, or of a replica per lane. `out`: [power * microbatches + microbatch].
     void draw_microbatches(std::uint32_t replica, std::span<Floats> out) const;
     void draw_microbatches(const Ints& replica, std::span<Floats> out) const;
     /// Draws four words for the lengths in four microbatches of one replica, or of a replica per lane. `event`: which four.
@@ -77,7 +80,8 @@ private:
     void draw_strata(const Words& who, std::uint32_t event, Stream stream, std::array<Words, 4>& words) const;
     Words in_step(const Ints& replica) const;
     template <class Draw>
-    void look_up_microbatches(std::span<Floats> out, Draw&& draw) const;
+    void look_up_microbatches(std::span<const QuantileTable> powers, std::span<Floats> out, Draw&& draw) const;
+    std::span<const QuantileTable> power_tables() const;
     void draw_common();
     void draw_tiers();
     void draw_persistent();

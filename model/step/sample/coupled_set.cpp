@@ -4,13 +4,20 @@
 
 namespace prismopt {
 
-CoupledSet::CoupledSet(const ExecutionGraph& graph, bool microbatches_vary)
+CoupledSet::CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise)
     : graph_(graph), members_(graph.placement.coupled),
-      rows_(microbatches_vary || graph.lengths != nullptr ? graph.program->shape.microbatches : 1),
-      microbatch_(microbatches_vary ? static_cast<std::size_t>(members_) * rows_ : 1),
+      rows_(noise.microbatch_varies || graph.lengths != nullptr ? graph.program->shape.microbatches : 1),
+      power_(static_cast<std::size_t>(graph.stages()), 0),
+      powers_(std::max<std::size_t>(1, noise.microbatch_powers.tables.size())),
+      microbatch_(noise.microbatch_varies ? static_cast<std::size_t>(members_) * powers_ * rows_ : 1),
       factor_(static_cast<std::size_t>(graph.stages()) * rows_)
 {
     std::fill_n(microbatch_.front().at, lanes, 1.0F);
+    if (!noise.microbatch_powers.tables.empty()) {
+        for (int stage = 0; stage < graph.stages(); ++stage) {
+            power_[static_cast<std::size_t>(stage)] = noise.microbatch_powers.index_of_both(stage, graph.stages());
+        }
+    }
     if (graph.lengths != nullptr) {
         lengths_ = std::vector<LengthRows>(static_cast<std::size_t>(members_), LengthRows(graph));
         on_stage_.resize(static_cast<std::size_t>(members_) * rows_);
@@ -29,7 +36,8 @@ void CoupledSet::take(const BlockStep& at, const Ints& set, const Floats* stage)
         return replica;
     };
     for (std::size_t member = 0; vary && member < static_cast<std::size_t>(members_); ++member) {
-        at.draw_microbatches(replica_of(member), {microbatch_.data() + member * rows, rows});
+        const std::size_t own = powers_ * rows;
+        at.draw_microbatches(replica_of(member), {microbatch_.data() + member * own, own});
     }
     for (std::size_t member = 0; member < lengths_.size(); ++member) {
         lengths_[member].draw(at, replica_of(member));
@@ -52,17 +60,24 @@ void CoupledSet::hide_gathers(int stage, Floats& factor) const
     }
 }
 
+/// Factors of a member's microbatches on one stage, apart from lengths.
+const Floats* CoupledSet::own_rows(std::size_t member, int stage) const
+{
+    const std::size_t power = power_[static_cast<std::size_t>(stage)];
+    return microbatch_.data() + (member * powers_ + power) * static_cast<std::size_t>(rows_);
+}
+
 /// Factors of the members' microbatches on one stage; `vary`: apart from lengths.
 MemberRows CoupledSet::rows_on_stage(int stage, bool vary)
 {
     const auto rows = static_cast<std::size_t>(rows_);
     if (lengths_.empty()) {
-        return {microbatch_.data(), vary ? rows : 0};
+        return {own_rows(0, stage), vary ? powers_ * rows : 0};
     }
     for (std::size_t member = 0; member < lengths_.size(); ++member) {
         for (std::size_t row = 0; row < rows; ++row) {
             Floats& factor = on_stage_[member * rows + row];
-            factor = vary ? microbatch_[member * rows + row] : microbatch_.front();
+            factor = vary ? own_rows(member, stage)[row] : microbatch_.front();
             lengths_[member].multiply_by(stage, static_cast<int>(row), factor);
         }
     }

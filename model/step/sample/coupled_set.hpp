@@ -14,7 +14,7 @@ namespace prismopt {
 class CoupledSet {
 public:
     /// The graph must outlive this object.
-    CoupledSet(const ExecutionGraph& graph, bool microbatches_vary);
+    CoupledSet(const ExecutionGraph& graph, const NoiseTables& noise);
 
     /// Computes the factors of set number set[lane]. `stage`: factors of its members, [member * stages + stage].
     void take(const BlockStep& at, const Ints& set, const Floats* stage);
@@ -27,12 +27,15 @@ public:
 
 private:
     MemberRows rows_on_stage(int stage, bool vary);
+    const Floats* own_rows(std::size_t member, int stage) const;
     void hide_gathers(int stage, Floats& factor) const;
 
     const ExecutionGraph& graph_;
     int members_;
     int rows_;
-    std::vector<Floats> microbatch_;   // [member * rows + microbatch]; a row of ones if they do not vary
+    std::vector<std::size_t> power_;  // [stage]: of the microbatch factor, the mean of the stage's passes
+    std::size_t powers_ = 1;
+    std::vector<Floats> microbatch_;   // [(member * powers + power) * rows + microbatch]; a row of ones if they do not vary
     std::vector<LengthRows> lengths_;  // [member]; empty if microbatches do not differ in lengths
     std::vector<Floats> on_stage_;     // the same as microbatch_, with the factors of lengths on one stage
     std::vector<Floats> factor_;

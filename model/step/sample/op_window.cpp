@@ -93,7 +93,8 @@ struct PlanOp {
             communication_factor = run.plan.communication_factor;
         }
         if constexpr (Has::microbatch) {
-            microbatch = run.plan.microbatch + op.microbatch;
+            const std::uint32_t* first = run.plan.first_of_power;
+            microbatch = run.plan.microbatch + (first != nullptr ? first[op.distribution] : 0) + op.microbatch;
         }
     }
 

@@ -12,6 +12,25 @@ bool any(const std::vector<Exchange>& exchanges)
     return std::any_of(exchanges.begin(), exchanges.end(), [](const Exchange& e) { return e.seconds > 0.0F; });
 }
 
+/// Where the power of each pass begins in the factors of microbatches, [part * passes + pass].
+std::vector<std::uint32_t> firsts_of_powers(const MicrobatchPowers& powers, const Program& program)
+{
+    if (powers.tables.empty()) {
+        return {};
+    }
+    const ScheduleShape& shape = program.shape;
+    const int parts = shape.stages * shape.chunks;
+    std::vector<std::uint32_t> firsts;
+    for (int part = 0; part < parts; ++part) {
+        const int place = part_of_network(shape, {part / shape.chunks, part % shape.chunks});
+        for (int pass = 0; pass < program.passes; ++pass) {
+            const bool forward = is_forward(static_cast<Pass>(pass));
+            firsts.push_back(powers.index(forward, place, parts) * static_cast<std::uint32_t>(shape.microbatches));
+        }
+    }
+    return firsts;
+}
+
 const StandardDistribution* distribution_of_all(const std::vector<OpSpread>& spread,
                                                 const StandardDistribution* OpSpread::*distribution)
 {
@@ -88,8 +107,12 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
       members_(graph_.placement.replicas),
       slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())), chosen_(plan.simulated),
       chosen_path_(plan.simulated), shared_(plan.paths.size()),
-      microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled() ? graph_.program->shape.microbatches : 0)
+      microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled()
+                      ? graph_.program->shape.microbatches * std::max<std::size_t>(1, noise.microbatch_powers.tables.size())
+                      : 0),
+      first_of_power_(firsts_of_powers(noise.microbatch_powers, *graph_.program))
 {
+    run_.first_of_power = first_of_power_.empty() ? nullptr : first_of_power_.data();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.distribution = plan_.spread.data();
     if (exchanges()) {
@@ -101,7 +124,7 @@ PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
         run_.gradients_end = gradients_end_.data();
     }
     if (plan.coupled()) {
-        set_.emplace(graph_, noise.microbatch_varies);
+        set_.emplace(graph_, noise);
         run_.factor_rows = set_->rows();
     } else if (plan.lengths_vary()) {
         lengths_.emplace(graph_);

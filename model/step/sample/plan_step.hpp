@@ -55,7 +55,7 @@ public:
 
     /// Begins a step. `factors`: scratch that plans may share; its contents do not matter.
     void begin(const BlockStep& at, std::vector<Floats>& factors);
-    /// Begins the k-th simulated replica; its ops then run through pipeline(), until end_replica(). `microbatch`: its factors if
+    /// Begins the k-th simulated replica; its ops then run through pipeline(), until end_replica(). `microbatch`: its factors, [power * microbatches + microbatch], if
     /// all replicas are simulated, the same in all plans; empty if the factor is constant. `slots`: memory for the ends of ops,
     /// Program::slots rows that belong to the plan until end_replica().
     void begin_replica(const BlockStep& at, int k, const std::vector<Floats>& microbatch, Floats* slots);
@@ -117,9 +117,10 @@ private:
     std::vector<Floats> shared_;         // [path]: the part of its length common to all replicas
     std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the current replica
     std::vector<Floats> gradients_end_;  // [stage]
-    std::vector<Floats> microbatch_;     // [microbatch]: of the current replica, if the plan ranks replicas
-    std::optional<CoupledSet> set_;      // the current set
-    std::optional<LengthRows> lengths_;  // of the current replica, if they vary and replicas are not coupled
+    std::vector<Floats> microbatch_;  // [power * microbatches + microbatch]: of the current replica, if the plan ranks replicas
+    std::vector<std::uint32_t> first_of_power_;  // [part * passes + pass]; empty if all passes have the same
+    std::optional<CoupledSet> set_;              // the current set
+    std::optional<LengthRows> lengths_;          // of the current replica, if they vary and replicas are not coupled
     std::vector<Floats> length_factor_;  // [stage * microbatches + microbatch]: factors of the current replica, lengths included
     std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
 };

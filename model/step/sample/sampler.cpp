@@ -100,7 +100,7 @@ public:
           group_(std::min(group_of(program_), lot.plans.size())), window_(lot.plans.size() > 1 ? window_of_many : window_of_one),
           draws_(std::min(lot.plans.size() > group_ ? filled_for_groups : window_, program_.ops.size())),
           slots_((draws_.size() == program_.ops.size() ? group_ : lot.plans.size()) * program_.slots),
-          microbatch_(noise.microbatch_varies ? lot.extent.microbatches : 0), times_(lot.plans.size())
+          microbatch_(noise.microbatch_varies ? lot.extent.microbatches * at_.microbatch_powers() : 0), times_(lot.plans.size())
     {
         for (const std::size_t plan : lot.plans) {
             steps_.emplace_back(plans[plan], noise);

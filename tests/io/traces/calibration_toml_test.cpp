@@ -79,6 +79,21 @@ TEST(VariabilityToml, offers_what_replicas_measured_for_gathers_inside_layers)
     EXPECT_NE(variability_toml(calibration, "hpc-2024").find("\n# " + line), std::string::npos);
 }
 
+TEST(VariabilityToml, has_the_exponents_beside_the_microbatch)
+{
+    Calibration calibration;
+    calibration.distributions.emplace_back().key = "microbatch";
+    calibration.microbatch_exponent = {{1.1, 0.65}, {}};
+    calibration.exponents = {{"forward-compute", 1, 0.65, 0.6, 0.7}};
+    const std::string text = variability_toml(calibration, "hpc-2024");
+    EXPECT_NE(text.find("# Exponent of the microbatch factor: \"forward-compute\", stage 1: 0.650 (0.600 to 0.700, 95 %)\n"),
+              std::string::npos);
+    const TomlFile file = parse_toml(text, "written.toml");
+    Table root(file.root, file);
+    const Variability variability = read_variability(root.section("variability", ""));
+    EXPECT_EQ(variability.microbatch_exponent, (MicrobatchExponents{{1.1, 0.65}, {}}));
+}
+
 TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
 {
     std::vector<Outage> outages;
@@ -95,6 +110,8 @@ TEST(ReliabilityToml, a_scenario_takes_it_as_it_is)
     EXPECT_EQ(reliability.causes[0].name, "GPU");
     EXPECT_NEAR(reliability.causes[0].rate.si * 86'400.0, 30.0 / (100.0 * 100.0), 1e-6);
     EXPECT_EQ(reliability.causes[0].of, RateOf::node);
+    EXPECT_NEAR(reliability.causes[0].rate_cv, fit.causes[0].rate_cv, 0.01 * fit.causes[0].rate_cv);
+    EXPECT_GT(reliability.causes[0].rate_cv, 1.0 / std::sqrt(30.0) - 0.02);  // no surer than a Poisson process
     EXPECT_NEAR(reliability.causes[0].repair.si, 7200.0, 1.0);
     EXPECT_NEAR(reliability.drift.cv, 0.01, 1e-9);
 }

@@ -385,9 +385,16 @@ TEST_F(JsonTraceTest, reads_benchmarks_and_collectives)
     const auto runs = read("app,gpu,node,perf\nsgemm,a,n,2000\nsgemm,b,n,2100\n").gpu_runs;
     ASSERT_EQ(runs.size(), 2U);
     EXPECT_EQ(runs[1].seconds, 2.1);
+    const auto placed = read("gpu,cabinet,node,perf\n0,c6,12,2000\n1,c7,12,2000\n2,-1,-1,2000\n3,-1,12,2000\n").gpu_runs;
+    EXPECT_EQ(placed[0].node, "12 of cabinet c6");
+    EXPECT_EQ(placed[1].node, "12 of cabinet c7");
+    EXPECT_EQ(placed[2].node, "-1");
+    EXPECT_EQ(placed[3].node, "12");
+    EXPECT_EQ(read("gpu,rack,chassis,node,perf\n0,4,1,12,2000\n").gpu_runs[0].node, "12 of chassis 1 of rack 4");
     EXPECT_EQ(read("gpu,tflops\n0,500\n1,400\n").gpu_runs[1].seconds, 1.0 / 400.0);
     const auto times = read("nodes,algo,bytes,i,lat_us\n4,ring,256,0,46.5\n4,ring,256,1,55\n").collectives;
     ASSERT_EQ(times.size(), 2U);
+    EXPECT_EQ(times[0].members, 4.0);
     EXPECT_EQ(times[0].series, "nodes 4, algo ring, bytes 256");
     EXPECT_NEAR(times[1].seconds, 55e-6, 1e-15);
     EXPECT_THAT(refusal("app,gpu,perf\nx,a,0\n"), HasSubstr(":2: time = \"0\" is not a positive number"));

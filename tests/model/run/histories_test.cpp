@@ -63,6 +63,7 @@ std::vector<Case> cases()
         m.sources[1].gaps = {GapFamily::constant, 0.0};
     });
     add("nodes", [](FailureModel& m) { m.node_cv = 0.4; });
+    add("uncertain rate", [](FailureModel& m) { m.sources[0].rate_cv = 0.6; });
     for (const int spares : {0, 1, 3}) {
         add("spares " + std::to_string(spares), [spares](FailureModel& m) {
             m.spares = spares;
@@ -72,6 +73,7 @@ std::vector<Case> cases()
         });
     }
     FailureModel all = list[3].parts[0];
+    all.sources[2].rate_cv = 0.4;
     all.sources[1].gaps = {GapFamily::weibull, 1.8};
     all.sources[2].by_node = false;
     all.node_cv = 0.3;
@@ -101,6 +103,33 @@ std::vector<RunSegment> parts_of(const Case& c, std::size_t histories)
         parts.push_back(part);
     }
     return parts;
+}
+
+/// Failures of a Poisson process whose rate is known to a part of it are negative binomial: variance mean + (mean cv)^2.
+TEST(UncertainRates, GiveNegativeBinomialCounts)
+{
+    constexpr int runs = 6400;
+    constexpr double cv = 0.5;
+    FailureModel model = poisson(1.0 / (10 * hour), 0.0, hour, 0.0);
+    model.sources[0].rate_cv = cv;
+    model.sources[0].detection_s = 1e-3;
+    FailureTables tables(exponential_gaps());
+    const RunSegment part{model, 1, std::vector<double>(runs, 200 * hour)};
+    const Histories histories = sample_histories({&part, 1}, 1, tables, 3, Purpose::search);
+    const double mean = histories.cause[0].failures;
+    // Of the time lost to rework, which is proportional to the failures: half an hour each, uniform.
+    double sum = 0.0;
+    double squares = 0.0;
+    for (const double seconds : histories.seconds) {
+        const double lost = (seconds - 200 * hour) / (0.5 * hour);
+        sum += lost / runs;
+        squares += lost * lost / runs;
+    }
+    const double variance = squares - sum * sum;
+    // Failures of time spent on rework come on top: mean (1 + mean rework) and so on; at a rate of 0.1 an hour, 5 %.
+    const double expected = mean * (1.0 + 1.0 / 3.0) + mean * mean * cv * cv * 1.1;
+    EXPECT_NEAR(mean, 20.0 * 1.05, 0.04 * mean);
+    EXPECT_NEAR(variance, expected, 0.12 * expected);
 }
 
 class EachHistory : public testing::TestWithParam<Case> {};

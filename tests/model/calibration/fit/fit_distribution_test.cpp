@@ -79,6 +79,21 @@ TEST(FitDistributionOf, three_modes_stay_a_pool)
     EXPECT_LT(fit.ks, 0.02);
 }
 
+/// Three modes and rare long values: the pool ends at the mean of its longest values, the tail goes on.
+TEST(FitDistributionOf, a_pool_has_the_tail_of_the_values)
+{
+    Distribution truth;
+    truth.family = ParetoTail{Mixture{{{0.5, 1.0, LogNormal{0.01}}, {0.3, 1.2, LogNormal{0.01}}, {0.2, 1.4, LogNormal{0.01}}}},
+                              0.01, 0.3, 0.3};
+    const std::vector<double> values = draws(truth, 20'000, 6);
+    const DistributionFit fit = fit_distribution(values, "test");
+    EXPECT_EQ(fit.family, "empirical with a tail");
+    EXPECT_TRUE(far_tail_holds(fit.beyond, values.size()));
+    EXPECT_NEAR(DistributionQuantile(fit.distribution).moments().cv(), DistributionQuantile(truth).moments().cv(), 0.02);
+    const double far = DistributionQuantile(truth)(1e-4, true);
+    EXPECT_NEAR(DistributionQuantile(fit.distribution)(1e-4, true), far, 0.25 * far);
+}
+
 TEST(FitDistributionOf, few_values_stay_a_pool_and_claim_no_tail)
 {
     Distribution truth;

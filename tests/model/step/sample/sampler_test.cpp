@@ -48,9 +48,21 @@ std::vector<ParallelPlan> plans_of_every_coupling()
     return plans;
 }
 
-TEST(Sampler, AgreesWithTheReferenceDrawByDraw)
+/// The exponents of the microbatch factor differ by pass and along the pipeline.
+Variability with_exponents()
 {
-    const Problem problem = example_problem(lively_variability(), 16, widths);
+    Variability variability = lively_variability();
+    variability.microbatch_exponent = {{1.3, 1.0, 0.6}, {0.8, 1.2}};
+    return variability;
+}
+
+class SamplerOf : public testing::TestWithParam<Variability> {};
+INSTANTIATE_TEST_SUITE_P(Exponents, SamplerOf, testing::Values(lively_variability(), with_exponents()),
+                         [](const auto& tested) { return tested.index == 0 ? std::string("None") : std::string("Some"); });
+
+TEST_P(SamplerOf, AgreesWithTheReferenceDrawByDraw)
+{
+    const Problem problem = example_problem(GetParam(), 16, widths);
     for (const ParallelPlan& plan : plans_of_every_coupling()) {
         const ExecutionGraph graph = graph_of(problem, plan);
         for (const Sampling sampling : {Sampling::plain, Sampling::stratified}) {
@@ -219,6 +231,46 @@ TEST(Sampler, StepsHaveTheirMeanWhateverTheDistribution)
         variability.residual.fill(distribution);
         expect_mean(variability, "far cap, kernels");
     }
+}
+
+/// All of a plan's compute is one part of the pipeline, so its exponents are means of the lists: a step of M microbatches is M f^0.5 +
+/// 2 M f^1.5 of them, with lognormal f.
+TEST(Sampler, ExponentsAreThoseOfThePasses)
+{
+    constexpr int fleets = 16'384;
+    constexpr double sigma = 0.2;
+    Variability variability;
+    variability.microbatch = {LogNormal{std::sqrt(std::expm1(sigma * sigma))}, {}, 20.0, "test"};
+    const auto variance_of_steps = [&](const MicrobatchExponents& exponents) {
+        variability.microbatch_exponent = exponents;
+        const Problem problem = example_problem(variability, 32, widths);
+        const std::vector<double> times =
+            sample_steps(graph_of(problem, plan_of(1, 1, 1)), problem.noise, {0, fleets, 1}, {.seed = 2});
+        const double mean = std::accumulate(times.begin(), times.end(), 0.0) / fleets;
+        double squares = 0.0;
+        for (const double time : times) {
+            squares += (time - mean) * (time - mean);
+        }
+        return squares / fleets;
+    };
+    const double forward = variance_of_steps({{1.0}, {0.0}});
+    const double backward = variance_of_steps({{0.0}, {1.0}});
+    const double both = variance_of_steps({{0.4, 0.6}, {1.5}});
+    // Lognormal factors to the powers a and b have covariance expm1(a b sigma^2).
+    const auto covariance = [](double a, double b) { return std::expm1(a * b * sigma * sigma); };
+    const double unit = covariance(1.0, 1.0);
+    const double expected = forward * covariance(0.5, 0.5) / unit + backward * covariance(1.5, 1.5) / unit +
+                            2.0 * std::sqrt(forward * backward) * covariance(0.5, 1.5) / unit;
+    EXPECT_NEAR(both, expected, 4.0 * std::sqrt(3.0 * 2.0 / fleets) * expected);
+}
+
+TEST(MicrobatchExponents, OfPartsAreMeansOfTheirShare)
+{
+    EXPECT_EQ(exponent_of_part({}, 1, 4), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 0, 1), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 1, 4), 0.8);
+    EXPECT_DOUBLE_EQ(exponent_of_part({0.8, 1.2}, 1, 3), 1.0);
+    EXPECT_DOUBLE_EQ(exponent_of_part({0.5, 1.0, 1.5}, 1, 2), (0.5 * 1.0 + 1.5) / 1.5);
 }
 
 /// Each factor in turn is all that varies. A stratified estimate has the same expectation as a plain one and less variance.
