@@ -100,8 +100,9 @@ def summary(name, groups):
     sizes = [group["covering"] / group["plans"] for group in groups if group["plans"] >= LARGE_GROUP]
     others = [group for group in groups if group["error"] > 0.0]
     errors = [[group[error] / group["error"] for group in others] for error in ("error_after", "error_hindsight")]
+    inside = [percent(statistics.fmean(group["inside"][k] for group in others), ".0f") if others else "" for k in range(3)]
     return [name, len(groups), percent(best / len(groups), ".0f"), f"{percent(low, '.0f')} to {percent(high, '.0f')}",
-            percent(near / len(groups), ".0f"), *regrets, *strict, *(f"{statistics.median(values):.2f}" if values else "" for values in (sizes, *errors))]
+            percent(near / len(groups), ".0f"), *regrets, *strict, *(f"{statistics.median(values):.2f}" if values else "" for values in (sizes, *errors)), *inside]
 
 
 def shortlist_page(found):
@@ -110,7 +111,7 @@ def shortlist_page(found):
         place = "one node" if group["one_node"] else "several nodes"
         kinds.setdefault(place, []).append(group)
         kinds.setdefault(f"{place}: {group['source']}", []).append(group)
-    means = table(["groups", "number", "has the best, %", "95 % limits", "hits, %", "first", "three", "random", "first, strictly", "three, strictly", "size", "learning", "hindsight"],
+    means = table(["groups", "number", "has the best, %", "95 % limits", "hits, %", "first", "three", "random", "first, strictly", "three, strictly", "size", "learning", "hindsight", "50 %", "80 %", "95 %"],
                   (summary(name, kinds[name]) for name in sorted(kinds)))
     columns = ["group", "plans", "90 % shortlist", "hit", "has the best", "first, %", "three, %", "random, %", "error before, %", "after, %"]
     errors = ("first_regret", "three_regret", "random_regret", "error", "error_after")

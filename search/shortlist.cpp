@@ -113,12 +113,24 @@ private:
     Shortlist list_;
 };
 
+/// The value nearest to this share of them; NaN: there are none.
+double nearest_quantile(std::vector<double> values, double share)
+{
+    if (values.empty()) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    const auto place = std::lround(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + place, values.end());
+    return values[static_cast<std::size_t>(place)];
+}
+
 }  // namespace
 
 std::vector<Chance> chances(const JointDraws& draws)
 {
     const Extremes extremes(draws);
     std::vector<Chance> result(draws.points);
+    std::vector<std::vector<double>> regrets(draws.points);  // [point], of the draws in which it is possible
     std::vector<std::size_t> winners;
     for (std::size_t d = 0; d < draws.draws(); ++d) {
         if (!std::isfinite(extremes.best[d])) {
@@ -128,8 +140,7 @@ std::vector<Chance> chances(const JointDraws& draws)
         for (std::size_t i = 0; i < draws.points; ++i) {
             const double value = draws.at(d, i);
             if (std::isfinite(value)) {
-                result[i].possible += 1.0;
-                result[i].regret += value / extremes.best[d] - 1.0;
+                regrets[i].push_back(value / extremes.best[d] - 1.0);
             }
             if (value == extremes.best[d]) {
                 winners.push_back(i);
@@ -139,10 +150,12 @@ std::vector<Chance> chances(const JointDraws& draws)
             result[i].best += 1.0 / static_cast<double>(winners.size());
         }
     }
-    for (Chance& chance : result) {
-        chance.regret = chance.possible > 0.0 ? chance.regret / chance.possible : std::numeric_limits<double>::quiet_NaN();
-        chance.possible /= std::max(1.0, static_cast<double>(draws.draws()));
-        chance.best /= std::max(1.0, extremes.counted);
+    for (std::size_t i = 0; i < draws.points; ++i) {
+        const auto possible = static_cast<double>(regrets[i].size());
+        result[i].regret = std::accumulate(regrets[i].begin(), regrets[i].end(), 0.0) / possible;
+        result[i].most_regret = nearest_quantile(regrets[i], 0.95);
+        result[i].possible = possible / std::max(1.0, static_cast<double>(draws.draws()));
+        result[i].best /= std::max(1.0, extremes.counted);
     }
     return result;
 }
@@ -155,15 +168,7 @@ Central90 central_90(const JointDraws& draws, std::size_t point)
             values.push_back(draws.at(d, point));
         }
     }
-    if (values.empty()) {
-        constexpr double absent = std::numeric_limits<double>::quiet_NaN();
-        return {absent, absent, absent};
-    }
-    std::sort(values.begin(), values.end());
-    const auto quantile = [&values](double share) {
-        return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
-    };
-    return {quantile(0.05), quantile(0.5), quantile(0.95)};
+    return {nearest_quantile(values, 0.05), nearest_quantile(values, 0.5), nearest_quantile(values, 0.95)};
 }
 
 std::vector<std::size_t> equivalents(const JointDraws& draws, double difference)

@@ -21,7 +21,9 @@ struct JointDraws {
 struct Chance {
     double possible = 0.0;  // share of draws
     double best = 0.0;      // share of draws
-    double regret = 0.0;    // mean of value over the best value, less one, where the point is possible; NaN: nowhere
+    // Value over the best value, less one, where the point is possible: mean and 95 % quantile. NaN: nowhere.
+    double regret = 0.0;
+    double most_regret = 0.0;
 };
 
 /// Of each point. Equal best values of a draw share it.

@@ -161,6 +161,7 @@ struct PlanChoice::State {
             plan.chance_best_by_constants = by_constants[m].best;
             plan.chance_fits = plans->fits(members[m]);
             plan.expected_regret = all[m].regret;
+            plan.most_regret = all[m].most_regret;
             plan.cover = chosen.cover[i];
             plan.regret_after_measuring = chosen.regret[i];
             plan.step_s = steps.mean_s;

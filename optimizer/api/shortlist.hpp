@@ -35,7 +35,8 @@ struct ShortlistedPlan {
     double chance_best = 0.0;
     double chance_best_by_constants = 0.0;  // by the error of the fitted constants alone
     double chance_fits = 0.0;               // into memory
-    double expected_regret = 0.0;           // relative
+    double expected_regret = 0.0;           // relative excess over the best plan: mean,
+    double most_regret = 0.0;               // and 95 % quantile
     double cover = 0.0;                     // probability that the best plan is this one or one above it
     double regret_after_measuring = 0.0;    // this plan and those above it
     double step_s = 0.0;                    // predicted mean
@@ -109,6 +110,8 @@ private:
 };
 
 std::string shortlist_text(const Shortlists& all);
+/// One sentence for each list: which plan to use, how sure that is, and what measuring the others would gain.
+std::string verdict_text(const Shortlists& all);
 std::string measured_text(const WhatWasLearned& learned);
 /// One JSON object; results/README.md lists the keys. `learned`: null for results alone.
 std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned = nullptr);

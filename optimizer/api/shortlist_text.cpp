@@ -67,6 +67,7 @@ Json to_json(const ShortlistedPlan& plan)
             {"chance_best_by_constants", plan.chance_best_by_constants},
             {"chance_fits", plan.chance_fits},
             {"expected_regret", plan.expected_regret},
+            {"most_regret", plan.most_regret},
             {"cover", plan.cover},
             {"regret_after_measuring", plan.regret_after_measuring},
             {"step_s", plan.step_s},
@@ -242,6 +243,30 @@ std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
         json["constants"] = constants_json(*learned);
     }
     return json.dump(1);
+}
+
+std::string verdict_text(const Shortlists& all)
+{
+    std::string text;
+    for (const PlanShortlist& list : all.lists) {
+        const auto use =
+            std::min_element(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& a, const ShortlistedPlan& b) {
+                return a.expected_regret < b.expected_regret;
+            });
+        if (use == list.plans.end()) {
+            continue;
+        }
+        text += fmt::format(
+            "{} GPUs: use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at most {} "
+            "with 95 %",
+            list.gpus, use->point, all.objective.long_name, chance_text(use->chance_best), percent_text(use->expected_regret),
+            percent_text(use->most_regret));
+        const double gain = use->expected_regret - list.plans.back().regret_after_measuring;
+        text += list.plans.size() > 1 ? fmt::format("; measuring all {} listed plans gains {} in the mean.\n", list.plans.size(),
+                                                    percent_text(std::max(0.0, gain)))
+                                      : ".\n";
+    }
+    return text;
 }
 
 std::string shortlist_text(const Shortlists& all)

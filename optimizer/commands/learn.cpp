@@ -38,7 +38,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     if ((*values)["json"].as<bool>()) {
         fmt::print("{}\n", shortlist_json(all, &learned));
     } else {
-        fmt::print("{}{}", measured_text(learned), shortlist_text(all));
+        fmt::print("{}{}\n{}", measured_text(learned), shortlist_text(all), verdict_text(all));
     }
     if (values->count("out") > 0) {
         write_output("out", (*values)["out"].as<std::string>(), plans.overlay(file), {file, measured});

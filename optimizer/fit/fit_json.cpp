@@ -122,6 +122,7 @@ std::string shortlists_json(const std::vector<ShortlistAccuracy>& groups, const 
                           {"random_regret", group.random_regret},
                           {"error", group.error},
                           {"error_after", group.error_after},
+                          {"inside", group.inside},
                           {"error_hindsight", group.error_hindsight}});
     }
     json lengths = json::array();

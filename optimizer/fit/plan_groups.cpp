@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t judged_draws = 4096;
 constexpr double wanted_cover = 0.9;
+constexpr std::array covering_deviations{0.6745, 1.2816, 1.9600};  // 50, 80, 95 % of a normal distribution
 
 /// Rows of a group by their plans: those that the model predicts alike, but for rounding, are one plan.
 std::map<std::pair<PlanTraits, long long>, std::vector<std::size_t>> rows_of_plans(const PlanGroup& group)
@@ -165,6 +166,11 @@ ShortlistAccuracy accuracy_of(const PlanGroup& group, const Discrepancy& discrep
             const double others = static_cast<double>(n - three.size());
             result.error += std::abs(std::expm1(-group.errors.log_ratio[i])) / others;
             result.error_after += std::abs(std::expm1(after[i].mean - group.errors.log_ratio[i])) / others;
+            const double miss =
+                std::abs(after[i].mean - group.errors.log_ratio[i]) / std::hypot(after[i].deviation, discrepancy.repeat);
+            for (std::size_t k = 0; k < result.inside.size(); ++k) {
+                result.inside[k] += miss <= covering_deviations[k] ? 1.0 / others : 0.0;
+            }
         }
     }
     result.error_hindsight = others_ratios.empty() ? 0.0 : error_with_best_factor(std::move(others_ratios));

@@ -6,6 +6,7 @@
 #include "optimizer/accuracy/check_model.hpp"
 #include "optimizer/fit/left_out_families.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,11 @@ struct ShortlistAccuracy {
     double three_regret = 0.0;  // after measuring the three of least expected regret
     double first_strict = 0.0;  // the same regrets, whatever repeats differ by
     double three_strict = 0.0;
-    double random_regret = 0.0;    // mean over all choices of three plans
-    double error = 0.0;            // mean absolute error of the other plans, if any, before these three are measured
-    double error_after = 0.0;      // after
+    double random_regret = 0.0;  // mean over all choices of three plans
+    double error = 0.0;          // mean absolute error of the other plans, if any, before these three are measured
+    double error_after = 0.0;    // after
+    // Shares of the other plans inside their intervals of 50, 80 and 95 % after these three were measured.
+    std::array<double, 3> inside{};
     double error_hindsight = 0.0;  // with the one factor of all predictions that is the best for these plans
 };
 

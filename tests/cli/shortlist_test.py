@@ -77,7 +77,10 @@ class Shortlist(CliTest):
         self.assertIn("--accept", self.refusal("learn", "small.h5", "--measured", "failed.csv"))  # it needs little by its prediction
         found = self.learned([f"{best['point']},,oom"], *gpus, "--accept")
         self.assertNotIn(best["point"], [plan["point"] for plan in found["shortlists"][0]["plans"]])
-        self.assertIn("out of memory", self.output("learn", "small.h5", "--measured", "measured.csv", "--accept"))
+        text = self.output("learn", "small.h5", "--measured", "measured.csv", "--accept")
+        self.assertIn("out of memory", text)
+        self.assertRegex(text.splitlines()[-1], r"GPUs: use plan \d+, the best by .* with a probability of [\d.]+ %; it is [\d.]+ % above the "
+                                                r"best in the mean, and at most [\d.]+ % with 95 %")
         self.assertGreater(found["measured"][0]["memory_surprise_sigma"], 2)
         # Later studies know that too.
         self.output("learn", "small.h5", "--measured", "measured.csv", "--accept", "--out", "failed.toml")

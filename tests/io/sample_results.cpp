@@ -66,23 +66,28 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
 Results sample_results()
 {
     Results results;
-    results.study = {.program_version = "0.1.0",
-                     .commit = "0123abc",
-                     .created = "2025-01-02T03:04:05Z",
-                     .command_line = "prismopt search sample.toml",
-                     .job_id = "42",
-                     .scenario_path = "sample.toml",
-                     .scenario_text = "# 405 Mrd. Parameter, größer\nname = \"sample\"\n",
-                     .scenario_name = "sample",
-                     .learned = "earlier, 2025-01-01T00:00:00Z",
-                     .learned_digest = "0123456789abcdef",
-                     .nodes_known = true,
-                     .strategy = "exact",
-                     .seed = 18446744073709551615U,
-                     .held = {1, 3},
-                     .parts = 4,
-                     .outcome = {.proved = true, .confidence = 0.95, .pruned = 1, .evaluated = 2},
-                     .outcome_text = "proved complete"};
+    StudyInfo& study = results.study;
+    study.program_version = "0.1.0";
+    study.commit = "0123abc";
+    study.created = "2025-01-02T03:04:05Z";
+    study.command_line = "prismopt search sample.toml";
+    study.job_id = "42";
+    study.scenario_path = "sample.toml";
+    study.scenario_text = "# 405 Mrd. Parameter, größer\nname = \"sample\"\n";
+    study.scenario_name = "sample";
+    study.learned = "earlier, 2025-01-01T00:00:00Z";
+    study.learned_digest = "0123456789abcdef";
+    study.nodes_known = true;
+    study.strategy = "exact";
+    study.seed = 18446744073709551615U;
+    study.held = {1, 3};
+    study.parts = 4;
+    study.outcome_text = "proved complete";
+    Outcome& outcome = study.outcome;
+    outcome.proved = true;
+    outcome.confidence = 0.95;
+    outcome.pruned = 1;
+    outcome.evaluated = 2;
     results.axes = {Axis{.name = "gpus", .ordered = true, .labels = {"8192", "16384"}},
                     Axis{.name = "tp", .ordered = true, .labels = {"4", "8"}},
                     Axis{.name = "pp", .ordered = true, .labels = {"16"}},

@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT / "jobs"))
 import fit_pages  # noqa: E402  pylint: disable=wrong-import-position
 
 GROUP = {"source": "a", "job": "a: GPT", "one_node": True, "plans": 8, "covering": 2, "hit": True, "exact": False, "first_regret": 0.1,
-         "first_strict": 0.12, "three_strict": 0.02, "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02}
+         "first_strict": 0.12, "three_strict": 0.02, "three_regret": 0.0, "random_regret": 0.2, "error": 0.1, "error_after": 0.05, "error_hindsight": 0.02,
+         "inside": [0.6, 0.8, 1.0]}
 SHORTLIST = {
     "smallest_judged": 8,
     "smallest_fitted": 3,
@@ -40,7 +41,7 @@ class Pages(unittest.TestCase):
 
     def test_shortlists_are_summed_by_place_and_source(self):
         page = fit_pages.shortlist_page(SHORTLIST)
-        self.assertIn("| one node | 3 | 33 | 1 to 91 | 67 | 16.7 | 0.0 | 20.0 | 12.0 | 2.0 | 0.38 | 0.50 | 0.20 |", page)
+        self.assertIn("| one node | 3 | 33 | 1 to 91 | 67 | 16.7 | 0.0 | 20.0 | 12.0 | 2.0 | 0.38 | 0.50 | 0.20 | 60 | 80 | 100 |", page)
         self.assertIn("| several nodes: b | 1 | 0 | 0 to 97 | 100 |", page)
         self.assertIn("| a: GPT | 3 | 1 | yes | yes | 10.0 | 0.0 | 20.0 |  |  |", page)
         self.assertIn("| a: GPT | 8 | 4 | no | no | 30.0 | 0.0 | 20.0 | 10.0 | 5.0 |", page)

@@ -56,6 +56,8 @@ TEST(Chances, CountDrawsByHand)
     EXPECT_DOUBLE_EQ(chance[2].possible, 2.0 / 4.0);
     EXPECT_DOUBLE_EQ(chance[0].regret, (0.0 + 1.0 + 0.0) / 3.0);
     EXPECT_DOUBLE_EQ(chance[2].regret, (3.0 + 1.0) / 2.0);
+    EXPECT_DOUBLE_EQ(chance[0].most_regret, 1.0);
+    EXPECT_DOUBLE_EQ(chance[2].most_regret, 3.0);
 }
 
 TEST(Chances, OfABestAddUpToOne)
