@@ -243,8 +243,8 @@ void print_fits(const CheckedModel& checked)
         fits.ran_refused, fits.ran, 100.0 * least_fit_probability, fits.stated_refused, fits.stated, fits.ran_doubtful,
         100.0 * usual_fit_probability, fits.failed, fits.failed_likely, fits.brier);
     for (const CheckedRun& run : checked.out_of_memory) {
-        fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {:.0f} %\n", run.run.row,
-                   run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9, 100.0 * run.fits);
+        fmt::print("  {} ended out of memory: {:.1f} of {:.1f} GB predicted, fits with a probability of {}\n", run.run.row,
+                   run.memory_bytes / 1e9, run.run.cluster.accelerator.memory.si / 1e9, chance_text(run.fits));
     }
 }
 

@@ -38,7 +38,7 @@ constexpr Range headroom_range{"share of the GPU memory that is reserved: not fo
 constexpr Range fit_range{
     "probability with which plans must fit into memory, given the error of predicted peaks; those of 20 % or more "
     "are listed apart",
-    0, 1, "0.9", Range::Ends::open_high};
+    0.2, 1, "0.9", Range::Ends::open_high};
 
 void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
 

@@ -188,7 +188,7 @@ void take_method(Table& table, Workload& w)
     if (w.adapter_rank == 0) {
         table.find("method")->fail({"needs adapter_rank", "adapters have a rank", "write adapter_rank = 16"});
     }
-    w.frozen_ends = true;
+    w.frozen_ends = w.frozen_ends || !table.find("frozen_ends");
     for (LayerDescription& kind : w.kinds) {
         kind.frozen = true;
     }
@@ -208,6 +208,25 @@ void refuse_idle_storage(Table& table, const Workload& w, bool frozen)
     }
 }
 
+/// Ranks that no matrix has, and adapters beside nothing.
+void refuse_odd_ranks(Table& table, const Workload& w)
+{
+    if (w.adapter_rank > w.hidden && w.hidden > 0) {
+        table.find("adapter_rank")
+            ->fail({"is larger than the network", fmt::format("{} has {} columns", w.name.empty() ? "it" : w.name, w.hidden),
+                    "write a smaller rank, as in adapter_rank = 16"});
+    }
+    if (w.optimizer.kind == Optimizer::galore && w.optimizer.rank > w.hidden && w.hidden > 0) {
+        table.find("optimizer")
+            ->fail({"has a rank that is larger than the network", fmt::format("gradients have {} columns", w.hidden),
+                    "write a smaller rank, as in rank = 128"});
+    }
+    if (w.method == Method::lora && w.frozen_ends && w.adapter_targets == AdapterTargets::attention && !w.has_attention()) {
+        table.find("adapter_targets")
+            ->fail({"leaves nothing to train", "the network has no attention", "write adapter_targets = \"all\""});
+    }
+}
+
 Workload finished(Table& table, NetworkReading& reading, bool based)
 {
     Workload w = with_layers(table, reading, based);
@@ -219,6 +238,7 @@ Workload finished(Table& table, NetworkReading& reading, bool based)
                     "write method = \"lora\", or frozen = true in layer.NAME"});
     }
     refuse_idle_storage(table, w, frozen);
+    refuse_odd_ranks(table, w);
     read_prediction(table, w);
     refuse_unused_layers(table, w);
     refuse_without_training(table, w);

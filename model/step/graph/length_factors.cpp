@@ -7,7 +7,7 @@ namespace prismopt {
 
 namespace {
 
-/// The value of the microbatch at each probability.
+/// The value of the microbatch at each probability; one where none has any, as the attention of a network without.
 QuantileTable table_of(const std::vector<MicrobatchWork>& microbatches, double MicrobatchWork::*value)
 {
     const std::size_t count = microbatches.size();
@@ -32,7 +32,7 @@ QuantileTable table_of(const std::vector<MicrobatchWork>& microbatches, double M
         const auto place = std::lower_bound(up_to.begin(), up_to.end(), p);
         return std::min(static_cast<std::size_t>(place - up_to.begin()), count - 1);
     };
-    return QuantileTable([&](double p, bool upper) { return microbatches[at(p, upper)].*value / mean; });
+    return QuantileTable([&](double p, bool upper) { return mean > 0.0 ? microbatches[at(p, upper)].*value / mean : 1.0; });
 }
 
 }  // namespace

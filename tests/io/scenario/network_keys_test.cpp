@@ -239,6 +239,12 @@ TEST(NetworkKeys, WithoutEffectAreRefused)
     const std::string lora = "model = \"llama3-8b\"\nmethod = \"lora\"\n";
     EXPECT_THAT(keys_refusal(lora), HasSubstr("method = \"lora\" needs adapter_rank"));
     EXPECT_EQ(keys_refusal(lora + "adapter_rank = 8\nadapter_targets = \"attention\"\nfrozen_storage = \"nf4\""), "accepted");
+    EXPECT_EQ(keys_refusal(lora + "adapter_rank = 8\nfrozen_ends = false"), "accepted");
+    EXPECT_THAT(keys_refusal(lora + "adapter_rank = 5000"), HasSubstr("is larger than the network"));
+    EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\noptimizer = { kind = \"galore\", rank = 5000 }"),
+                HasSubstr("gradients have 4096 columns"));
+    EXPECT_THAT(keys_refusal("model = \"mamba2-2.7b\"\nmethod = \"lora\"\nadapter_rank = 8\nadapter_targets = \"attention\""),
+                HasSubstr("leaves nothing to train"));
     EXPECT_THAT(keys_refusal(lora + "adapter_rank = 8\nprecision = \"fp32\"\nfrozen_storage = \"nf4\""),
                 HasSubstr("frozen_storage = \"nf4\" has no effect"));
     EXPECT_THAT(keys_refusal("model = \"llama3-8b\"\nfrozen_storage = \"nf4\""), HasSubstr("no layer is frozen"));

@@ -53,6 +53,15 @@ TEST(LengthFactors, HaveMeanOne)
     EXPECT_NEAR(factors.tokens(0xF0000000U), 50.0 / 27.0, 1e-6);
 }
 
+/// A network of scans or tables has no attention whose time could follow the lengths.
+TEST(LengthFactors, AreOneWithoutAttention)
+{
+    const LengthFactors factors = length_factors({{0.5, 10.0, 0.0}, {0.5, 30.0, 0.0}});
+    EXPECT_EQ(factors.attention(0x10000000U), 1.0);
+    EXPECT_EQ(factors.attention(0xF0000000U), 1.0);
+    EXPECT_NEAR(factors.tokens(0xF0000000U), 1.5, 1e-6);
+}
+
 /// Of n replicas with one microbatch each, all are short with probability 2^-n.
 TEST(Lengths, TheSlowestReplicaSetsTheStep)
 {
