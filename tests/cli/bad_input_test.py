@@ -36,7 +36,7 @@ class BadScenario(CliTest):
             ('restart = "5 min"', 'restart = "5 GB"', r'restart = "5 GB" has the wrong unit \(needs a duration, but GB measures bytes\); write for example ".*"'),
             ('restart = "5 min"', 'restart = "5 fortnights"', r'restart = "5 fortnights" has the unknown unit "fortnights" .*; use one of .*min.*'),
             ("probability = 0.9 ", "headroom = 1.5 ", r"headroom = 1\.5 is not in \[0, 1\) \(share of the GPU memory that is reserved: not for training\); .*"),
-            ("probability = 0.9 ", "probability = 90 ", r"probability = 90 is not in \[0, 1\) \(probability with which plans must fit into memory, .*"),
+            ("probability = 0.9 ", "probability = 90 ", r"probability = 90 is not in \[0.2, 1\) \(probability with which plans must fit into memory, .*"),
             ("tp = [1, 2, 4]", "tp = [1, 3]", r"tp = 3 is infeasible \(tp does not divide a block: tp=3, 16 heads of block \"attention\" in layer \"dense\"\); try 2 or 4"),
             ('"a100-sxm-40gb"', '"a100-smx-40gb"', r'accelerator = "a100-smx-40gb" is not one of .* \(accelerators in the catalog\); did you mean "a100-sxm-40gb"\? .*accelerator_override.*'),
             ("gpus = [16, 32, 64]", "gpus = [16, 128]", r"gpus = 128 exceeds the cluster \(\[cluster\] has 64 GPUs\); write 64 or less"),
