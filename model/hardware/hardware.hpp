@@ -113,8 +113,7 @@ struct SoftwareStack {
     Seconds host{0.0};             // of an operator that Python calls
     Seconds host_native{0.0};      // from C++, back to back inside one operator; zero: as `host`
     bool grouped_experts = false;  // one kernel multiplies all experts of a GPU (Transformer Engine from 2.17), not one each
-    bool fused_experts =
-        false;  // kernels of gated experts' products hold the activation and its casts, with MXFP8 in whole graphs
+    bool fused_experts = false;    // kernels of gated experts' products hold the activation and its casts, in MXFP8
     MemoryRules holds{};
     double communication_share = 0.1;  // share of the multiprocessors that a collective takes from the compute beside it
     bool waits_for_chunks =

@@ -45,8 +45,7 @@ struct KernelCall {
     double experts = 0.0;       // whose products one operator launches back to back, unless the stack has one kernel for all
     double casts = 0.0;         // operands cast for it, of each expert alone
     bool fuses = false;         // fuses with such a kernel before it
-    bool in_experts =
-        false;  // the gated activation of experts, which the kernels of their products may do (SoftwareStack::fused_experts)
+    bool in_experts = false;    // gated activation of experts, which kernels of their products may do
     Surplus surplus{};          // of routed tokens
     bool in_8_bits = false;     // attention whose products have 8 bits
     bool hides_tokens = false;  // exchanges of tokens may overlap with it

@@ -483,8 +483,7 @@ const Fields<SoftwareStack>& stack_fields()
                   "whether one kernel multiplies all experts of a GPU, and one casts their operands, rather than one for each")
             .flag("fused_experts", &SoftwareStack::fused_experts,
                   "whether the kernels of gated experts' products hold their activation and its casts, with mxfp8 in CUDA graphs "
-                  "of "
-                  "whole iterations")
+                  "of whole iterations")
             .quantity("step", &SoftwareStack::step, "10 ms", "time per step outside the pipeline schedule: data, loss, logging",
                       Sign::zero_or_more)
             .complete()

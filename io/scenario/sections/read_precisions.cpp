@@ -112,6 +112,18 @@ bool has_products(const Workload& network, const std::string& kind)
     return has;
 }
 
+bool attends_in_8_bits(const Network& network)
+{
+    const auto low = [](const Operator& part) {
+        const auto* attention = std::get_if<Attention>(&part);
+        return attention != nullptr && attention->low;
+    };
+    return std::any_of(network.layers.begin(), network.layers.end(), [&](int layer) {
+        const std::vector<Operator>& operators = network.kinds[layer].operators;
+        return std::any_of(operators.begin(), operators.end(), low);
+    });
+}
+
 void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, const std::vector<const Workload*>& networks)
 {
     for (const std::string& kind : choice.wide.blocks) {
@@ -133,12 +145,14 @@ void refuse_unfit_choice(const PrecisionChoice& choice, const Value& place, cons
                         fmt::format("{} has no block {}", network->name, fmt::join(wide.blocks, " or ")),
                         "add blocks of it to bf16_blocks, or search the network alone"});
         }
-        if (choice.attention == AttentionPrecision::fp8 && !network->fuses_attention()) {
-            place.fail({"has attention_precision = \"fp8\", which has no effect",
-                        fmt::format("{} has no fused attention", network->name), "remove it from the table"});
-        }
         Workload trained = *network;
         trained.wide = choice.wide;
+        trained.attention_precision = choice.attention;
+        if (choice.attention == AttentionPrecision::fp8 && !attends_in_8_bits(network_of(trained))) {
+            place.fail({"has attention_precision = \"fp8\", which has no effect",
+                        fmt::format("{} has no fused attention outside of blocks in bf16", network->name),
+                        "remove it from the table"});
+        }
         if (!has_narrow_products(network_of(trained))) {
             place.fail({fmt::format("leaves no linear layer in {}", name(choice.precision)),
                         fmt::format("all {} layers of {} stay in bf16", network->layers(), network->name),

@@ -218,6 +218,8 @@ TEST(PrecisionAxis, RefusesLayersThatCannotStay)
              {"name = \"a\", precision = \"fp8\"", "has no exceptions"},
              {"name = \"a\", precision = \"fp8-blockwise\", attention_precision = \"fp8\"", "takes no scales of blocks"},
              {named + "attention_precision = \"fp16\"", "is not one of"},
+             {named + "attention_precision = \"fp8\", bf16_blocks = [\"attention\"]",
+              "no fused attention outside of blocks in bf16"},
              {named + "bf16_first = -1", "is not in"},
              {named + "bf16_first = 1, bf16 = 1", "unknown key"},
              {named + "bf16_first = 1000", "leaves no linear layer in fp8"},
