@@ -84,7 +84,7 @@ bool Exact::sweep_for_front()
     return sweeps_.running();
 }
 
-/// Limits of the points with the best bounds come first; then a sweep for better points; then limits of the best of these; then more
+/// Limits of the points with the best bounds come first; then a sweep for better points; then limits of the best among them; then more
 /// draws for the points that keep a gap open.
 bool Exact::narrow_gaps()
 {

@@ -31,7 +31,7 @@ enum class ExactStage {
     sweep,          // of an explored space
     closer_limits,  // tighter bounds and further rounds, if many points remain
     error,          // is divided among the points that may be drawn
-    race,           // of these, with rounds for its leaders and sweeps of what was left out
+    race,           // of those that may be drawn, with rounds for its leaders and sweeps of what was left out
     finished
 };
 

@@ -33,7 +33,7 @@ public:
 
     /// Number of rounds so far.
     int opened() const { return round_; }
-    /// Those of these places that were incumbents in no round.
+    /// Returns the places among them that were incumbents in no round.
     std::vector<std::size_t> without_limits(std::vector<std::size_t> places) const;
     /// The best values that a point can have: its bounds, or its lower limits where these are larger. Lower limits serve the gaps only.
     std::vector<double> least_of(const Bound& point) const;
