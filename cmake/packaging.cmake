@@ -8,6 +8,7 @@ install(FILES ${texts}/prismopt.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-c
 install(FILES ${texts}/_prismopt DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${texts}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(DIRECTORY jobs/scenarios jobs/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
+install(PROGRAMS jobs/scaling_study DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY results DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")  # docs link to them

@@ -1,5 +1,6 @@
 #include "model/training_quantile_errors.hpp"
 
+#include "model/base/parallel.hpp"
 #include "model/productive_times.hpp"
 
 #include <algorithm>
@@ -42,13 +43,14 @@ std::vector<double> TrainingQuantileErrors::operator()(const DrawnRun& run, cons
     }
     const SmoothTrainingQuantiles& smooth = smooth_.try_emplace(fleets, fleets, probabilities_).first->second;
     const std::vector<double> of_all = smooth_quantiles({run.training.begin(), run.training.end()}, smooth.all);
-    std::vector<std::vector<double>> pseudo_values(probabilities_.size());  // [probability][section]
-    for (std::size_t section = 0; section < sections.count; ++section) {
+    std::vector<std::vector<double>> pseudo_values(probabilities_.size(), std::vector<double>(sections.count));
+    parallel_for(static_cast<std::int64_t>(sections.count), [&](int, std::int64_t s) {
+        const auto section = static_cast<std::size_t>(s);
         const auto of_others = smooth_quantiles(training_without_section(run, sections, section), smooth.others);
         for (std::size_t i = 0; i < probabilities_.size(); ++i) {
-            pseudo_values[i].push_back(pseudo_value(of_all[i], of_others[i], fleets, sections));
+            pseudo_values[i][section] = pseudo_value(of_all[i], of_others[i], fleets, sections);
         }
-    }
+    });
     std::vector<double> errors;
     for (const std::vector<double>& values : pseudo_values) {
         errors.push_back(jackknife_estimate(0.0, values, confidence).high);

@@ -1,4 +1,5 @@
 #include "io/report/report_json.hpp"
+#include "io/report/performance_text.hpp"
 
 #include "io/base/json_number.hpp"
 #include "io/report/deadline_risk.hpp"
@@ -171,6 +172,21 @@ Json batches(const Results& results, const StudyNotes& notes)
     return json;
 }
 
+Json performance(const Results& results)
+{
+    const std::optional<Performance> known = performance_of(results);
+    if (!known) {
+        return nullptr;
+    }
+    Json json{{"ranks", results.ranks.size()}, {"threads", results.threads},       {"wall_s", known->wall_s},
+              {"rank_0_s", known->rank_0_s},   {"total_s", known->total_s},        {"busy_s", known->busy_s},
+              {"idle_s", known->idle_s},       {"efficiency", known->efficiency()}};
+    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
+        json["parts_s"][rank_parts[part].name] = known->part_s[part];
+    }
+    return json;
+}
+
 }  // namespace
 
 std::string report_json(const Results& results, const std::string& file)
@@ -209,6 +225,7 @@ std::string report_json(const Results& results, const std::string& file)
         json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
     }
     json["posterior"] = posterior(results);
+    json["performance"] = performance(results);
     json["scenario_toml"] = results.study.scenario_text;
     return json.dump(1) + "\n";
 }

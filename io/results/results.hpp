@@ -7,6 +7,7 @@
 #include "search/space.hpp"
 #include "search/strategy.hpp"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -121,12 +122,25 @@ struct ProgressPoint {
     double elapsed_s = 0.0;    // wall-clock time: differs between runs
 };
 
+/// Time of a rank in the last leg of a search.
 struct RankWork {
     int rank = 0;
     std::uint64_t items = 0;
     double busy_s = 0.0;
     double idle_s = 0.0;
+    double wall_s = 0.0;
+    std::array<double, 4> part_s{};  // of `busy_s`, [rank_parts]
 };
+
+/// What ranks are busy with.
+struct RankPart {
+    const char* name;
+    const char* meaning;
+};
+inline constexpr std::array<RankPart, 4> rank_parts{{{"sweep", "bounds of plans"},
+                                                     {"draw", "draws of steps"},
+                                                     {"estimate", "estimates from draws, histories of failures"},
+                                                     {"posterior", "gradients of plans for the posterior"}}};
 
 struct Results {
     StudyInfo study;

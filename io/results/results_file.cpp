@@ -327,6 +327,11 @@ void write_ranks(const Hdf5Object& group, const Results& results)
     table.column<double>("busy", results.ranks, [](const RankWork& w) { return w.busy_s; }, {"s", "wall-clock time at work"});
     table.column<double>("idle", results.ranks, [](const RankWork& w) { return w.idle_s; },
                          {"s", "wall-clock time waiting for work"});
+    table.column<double>("wall", results.ranks, [](const RankWork& w) { return w.wall_s; }, {"s", "wall-clock time in all"});
+    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
+        table.column<double>(rank_parts[part].name, results.ranks, [part](const RankWork& w) { return w.part_s[part]; },
+                             {"s", std::string("wall-clock time at work on: ") + rank_parts[part].meaning});
+    }
 }
 
 std::vector<std::byte> encode(const Results& results)

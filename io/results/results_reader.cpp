@@ -384,6 +384,14 @@ void read_ranks(const Hdf5Object& root, Results& results)
     rows.column<std::uint64_t>("items", not_negative, [](RankWork& w, std::uint64_t items) { w.items = items; });
     rows.column<double>("busy", not_negative, [](RankWork& w, double busy) { w.busy_s = busy; });
     rows.column<double>("idle", not_negative, [](RankWork& w, double idle) { w.idle_s = idle; });
+    if (!rows.group().has_dataset("wall")) {  // since schema 1.15
+        return;
+    }
+    rows.column<double>("wall", not_negative, [](RankWork& w, double wall) { w.wall_s = wall; });
+    for (std::size_t part = 0; part < rank_parts.size(); ++part) {
+        rows.column<double>(rank_parts[part].name, not_negative,
+                            [part](RankWork& w, double seconds) { w.part_s[part] = seconds; });
+    }
 }
 
 void check_is_results(const Hdf5Object& root, const std::string& path)

@@ -1,5 +1,6 @@
 #include "model/run/histories.hpp"
 
+#include "model/base/parallel.hpp"
 #include "model/run/history_lanes.hpp"
 #include "model/step/sample/lane_kernels.hpp"
 
@@ -16,8 +17,38 @@ using Source = FailureModel::Source;
 /// A cause at one part's size, with its tables.
 struct Clock {
     const Source* source;
-    std::size_t gap_table;  // which of Block's
+    std::size_t gap_table;  // which of its part
+    const QuantileTable* first_gaps;
     const QuantileTable* repair = nullptr;
+    const QuantileTable* rate = nullptr;  // if it is uncertain
+};
+
+/// A part of a run with its tables, which all blocks of histories share.
+struct Part {
+    Part(const RunSegment& of, FailureTables& tables) : segment(of), model(of.model)
+    {
+        if (model.node_cv > 0.0) {
+            node_rate = &tables.rate(model.node_cv);
+        }
+        for (const Source& source : model.sources) {
+            const QuantileTable* gaps = &tables.gaps(source.gaps);
+            auto found = std::find(gap_tables.begin(), gap_tables.end(), gaps);
+            if (found == gap_tables.end()) {
+                gap_tables.push_back(gaps);
+                found = gap_tables.end() - 1;
+            }
+            const bool replaced = model.spares != enough_spares && source.repair_s > 0.0;
+            clocks.push_back({&source, static_cast<std::size_t>(found - gap_tables.begin()), &tables.first_gaps(source.gaps),
+                              replaced ? &tables.repair(source.repair_cv) : nullptr,
+                              source.rate_cv > 0.0 ? &tables.rate(source.rate_cv) : nullptr});
+        }
+    }
+
+    const RunSegment& segment;
+    const FailureModel& model;
+    std::vector<Clock> clocks;
+    std::vector<const QuantileTable*> gap_tables;
+    const QuantileTable* node_rate = nullptr;  // if nodes differ
 };
 
 constexpr double word_unit = 0x1p-32;
@@ -25,8 +56,8 @@ constexpr double word_unit = 0x1p-32;
 /// 64 histories side by side.
 class Block {
 public:
-    Block(std::size_t first, std::size_t causes, FailureTables& tables, std::uint64_t seed, Purpose purpose)
-        : tables_(tables), seed_(seed), purpose_(purpose), due_(causes), has_due_(causes, false), loss_(causes)
+    Block(std::size_t first, std::size_t causes, std::uint64_t seed, Purpose purpose)
+        : seed_(seed), purpose_(purpose), due_(causes), has_due_(causes, false), loss_(causes)
     {
         for (int l = 0; l < lanes; ++l) {
             fleet_.at[l] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(l);
@@ -34,20 +65,21 @@ public:
     }
 
     /// `productive`: of the block's histories, at most 64.
-    void run(const RunSegment& part, std::uint32_t number, std::span<const double> productive)
+    void run(const Part& part, std::uint32_t number, std::span<const double> productive)
     {
+        const int gpus = part.segment.gpus;
         begin(part, number, productive);
         std::array<Words, 4> words{};
         draw(Stream::failure, 0, 0, words);
         for (std::uint32_t round = 0;; ++round) {
             if (round == 0 && number == 0) {
-                first_gaps(words[0]);
+                first_gaps(part, words[0]);
             }
             run_to_failures(pace_, due_in_part_, state_, round_);
             for (int l = 0; l < lanes; ++l) {
-                stalls_gpu_s_ += round_.ends.at[l] * part.gpus;
+                stalls_gpu_s_ += round_.ends.at[l] * gpus;
                 if (round_.restarted.at[l] > 0.0) {
-                    loss_[restarts_from_.at[l]].down_gpu_s += round_.restarted.at[l] * part.gpus;
+                    loss_[restarts_from_.at[l]].down_gpu_s += round_.restarted.at[l] * gpus;
                 }
             }
             if (round_.failing == 0) {
@@ -58,8 +90,8 @@ public:
             }
             fail(part, round, words[(round + 1) % 4]);
         }
-        for (std::size_t c = 0; c < clocks_.size(); ++c) {
-            due_[clocks_[c].source->cause] = due_in_part_[c];
+        for (std::size_t c = 0; c < part.clocks.size(); ++c) {
+            due_[part.clocks[c].source->cause] = due_in_part_[c];
         }
     }
 
@@ -74,7 +106,7 @@ private:
     }
 
     /// Rates of nodes sum to the lane's own; draws that no part shares are keyed by the part.
-    void begin(const RunSegment& part, std::uint32_t number, std::span<const double> productive)
+    void begin(const Part& part, std::uint32_t number, std::span<const double> productive)
     {
         const FailureModel& model = part.model;
         std::fill_n(part_.at, lanes, number << 16);
@@ -86,57 +118,41 @@ private:
             state_.restart.at[l] = 0.0;
         }
         pace_ = {model.interval_s, model.stall_s, model.lag_s, model.memory_interval_s, model.pace};
-        clocks_.clear();
-        gap_tables_.clear();
-        for (const Source& source : model.sources) {
-            const QuantileTable* gaps = &tables_.gaps(source.gaps);
-            auto found = std::find(gap_tables_.begin(), gap_tables_.end(), gaps);
-            if (found == gap_tables_.end()) {
-                gap_tables_.push_back(gaps);
-                found = gap_tables_.end() - 1;
-            }
-            const bool replaced = model.spares != enough_spares && source.repair_s > 0.0;
-            clocks_.push_back({&source, static_cast<std::size_t>(found - gap_tables_.begin()),
-                               replaced ? &tables_.repair(source.repair_cv) : nullptr});
-        }
-        draws_.resize(gap_tables_.size());
-        set_node_rates(model);
-        set_cause_rates(model);
+        draws_.resize(part.gap_tables.size());
+        set_node_rates(part);
+        set_cause_rates(part);
         if (model.spares != enough_spares) {
             ready_.resize(static_cast<std::size_t>(model.spares), Doubles{});
         }
-        resume_clocks(number);
+        resume_clocks(part, number);
     }
 
-    void set_node_rates(const FailureModel& model)
+    /// Factors of rates that all parts and plans share.
+    void draw_rates(const QuantileTable& table, std::uint32_t kind, Doubles& factors) const
     {
-        std::fill_n(node_rate_.at, lanes, 1.0);
-        if (model.node_cv > 0.0) {
-            std::array<Words, 4> words{};
-            Words shared{};  // the same fleet's nodes in all parts
-            philox_lanes(seed_, fleet_, shared, 0, use(Stream::node_rate, purpose_), words);
-            const QuantileTable& table = tables_.rate(model.node_cv);
-            for (int l = 0; l < lanes; ++l) {
-                node_rate_.at[l] = static_cast<double>(table(words[0].at[l]));
-            }
+        std::array<Words, 4> words{};
+        Words shared{};
+        philox_lanes(seed_, fleet_, shared, 0, use(Stream::node_rate, purpose_, kind), words);
+        for (int l = 0; l < lanes; ++l) {
+            factors.at[l] = static_cast<double>(table(words[0].at[l]));
         }
     }
 
-    /// What the rates of uncertain causes are in each history, in all parts and plans alike.
-    void set_cause_rates(const FailureModel& model)
+    void set_node_rates(const Part& part)
     {
-        for (const Source& source : model.sources) {
-            if (source.rate_cv > 0.0 && !(source.cause < cause_rate_.size() && cause_rate_[source.cause])) {
-                std::array<Words, 4> words{};
-                Words shared{};
-                philox_lanes(seed_, fleet_, shared, 0,
-                             use(Stream::node_rate, purpose_, static_cast<std::uint32_t>(1 + source.cause)), words);
-                const QuantileTable& table = tables_.rate(source.rate_cv);
-                cause_rate_.resize(std::max(cause_rate_.size(), source.cause + 1));
-                Doubles& factor = cause_rate_[source.cause].emplace();
-                for (int l = 0; l < lanes; ++l) {
-                    factor.at[l] = static_cast<double>(table(words[0].at[l]));
-                }
+        std::fill_n(node_rate_.at, lanes, 1.0);
+        if (part.node_rate != nullptr) {
+            draw_rates(*part.node_rate, 0, node_rate_);
+        }
+    }
+
+    void set_cause_rates(const Part& part)
+    {
+        for (const Clock& clock : part.clocks) {
+            const std::size_t cause = clock.source->cause;
+            if (clock.rate != nullptr && !(cause < cause_rate_.size() && cause_rate_[cause])) {
+                cause_rate_.resize(std::max(cause_rate_.size(), cause + 1));
+                draw_rates(*clock.rate, static_cast<std::uint32_t>(1 + cause), cause_rate_[cause].emplace());
             }
         }
     }
@@ -148,11 +164,11 @@ private:
     }
 
     /// What is left of gaps goes on at this part's rates; a cause that begins here draws its first.
-    void resume_clocks(std::uint32_t number)
+    void resume_clocks(const Part& part, std::uint32_t number)
     {
-        due_in_part_.assign(clocks_.size(), Doubles{});
-        for (std::size_t c = 0; c < clocks_.size(); ++c) {
-            const Source& source = *clocks_[c].source;
+        due_in_part_.assign(part.clocks.size(), Doubles{});
+        for (std::size_t c = 0; c < part.clocks.size(); ++c) {
+            const Source& source = *part.clocks[c].source;
             if (has_due_[source.cause]) {
                 for (int l = 0; l < lanes; ++l) {
                     due_in_part_[c].at[l] = due_[source.cause].at[l] * last_rate_[source.cause].at[l] / rate(source, l);
@@ -160,11 +176,11 @@ private:
             } else if (c > 0 || number > 0) {
                 std::array<Words, 4> words{};
                 draw(Stream::failure, static_cast<std::uint32_t>(1 + source.cause), 0, words);
-                set_first_gap(c, words[0]);
+                set_first_gap(part, c, words[0]);
             }
         }
         last_rate_.resize(due_.size());
-        for (const Clock& clock : clocks_) {
+        for (const Clock& clock : part.clocks) {
             for (int l = 0; l < lanes; ++l) {
                 last_rate_[clock.source->cause].at[l] = rate(*clock.source, l);
             }
@@ -172,28 +188,29 @@ private:
         }
     }
 
-    void set_first_gap(std::size_t c, const Words& bits)
+    void set_first_gap(const Part& part, std::size_t c, const Words& bits)
     {
-        const QuantileTable& table = tables_.first_gaps(clocks_[c].source->gaps);
+        const Clock& clock = part.clocks[c];
         for (int l = 0; l < lanes; ++l) {
-            due_in_part_[c].at[l] = static_cast<double>(table(bits.at[l])) / rate(*clocks_[c].source, l);
+            due_in_part_[c].at[l] = static_cast<double>((*clock.first_gaps)(bits.at[l])) / rate(*clock.source, l);
         }
     }
 
-    void first_gaps(const Words& bits)
+    void first_gaps(const Part& part, const Words& bits)
     {
-        if (!clocks_.empty()) {
-            set_first_gap(0, bits);
+        if (!part.clocks.empty()) {
+            set_first_gap(part, 0, bits);
         }
     }
 
     /// Takes the lanes that fail in this round back to a checkpoint, and draws the next gap of the cause.
-    void fail(const RunSegment& part, std::uint32_t round, const Words& next)
+    void fail(const Part& part, std::uint32_t round, const Words& next)
     {
-        for (std::size_t t = 0; t < gap_tables_.size(); ++t) {
-            look_up(*gap_tables_[t], next, draws_[t]);
+        for (std::size_t t = 0; t < part.gap_tables.size(); ++t) {
+            look_up(*part.gap_tables[t], next, draws_[t]);
         }
         const FailureModel& model = part.model;
+        const int gpus = part.segment.gpus;
         std::array<Words, 4> extra{};
         const bool replaced = model.spares != enough_spares;
         if (replaced || model.memory_interval_s > 0.0) {
@@ -207,7 +224,7 @@ private:
                 continue;
             }
             const auto c = static_cast<std::size_t>(round_.source.at[l]);
-            const Clock& clock = clocks_[c];
+            const Clock& clock = part.clocks[c];
             const Source& source = *clock.source;
             double gained = source.planned ? round_.work.at[l] : round_.stored.at[l];
             if (source.memory_kept > 0.0 && extra[1].at[l] * word_unit < source.memory_kept) {
@@ -222,10 +239,10 @@ private:
             }
             CauseLoss& loss = loss_[source.cause];
             loss.failures += 1.0;
-            loss.rework_gpu_s += (round_.work.at[l] - gained) * part.gpus;
-            loss.down_gpu_s += source.detection_s * part.gpus;
-            loss.waiting_gpu_s += (source.planned ? 0.0 : waiting) * part.gpus;
-            stalls_gpu_s_ += ((source.planned ? waiting : 0.0) + gap - round_.restarted.at[l] - round_.work.at[l]) * part.gpus;
+            loss.rework_gpu_s += (round_.work.at[l] - gained) * gpus;
+            loss.down_gpu_s += source.detection_s * gpus;
+            loss.waiting_gpu_s += (source.planned ? 0.0 : waiting) * gpus;
+            stalls_gpu_s_ += ((source.planned ? waiting : 0.0) + gap - round_.restarted.at[l] - round_.work.at[l]) * gpus;
             state_.saved.at[l] += gained;
             state_.wall.at[l] += gap + source.detection_s + waiting;
             const double restart = state_.restart.at[l] - round_.restarted.at[l];  // of the failure before
@@ -246,7 +263,6 @@ private:
         return std::max(0.0, taken - known);
     }
 
-    FailureTables& tables_;
     std::uint64_t seed_;
     Purpose purpose_;
     Words fleet_{};
@@ -255,13 +271,11 @@ private:
     HistoryState state_{};
     HistoryRound round_{};
     Lanes<std::size_t> restarts_from_{};  // the cause whose restart takes longest
-    std::vector<Clock> clocks_;
-    std::vector<const QuantileTable*> gap_tables_;
-    std::vector<Floats> draws_;         // [gap table]
-    std::vector<Doubles> due_in_part_;  // [clock]: running time until it strikes
-    std::vector<Doubles> due_;          // [cause]: the same, at the end of the part before
-    std::vector<Doubles> last_rate_;    // [cause]
-    std::vector<bool> has_due_;         // [cause]
+    std::vector<Floats> draws_;           // [gap table]
+    std::vector<Doubles> due_in_part_;    // [clock]: running time until it strikes
+    std::vector<Doubles> due_;            // [cause]: the same, at the end of the part before
+    std::vector<Doubles> last_rate_;      // [cause]
+    std::vector<bool> has_due_;           // [cause]
     Doubles node_rate_{};
     std::vector<std::optional<Doubles>> cause_rate_;  // [cause]: factor of its rate, if that is uncertain
     std::vector<Doubles> ready_;                      // [spare]: when it is
@@ -273,28 +287,43 @@ private:
 
 }  // namespace
 
-Histories sample_histories(std::span<const RunSegment> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
+Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose)
 {
+    std::vector<Part> parts;
+    for (const RunSegment& segment : segments) {
+        parts.emplace_back(segment, tables);
+    }
+    const std::size_t count = segments.front().productive_s.size();
     Histories result;
+    result.seconds.resize(count);
     result.cause.resize(causes);
-    const std::size_t count = parts.front().productive_s.size();
-    for (std::size_t first = 0; first < count; first += lanes) {
+    struct BlockLoss {
+        std::vector<CauseLoss> cause;
+        double stalls_gpu_s = 0.0;
+    };
+    std::vector<BlockLoss> losses((count + lanes - 1) / lanes);
+    parallel_for(static_cast<std::int64_t>(losses.size()), [&](int, std::int64_t b) {
+        const std::size_t first = static_cast<std::size_t>(b) * lanes;
         const std::size_t size = std::min<std::size_t>(lanes, count - first);
-        Block block(first, causes, tables, seed, purpose);
+        Block block(first, causes, seed, purpose);
         for (std::size_t part = 0; part < parts.size(); ++part) {
-            block.run(parts[part], static_cast<std::uint32_t>(part), std::span(parts[part].productive_s).subspan(first, size));
+            const std::span<const double> productive = parts[part].segment.productive_s;
+            block.run(parts[part], static_cast<std::uint32_t>(part), productive.subspan(first, size));
         }
         for (std::size_t l = 0; l < size; ++l) {
-            result.seconds.push_back(block.seconds(static_cast<int>(l)));
+            result.seconds[first + l] = block.seconds(static_cast<int>(l));
         }
+        losses[static_cast<std::size_t>(b)] = {block.loss(), block.stalls_gpu_s()};
+    });
+    for (const BlockLoss& block : losses) {
         for (std::size_t c = 0; c < causes; ++c) {
-            result.cause[c].failures += block.loss()[c].failures;
-            result.cause[c].rework_gpu_s += block.loss()[c].rework_gpu_s;
-            result.cause[c].down_gpu_s += block.loss()[c].down_gpu_s;
-            result.cause[c].waiting_gpu_s += block.loss()[c].waiting_gpu_s;
+            result.cause[c].failures += block.cause[c].failures;
+            result.cause[c].rework_gpu_s += block.cause[c].rework_gpu_s;
+            result.cause[c].down_gpu_s += block.cause[c].down_gpu_s;
+            result.cause[c].waiting_gpu_s += block.cause[c].waiting_gpu_s;
         }
-        result.checkpoint_gpu_s += block.stalls_gpu_s();
+        result.checkpoint_gpu_s += block.stalls_gpu_s;
     }
     const auto runs = static_cast<double>(count);
     for (CauseLoss& loss : result.cause) {

@@ -35,7 +35,7 @@ struct Histories {
     double checkpoint_gpu_s = 0.0;  // mean time for which training stops for checkpoints
 };
 
-/// Draws one history per fleet 0 ... of the parts.
+/// Draws one history per fleet 0 ... of the parts, on all threads.
 ///
 /// Clocks of causes run while the job trains or restarts, and stop while a failure is not yet detected or no node is available. A
 /// failure during a restart starts its own restart, and training continues when both are complete. The residual gap continues in
@@ -44,7 +44,7 @@ struct Histories {
 ///
 /// Draws are keyed by (history, part, number of the failure), so designs share them and the order of work does not matter. Not
 /// modelled: failing spares; the loss of a copy in memory that training was restored from before it is in storage.
-Histories sample_histories(std::span<const RunSegment> parts, std::size_t causes, FailureTables& tables, std::uint64_t seed,
+Histories sample_histories(std::span<const RunSegment> segments, std::size_t causes, FailureTables& tables, std::uint64_t seed,
                            Purpose purpose);
 
 }  // namespace prismopt

@@ -7,6 +7,7 @@
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/stored_study.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "optimizer/study/worker.hpp"
 
 #include <fmt/format.h>
 

@@ -18,8 +18,8 @@
 #include "model/plan_rules.hpp"
 #include "model/schedule/schedule.hpp"
 #include "model/step/graph/searched_orders.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/host_wait.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>

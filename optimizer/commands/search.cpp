@@ -1,5 +1,6 @@
 #include "optimizer/api/search.hpp"
 #include "io/base/input_error.hpp"
+#include "io/report/performance_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/api/reports.hpp"
@@ -110,6 +111,9 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
     const StudyEnd end = run_study(read, call.team, options);
     if (call.team.rank() != 0 || end.nothing_to_do) {
         return exit_done;
+    }
+    for (const std::string& line : performance_lines(end.results)) {
+        log_info(line);
     }
     if (!end.complete) {
         log_warning(end.results.study.outcome_text);

@@ -2,6 +2,7 @@
 
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/program/log.hpp"
+#include "optimizer/study/draw_cache.hpp"
 
 #include <fmt/format.h>
 
@@ -19,23 +20,6 @@ constexpr auto save_interval = std::chrono::milliseconds(250);
 
 /// Bytes by which the file may exceed twice its live content.
 constexpr std::uint64_t most_stale_bytes = 1 << 20;
-
-std::uint64_t bytes_of(const PhaseDraws& draws)
-{
-    std::uint64_t bytes = 0;
-    for (const std::vector<double>& of_phase : draws) {
-        bytes += of_phase.size() * sizeof(double);
-    }
-    return bytes;
-}
-
-/// The block of draws in an item; nothing for other items.
-std::optional<DrawBlock> block_in(const Message& item)
-{
-    WorkItem work = decode_item(item);
-    auto* block = std::get_if<DrawBlock>(&work);
-    return block == nullptr ? std::nullopt : std::optional(std::move(*block));
-}
 
 }  // namespace
 
@@ -112,35 +96,20 @@ bool DrawStore::load(const std::string& path, std::uint64_t study)
     }
 }
 
-std::optional<Message> DrawStore::missing(const Message& item) const
+DrawBlock DrawStore::missing(DrawBlock block) const
 {
-    auto block = block_in(item);
-    if (!block) {
-        return item;
-    }
-    std::erase_if(block->points, [&](std::uint64_t point) {
-        return kept_.contains({block->source, point, block->range.first_fleet, block->range.fleets, block->range.steps});
+    std::erase_if(block.points, [&](std::uint64_t point) {
+        return kept_.contains({block.source, point, block.range.first_fleet, block.range.fleets, block.range.steps});
     });
-    if (block->points.empty()) {
-        return std::nullopt;
-    }
-    return encode(WorkItem{*block});
+    return block;
 }
 
-Message DrawStore::complete(const Message& item, const Message& result)
+std::vector<PhaseDraws> DrawStore::complete(const DrawBlock& block, std::vector<PhaseDraws> drawn)
 {
-    const auto block = block_in(item);
-    if (!block) {
-        return result;
-    }
-    std::vector<PhaseDraws> fresh;
-    if (!result.empty()) {
-        fresh = decode_draws(result);
-    }
     std::vector<PhaseDraws> all;
-    auto next = fresh.begin();
-    for (const std::uint64_t point : block->points) {
-        const Key key{block->source, point, block->range.first_fleet, block->range.fleets, block->range.steps};
+    auto next = drawn.begin();
+    for (const std::uint64_t point : block.points) {
+        const Key key{block.source, point, block.range.first_fleet, block.range.fleets, block.range.steps};
         auto found = kept_.find(key);
         if (found == kept_.end()) {
             kept_bytes_ += bytes_of(*next);
@@ -151,7 +120,7 @@ Message DrawStore::complete(const Message& item, const Message& result)
     if (std::chrono::steady_clock::now() - saved_ > save_interval) {
         save();
     }
-    return encode(all);
+    return all;
 }
 
 void DrawStore::answered(std::uint64_t point, const DrawSource& source)

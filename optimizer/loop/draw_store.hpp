@@ -8,7 +8,6 @@
 /// is optional: without it, or if it is damaged, draws are repeated. On a full disk it is removed first.
 
 #include "io/results/journal.hpp"
-#include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/work_item.hpp"
 
 #include <chrono>
@@ -17,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace prismopt {
 
@@ -27,12 +27,10 @@ public:
     /// `resume`: loads the file if it belongs to this study; otherwise starts with an empty one.
     DrawStore(const std::string& journal, std::uint64_t study, bool resume);
 
-    /// The part of an item (as bytes) that remains to be drawn: the whole item if it is not a block of draws; nothing if it is
-    /// complete.
-    std::optional<Message> missing(const Message& item) const;
-    /// The result of the whole item, from the stored draws and from `result` for the missing ones. Keeps it until its points are
-    /// answered.
-    Message complete(const Message& item, const Message& result);
+    /// The block without the points whose draws are known.
+    DrawBlock missing(DrawBlock block) const;
+    /// The draws of the whole block, by those of the missing points. Keeps them until their points are answered.
+    std::vector<PhaseDraws> complete(const DrawBlock& block, std::vector<PhaseDraws> drawn);
     /// Drops the draws of a point, once the journal has its answer.
     void answered(std::uint64_t point, const DrawSource& source);
     /// Writes all draws to the file.

@@ -18,6 +18,7 @@
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/study_front.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 #include "search/strategy.hpp"
 
@@ -116,8 +117,9 @@ public:
           journal_(journal), draws_(journal_path(options.out), study_hash(model.scenario), options.resume), stop_(stop)
     {
         main_.strategy = std::move(plan.chosen.strategy);
-        scheduler.remember({[this](const Message& item) { return draws_.missing(item); },
-                            [this](const Message& item, const Message& result) { return draws_.complete(item, result); }});
+        evaluator_.remember(
+            {[this](DrawBlock block) { return draws_.missing(std::move(block)); },
+             [this](const DrawBlock& block, std::vector<PhaseDraws> drawn) { return draws_.complete(block, std::move(drawn)); }});
         if (!plan.chosen.why.empty()) {
             log_info(fmt::format("strategy {}: {}", name_, plan.chosen.why));
         }
@@ -183,16 +185,17 @@ public:
         fill_may_not_fit(results);
         if (options_.posterior && model_.scenario.search.parts == 1) {  // of parts: prismopt merge
             try {
-                add_posterior(model_, results, [this] {
+                const Pause pause = [this] {
                     if (const auto why = stop_.reason()) {
                         throw Stopped(*why);
                     }
-                });
-            } catch (const Stopped& stopped) {
+                };
+                add_posterior(model_, results, pause, [this](const FactsRequest& request) { return evaluator_.facts(request); });
+            } catch (const Stopped&) {
                 results.front.clear();
                 results.may_not_fit = {};
                 results.posterior = {};
-                return std::string(stopped.what()) + " before the probabilities of plans were computed";
+                return *stop_.reason() + " before the probabilities of plans were computed";
             }
         }
         return std::nullopt;
@@ -202,11 +205,10 @@ public:
     void fill_provisional_front(Results& results) const
     {
         results.provisional = true;
+        FrontDetails details(model_);
         for (const std::uint64_t index : main_.archive.provisional_front()) {
-            results.front.push_back(main_.drawn.at(index));
+            details.add(results.front.emplace_back(main_.drawn.at(index)));
         }
-        add_model_intervals(model_, results.front);
-        add_measured_steps(model_, results.front);
         put_in_order(results.front);
     }
 
@@ -304,15 +306,11 @@ private:
     /// Estimates these points again on a fresh random stream. False: the search is to stop.
     bool confirm(const std::vector<std::uint64_t>& indices, Feasibility feasibility, std::vector<FrontPoint>& front)
     {
-        const auto predictions = evaluator_.confirm(indices, feasibility);
-        if (!predictions) {
+        auto confirmed = evaluator_.confirm(indices, feasibility);
+        if (!confirmed) {
             return false;
         }
-        for (std::size_t i = 0; i < indices.size(); ++i) {
-            front.push_back(front_point(model_, indices[i], (*predictions)[i]));
-        }
-        add_model_intervals(model_, front);
-        add_measured_steps(model_, front);
+        front = std::move(*confirmed);
         put_in_order(front);
         return true;
     }
@@ -381,26 +379,29 @@ private:
         const Request request = asked_.front();
         asked_.pop_front();
         if (journal_.knows(answered_)) {
-            KnownAnswer known = journal_.take_answer(answered_, request);
-            if (known.drawn) remember(std::get<Evaluation>(known.answer), std::move(*known.drawn), pass);
-            return with_request(std::move(known.answer), request);
+            return taken(journal_.take_answer(answered_, request), request, pass);
         }
         auto answer = evaluator_.next();
-        if (answer) {
-            const auto* evaluation = std::get_if<Evaluation>(&*answer);
-            if (evaluation == nullptr || evaluation->source.purpose == Purpose::scout) {
-                keep([&] { journal_.append(answered_, *answer); });
-            } else {
-                FrontPoint drawn = front_point(model_, evaluation->index, evaluator_.prediction());
-                keep([&] { journal_.append(answered_, *answer, drawn); });
-                remember(*evaluation, std::move(drawn), pass);
-            }
-            if (evaluation != nullptr) {
-                draws_.answered(evaluation->index, evaluation->source);
-            }
+        if (!answer) {
+            return std::nullopt;
         }
-        if (!answer) return std::nullopt;
-        return with_request(std::move(*answer), request);
+        const auto* evaluation = std::get_if<Evaluation>(&answer->answer);
+        if (evaluation != nullptr && evaluation->source.purpose == Purpose::scout) {
+            answer->drawn.reset();
+        }
+        keep([&] { journal_.append(answered_, *answer); });
+        if (evaluation != nullptr) {
+            draws_.answered(evaluation->index, evaluation->source);
+        }
+        return taken(std::move(*answer), request, pass);
+    }
+
+    Answer taken(FullAnswer known, const Request& request, Pass& pass)
+    {
+        if (known.drawn) {
+            remember(std::get<Evaluation>(known.answer), std::move(*known.drawn), pass);
+        }
+        return with_request(std::move(known.answer), request);
     }
 
     /// Messages and journals store an answer without the regions of its request.
@@ -558,9 +559,11 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
                         options.out);
     }
     scheduler.release();
+    static_assert(std::variant_size_v<WorkItem> == rank_parts.size() && WorkScheduler::most_kinds == rank_parts.size());
     for (std::size_t rank = 0; rank < scheduler.accounts().size(); ++rank) {
         const WorkScheduler::Account& account = scheduler.accounts()[rank];
-        results.ranks.push_back({static_cast<int>(rank), account.items, account.busy_s, account.idle_s});
+        results.ranks.push_back(
+            {static_cast<int>(rank), account.items, account.busy_s, account.idle_s, account.wall_s, account.by_kind_s});
     }
     search.keep([&] { write_results(results, options.out); });
     if (end.complete) {
@@ -612,8 +615,8 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
     const Message tables = team.broadcast(team.rank() == 0 ? tables_of(scenario).encode() : Message{}, [&] { stop.reason(); });
     const StudyModel model(scenario, NoiseTables::decode(tables));
     std::optional<WorkScheduler> made;
-    WorkScheduler& scheduler =
-        made.emplace(team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); });
+    WorkScheduler& scheduler = made.emplace(
+        team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); }, kind_of_item);
     if (team.rank() != 0) {
         scheduler.serve();
         return {true, {}};

@@ -274,19 +274,13 @@ void StudyJournal::finish_tuning(const std::vector<ChosenValues>& tuned)
     append(encode(Record{RecordKind::tuned_hardware, 0, encode(tuned)}));
 }
 
-KnownAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
+FullAnswer StudyJournal::take_answer(std::uint64_t number, const Request& request)
 {
     const auto node = known_.extract(number);
     const Known& record = node.mapped();
-    KnownAnswer known;
+    FullAnswer known;
     try {
-        Message answer;
-        Message drawn;
-        Unpacker(record.content) >> answer >> drawn;
-        known.answer = decode_answer(answer);
-        if (!drawn.empty()) {
-            known.drawn = decode_front_point(drawn);
-        }
+        known = decode_full_answer(record.content);
     } catch (const std::runtime_error&) {
         refuse_record(number, record.begin);
     }
@@ -306,14 +300,9 @@ void StudyJournal::refuse_record(std::uint64_t number, std::uint64_t begin) cons
                     path_, begin, number, begin, path_, results_path_of(path_)));
 }
 
-void StudyJournal::append(std::uint64_t number, const Answer& sweep)
+void StudyJournal::append(std::uint64_t number, const FullAnswer& answer)
 {
-    append(encode(Record{RecordKind::answer, number, (Packer() << encode(sweep) << Message{}).take()}));
-}
-
-void StudyJournal::append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn)
-{
-    append(encode(Record{RecordKind::answer, number, (Packer() << encode(evaluation) << encode(drawn)).take()}));
+    append(encode(Record{RecordKind::answer, number, encode(answer)}));
 }
 
 void StudyJournal::append(const Message& record)

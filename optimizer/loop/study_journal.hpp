@@ -6,6 +6,7 @@
 #include "io/results/results.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/parallel/communicator.hpp"
+#include "optimizer/study/study_front.hpp"
 #include "search/strategy.hpp"
 
 #include <chrono>
@@ -57,11 +58,6 @@ struct JournalCount {
 };
 JournalCount count_records(const JournalContents& contents);
 
-struct KnownAnswer {
-    Answer answer;
-    std::optional<FrontPoint> drawn;  // of an evaluation: its full prediction
-};
-
 /// Answers of a search by the number of their request, from 0: reads those in the journal and appends new ones. Answers may be
 /// lost to damage; only their requests are computed again.
 class StudyJournal {
@@ -76,10 +72,9 @@ public:
 
     bool knows(std::uint64_t number) const { return known_.contains(number); }
     /// Takes a known answer, once. Throws InputError if the record is not an answer to this request.
-    KnownAnswer take_answer(std::uint64_t number, const Request& request);
+    FullAnswer take_answer(std::uint64_t number, const Request& request);
     /// Appends an answer, which reaches the disk within a second.
-    void append(std::uint64_t number, const Answer& sweep);
-    void append(std::uint64_t number, const Answer& evaluation, const FrontPoint& drawn);
+    void append(std::uint64_t number, const FullAnswer& answer);
     void sync() { writer_->sync(); }
 
 private:

@@ -7,6 +7,9 @@
 #include "optimizer/parallel/bytes.hpp"
 #include "search/strategy.hpp"
 
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -19,7 +22,32 @@ struct DrawBlock {
     DrawSource source = {};
 };
 
-using WorkItem = std::variant<SweepRange, DrawBlock>;
+/// All draws of a point, to be turned into the estimates of its plan.
+struct Judgement {
+    PointRequest point;
+    int steps = 1;  // draws of a fleet in each phase
+    Confidence confidence = {};
+    bool for_front = false;  // with what only points of a front have
+    PhaseDraws draws = {};
+};
+
+/// Plans of which the posterior wants to know more.
+struct FactsRequest {
+    enum class Kind { bounds, gradients };
+    Kind kind = Kind::bounds;
+    std::vector<std::uint64_t> points;
+};
+
+/// What was asked for, of one plan.
+struct PlanFacts {
+    std::vector<double> bounds = {};    // [objective], from its whole noise-free step; empty if it is infeasible
+    double memory_share = 0.0;          // of the accelerator's memory, by its fullest GPU
+    std::vector<double> gradient = {};  // of log(step time) by the logarithms of the constants
+    double shift = 0.0;                 // logarithm of the scenario's prediction over the catalog's
+    std::vector<std::optional<double>> by_software = {};  // VariantGradients::by_software()
+};
+
+using WorkItem = std::variant<SweepRange, DrawBlock, Judgement, FactsRequest>;
 
 template <Of<SweepRange> T>
 auto members(T& range)
@@ -31,6 +59,24 @@ template <Of<DrawBlock> T>
 auto members(T& block)
 {
     return std::tie(block.points, block.range, block.source.purpose, block.source.round, block.source.feasibility);
+}
+template <Of<Judgement> T>
+auto members(T& judgement)
+{
+    auto& point = judgement.point;
+    auto& confidence = judgement.confidence;
+    return std::tie(point.index, point.rung, point.source.purpose, point.source.round, point.source.feasibility, judgement.steps,
+                    confidence.reported, confidence.simultaneous, confidence.skewness, judgement.for_front, judgement.draws);
+}
+template <Of<FactsRequest> T>
+auto members(T& request)
+{
+    return std::tie(request.kind, request.points);
+}
+template <Of<PlanFacts> T>
+auto members(T& facts)
+{
+    return std::tie(facts.bounds, facts.memory_share, facts.gradient, facts.shift, facts.by_software);
 }
 template <Of<Bound> T>
 auto members(T& bound)
@@ -62,6 +108,8 @@ auto members(T& evaluation)
                     evaluation.source.round, evaluation.source.feasibility);
 }
 
+/// Which alternative of WorkItem the bytes are.
+inline std::size_t kind_of_item(std::span<const std::byte> bytes) { return std::to_integer<std::size_t>(bytes.front()); }
 inline WorkItem decode_item(std::span<const std::byte> bytes) { return decode<WorkItem>(bytes); }
 /// Draws by point, in the order of the block.
 inline std::vector<PhaseDraws> decode_draws(std::span<const std::byte> bytes) { return decode<std::vector<PhaseDraws>>(bytes); }

@@ -82,58 +82,57 @@ private:
 
 }  // namespace
 
-WorkScheduler::WorkScheduler(Communicator& team, Work work, Stop stop)
-    : team_(team), work_(std::move(work)), stop_(std::move(stop)), accounts_(team.size()), held_(team.size() - 1)
+WorkScheduler::WorkScheduler(Communicator& team, Work work, Stop stop, Kind kind)
+    : team_(team), work_(std::move(work)), stop_(std::move(stop)), kind_(std::move(kind)), accounts_(team.size()),
+      held_(team.size() - 1)
 {
     for (int worker = 1; worker < team.size(); ++worker) {
         load_.emplace(0, worker);
     }
 }
 
-void WorkScheduler::submit(Message item)
+void WorkScheduler::submit(Message item, Done done, Urgency urgency)
 {
     assert(team_.rank() == 0);
-    const std::uint64_t number = oldest_ + outstanding_.size();
-    outstanding_.emplace_back();
-    if (!memory_.missing) {
-        waiting_.push_back({number, std::move(item)});
-    } else if (auto missing = memory_.missing(item)) {
-        outstanding_.back().item = std::move(item);
-        waiting_.push_back({number, std::move(*missing)});
-    } else {
-        outstanding_.back().result = memory_.complete(item, {});
-    }
+    outstanding_.emplace(submitted_, std::move(done));
+    waiting_.emplace(std::pair(urgency, submitted_), std::move(item));
+    ++submitted_;
     hand_out();
 }
 
-Message WorkScheduler::next()
+void WorkScheduler::wait(const std::function<bool()>& enough)
 {
-    assert(team_.rank() == 0 && !outstanding_.empty());
+    assert(team_.rank() == 0);
     while (true) {
         take_arrivals();
         if (stops()) {
             throw Stopped("the run stops");
         }
-        if (outstanding_.front().result) {
-            break;
+        if (enough()) {
+            return;
         }
-        std::optional<Parcel> own;
-        if (computes() && !waiting_.empty()) {
-            own = std::move(waiting_.front());
-            waiting_.pop_front();
-        } else if (computes()) {
-            own = take_back();
-        }
-        if (own) {
+        assert(!outstanding_.empty());
+        if (auto own = own_item()) {
             finish(own->number, compute(own->content));
         } else if (const auto arrival = receive()) {
             keep(*arrival);
         }
     }
-    Message result = std::move(*outstanding_.front().result);
-    outstanding_.pop_front();
-    ++oldest_;
-    return result;
+}
+
+WorkScheduler::Parcel WorkScheduler::take_waiting()
+{
+    auto first = waiting_.extract(waiting_.begin());
+    return {first.key().second, std::move(first.mapped())};
+}
+
+/// What rank 0 computes next, if it computes and there is something.
+std::optional<WorkScheduler::Parcel> WorkScheduler::own_item()
+{
+    if (!computes()) {
+        return std::nullopt;
+    }
+    return waiting_.empty() ? take_back() : take_waiting();
 }
 
 void WorkScheduler::release()
@@ -150,7 +149,10 @@ void WorkScheduler::release()
         missing -= parcel.number == last_number ? 1 : 0;
     }
     outstanding_.clear();
+    accounts_.front().wall_s = wall_s();
 }
+
+double WorkScheduler::wall_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
 double WorkScheduler::idle_share() const
 {
@@ -158,8 +160,7 @@ double WorkScheduler::idle_share() const
     for (const Account& account : accounts_) {
         idle_s += account.idle_s;
     }
-    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - start_;
-    return idle_s / (so_far.count() * static_cast<double>(accounts_.size()));
+    return idle_s / (wall_s() * static_cast<double>(accounts_.size()));
 }
 
 void WorkScheduler::serve()
@@ -192,6 +193,7 @@ void WorkScheduler::work_until_released()
         } catch (const Stopped&) {  // released
         }
     }
+    accounts_[team_.rank()].wall_s = wall_s();
     team_.send(0, pack_result(last_number, accounts_[team_.rank()], {}));
 }
 
@@ -241,6 +243,7 @@ Message WorkScheduler::compute(const Message& item)
 {
     Account& account = accounts_[team_.rank()];
     const Stopwatch busy(account.busy_s);
+    const Stopwatch of_kind(account.by_kind_s[kind_ ? kind_(item) : 0]);
     ++account.items;
     return work_(item);
 }
@@ -274,8 +277,7 @@ void WorkScheduler::hand_out()
         if (items >= most_in_flight || (items > 0 && waiting_.size() <= kept)) {
             return;
         }
-        Parcel parcel = std::move(waiting_.front());
-        waiting_.pop_front();
+        Parcel parcel = take_waiting();
         team_.send(least, pack(parcel.number, parcel.content));
         with_held(least, [&parcel](std::deque<Held>& held) { held.push_back({std::move(parcel)}); });
     }
@@ -300,11 +302,9 @@ std::optional<WorkScheduler::Parcel> WorkScheduler::take_back()
 /// Takes the first result of an item that was worked on twice.
 void WorkScheduler::finish(std::uint64_t number, Message result)
 {
-    if (number < oldest_ || outstanding_[number - oldest_].result) {
-        return;
+    if (auto item = outstanding_.extract(number)) {
+        item.mapped()(std::move(result));
     }
-    Outstanding& item = outstanding_[number - oldest_];
-    item.result = memory_.complete ? memory_.complete(item.item, result) : std::move(result);
 }
 
 /// Files a worker's result and gives the worker something new.

@@ -5,10 +5,12 @@
 #include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/stop.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,9 +18,9 @@
 
 namespace prismopt {
 
-/// Assigns items to ranks on demand and returns results in the order of submission, whichever rank computed them.
+/// Assigns items to ranks on demand and hands each result to who submitted the item, in the order in which results arrive.
 ///
-/// Every rank has one, with the same `work`; rank 0 submits items and collects results, the other ranks serve. A worker holds two
+/// Every rank has one, with the same `work`; rank 0 submits items and waits for results, the other ranks serve. A worker holds two
 /// or more items, so it seldom waits for rank 0. In a small team rank 0 also computes items: first unassigned ones, then those
 /// that a worker has not started. An item that the worker starts at that moment is computed twice, and the later result is
 /// dropped.
@@ -26,29 +28,32 @@ class WorkScheduler {
 public:
     using Work = std::function<Message(const Message&)>;
     using Stop = std::function<bool()>;
+    /// Takes the result of an item, on rank 0. May submit further items.
+    using Done = std::function<void(Message result)>;
+    /// Urgent items go before all that wait.
+    enum class Urgency { urgent, ordinary };
+
+    /// Which kind of work an item is, below most_kinds.
+    using Kind = std::function<std::size_t(const Message& item)>;
+    static constexpr std::size_t most_kinds = 4;
 
     /// Time account of a rank. The remaining time was spent on messages and in the caller.
     struct Account {
         std::uint64_t items = 0;
-        double busy_s = 0.0;  // in `work`
-        double idle_s = 0.0;  // waiting for an item or, on rank 0, for a result
+        double busy_s = 0.0;                         // in `work`
+        double idle_s = 0.0;                         // waiting for an item or, on rank 0, for a result
+        double wall_s = 0.0;                         // since the start, as of its latest item
+        std::array<double, most_kinds> by_kind_s{};  // of `busy_s`
     };
 
     /// `stop`: whether the run is to stop; called several times per second on every rank, but only the answer of rank 0 counts.
-    WorkScheduler(Communicator& team, Work work, Stop stop = {});
+    /// `kind`: none: all items are of one kind.
+    WorkScheduler(Communicator& team, Work work, Stop stop = {}, Kind kind = {});
 
-    /// Results of an earlier run: items that are completely or partly computed.
-    struct Memory {
-        std::function<std::optional<Message>(const Message& item)> missing;  // the part that remains to be computed
-        std::function<Message(const Message& item, const Message& result)>
-            complete;  // the result of the whole item, from that of the missing part
-    };
-    /// Call on rank 0, before the first item.
-    void remember(Memory memory) { memory_ = std::move(memory); }
-
-    // Rank 0. Exceptions of `work` pass through `next`; the caller then ends the team with `abort`.
-    void submit(Message item);
-    Message next();  // result of the oldest outstanding item; there must be one. Throws Stopped if the run is to stop
+    // Rank 0. Exceptions of `work` and `done` pass through `wait`; the caller then ends the team with `abort`.
+    void submit(Message item, Done done, Urgency urgency = Urgency::ordinary);
+    /// Works and serves until `enough`, which results must bring about. Throws Stopped if the run is to stop.
+    void wait(const std::function<bool()>& enough);
     std::size_t outstanding() const { return outstanding_.size(); }
     void release();  // ends `serve` on the other ranks and drops outstanding items; call once
 
@@ -65,22 +70,21 @@ public:
     double idle_share() const;
 
 private:
-    struct Outstanding {
-        Message item;  // the whole item, if there is a memory
-        std::optional<Message> result;
-    };
     struct Parcel {
         std::uint64_t number = 0;
         Message content;
     };
 
     bool computes() const;  // rank 0
+    Parcel take_waiting();
+    std::optional<Parcel> own_item();
     /// Changes the items that a rank holds.
     template <class Change>
     void with_held(int rank, Change change);
     std::optional<Parcel> take_back();
     void finish(std::uint64_t number, Message result);
     Message compute(const Message& item);
+    double wall_s() const;
     std::optional<Arrival> receive();
     bool stops() const { return stop_ && stop_(); }
     void work_until_released();
@@ -92,6 +96,7 @@ private:
     Communicator& team_;
     Work work_;
     Stop stop_;
+    Kind kind_;
     std::chrono::steady_clock::time_point paused_ = std::chrono::steady_clock::now();
     std::vector<Account> accounts_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -101,10 +106,9 @@ private:
     };
     std::set<std::pair<std::size_t, int>> load_;  // (items held, rank), the least busy first
     std::vector<std::deque<Held>> held_;          // [rank - 1]: items of a worker without result, in the order of assignment
-    std::uint64_t oldest_ = 0;                    // number of the item whose result `next` returns
-    std::deque<Outstanding> outstanding_;         // oldest_, oldest_ + 1, ...
-    std::deque<Parcel> waiting_;                  // not assigned yet, in order
-    Memory memory_;
+    std::uint64_t submitted_ = 0;                 // items so far: the number of the next
+    std::map<std::uint64_t, Done> outstanding_;   // by number: who takes the result
+    std::map<std::pair<Urgency, std::uint64_t>, Message> waiting_;  // not assigned yet, by number
     // The other ranks:
     std::deque<Parcel> items_;  // to be computed
     bool released_ = false;

@@ -4,7 +4,7 @@
 #include "optimizer/preview/space_estimate.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/space/spread_ranges.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 
 #include <optional>
 

@@ -2,6 +2,8 @@
 
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/preview/processor_time.hpp"
+#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 
 #include <algorithm>

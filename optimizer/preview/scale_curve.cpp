@@ -2,7 +2,7 @@
 
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

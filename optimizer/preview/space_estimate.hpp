@@ -3,7 +3,7 @@
 /// Estimates for a space that is too large to check every tuple.
 
 #include "optimizer/parallel/stop.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 #include "optimizer/study/contenders.hpp"
 
 #include "model/base/median.hpp"
-#include "optimizer/study/hardware_bench.hpp"
 #include "search/near_bounds.hpp"
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <variant>
 
 namespace prismopt {
 
@@ -121,30 +119,26 @@ std::vector<Contender> all_plans(const StudyModel& model, const Results& results
 
 }  // namespace
 
-std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const Pause& pause)
+std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const FindFacts& find)
 {
     std::vector<Contender> near = near_the_best(all_plans(model, results), results.objectives);
+    FactsRequest request{FactsRequest::Kind::bounds, {}};
+    for (const Contender& contender : near) {
+        request.points.push_back(contender.index);
+    }
     // A sweep stores the first bound that excludes a plan, so stored bounds are not equally tight; these are.
+    const std::vector<PlanFacts> facts = find(request);
     AboveBounds above;
-    std::vector<std::vector<double>> bounds;
-    HardwareBench bench(model.scenario, model.problem);
-    for (Contender& contender : near) {
-        pause();
-        const Point point = model.designs.space().point(contender.index);
-        const std::size_t variant = model.designs.variant(point);
-        const auto bound = bench.of(variant).bound(model.designs.plan(point));
-        const auto* plan = std::get_if<NoiseFree>(&bound);
-        contender.memory_share = plan == nullptr ? std::numeric_limits<double>::infinity()
-                                                 : plan->memory_bytes / bench.problem(variant).cluster.accelerator.memory.si;
-        bounds.push_back(plan == nullptr ? std::vector<double>{} : model.bounds_of(*plan));
-        if (contender.drawn) {
-            above.add(contender, bounds.back());
+    for (std::size_t i = 0; i < near.size(); ++i) {
+        near[i].memory_share = facts[i].memory_share;
+        near[i].variant = model.designs.variant(model.designs.space().point(near[i].index));
+        if (near[i].drawn) {
+            above.add(near[i], facts[i].bounds);
         }
-        contender.variant = variant;
     }
     for (std::size_t i = 0; i < near.size(); ++i) {
         if (!near[i].drawn) {
-            take_bounds(near[i], bounds[i], above);
+            take_bounds(near[i], facts[i].bounds, above);
         }
     }
     return near_the_best(std::move(near), results.objectives);

@@ -3,8 +3,8 @@
 /// Plans of a study that may be the best.
 
 #include "io/results/results.hpp"
-#include "optimizer/parallel/stop.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/plan_facts.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Contender {
 
 /// Returns, by number of GPUs and objective that follows the step time, at most 1,000 plans near the best, in index
 /// order. What was not drawn is judged by its bound from the whole noise-free step, times how far the drawn plans are above
-/// theirs. `pause` is called for each plan; its exceptions pass through.
-std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const Pause& pause);
+/// theirs.
+std::vector<Contender> contenders_of(const StudyModel& model, const Results& results, const FindFacts& find);
 
 }  // namespace prismopt

@@ -2,12 +2,9 @@
 
 #include "io/scenario/variants.hpp"
 #include "model/plan/phase.hpp"
-#include "optimizer/parallel/work_item.hpp"
-#include "optimizer/study/range_sweep.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cassert>
 #include <tuple>
 #include <utility>
 
@@ -21,24 +18,6 @@ constexpr int item_fleets = block_fleets;
 constexpr std::size_t items_of_a_rank = 4;
 
 }  // namespace
-
-Message Worker::operator()(const Message& bytes)
-{
-    const WorkItem item = decode_item(bytes);
-    if (const auto* range = std::get_if<SweepRange>(&item)) {
-        return encode(Answer{sweep(*range)});
-    }
-    const auto& block = std::get<DrawBlock>(item);
-    std::vector<ParallelPlan> plans;
-    for (const std::uint64_t point : block.points) {
-        plans.push_back(model_.designs.plan(model_.designs.space().point(point)));
-    }
-    Predictor& predictor =
-        benches_.of(block.source.feasibility).of(model_.designs.variant(model_.designs.space().point(block.points.front())));
-    return encode(predictor.sample(plans, block.range, model_.sampler(block.source)));
-}
-
-Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, benches_, pause_, range); }
 
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs)
 {
@@ -64,8 +43,8 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
     return {variant, std::move(shapes), plan.split};
 }
 
-Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs)
-    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), benches_(model.scenario, model.problem)
+Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs, std::uint64_t kept_bytes)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), cache_(kept_bytes)
 {
     confidence_.skewness = model.skewness;
     compare_at_once(1);
@@ -81,148 +60,202 @@ void Evaluator::compare_at_once(std::uint64_t points)
 
 void Evaluator::submit(std::span<const Request> requests)
 {
-    std::map<DrawSource, std::vector<Need>> needs;
     for (const Request& request : requests) {
+        Open& open = open_.emplace_back(Open{request});
+        const auto take = [&open](FullAnswer answer) { open.answer = std::move(answer); };
         if (const auto* range = std::get_if<SweepRange>(&request)) {
-            submit_draws(needs);
-            scheduler_.submit(encode(WorkItem{*range}));
+            submit_draws();
+            scheduler_.submit(encode(WorkItem{*range}), [take](const Message& result) { take(decode_full_answer(result)); });
         } else {
             const auto& point = std::get<PointRequest>(request);
-            const Rung rung{fleets_of(point, rungs_), rungs_.front().steps};
-            const PhaseDraws& draws = drawn_[point.source][point.index].draws;
-            const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
-            needs[point.source].push_back({point.index, have, rung});
+            Confidence confidence = confidence_;
+            if (point.miss > 0.0) {
+                confidence.simultaneous = 1.0 - 2.0 * point.miss;
+            }
+            const int steps = rungs_.front().steps;
+            begin({point, steps, confidence}, {fleets_of(point, rungs_), steps}, take);
         }
-        pending_.push_back(request);
     }
-    submit_draws(needs);
+    submit_draws();
 }
 
-void Evaluator::submit_draws(std::map<DrawSource, std::vector<Need>>& needs)
+/// A point that was drawn further keeps all of its draws.
+void Evaluator::begin(Judgement judgement, Rung rung, std::function<void(FullAnswer)> done)
 {
-    for (const auto& [source, list] : needs) {
-        submit_draws(list, source);
+    const DrawnPoint point{judgement.point.source, judgement.point.index};
+    rung.fleets = std::max(rung.fleets, cache_.fleets(point));
+    judgement.draws = cache_.take(point);
+    begun_.push_back(point);
+    [[maybe_unused]] const bool is_new = drawings_.emplace(point, Drawing{std::move(judgement), rung, 0, std::move(done)}).second;
+    assert(is_new);
+}
+
+void Evaluator::submit_draws()
+{
+    std::map<DrawSource, std::vector<DrawnPoint>> by_source;
+    for (const DrawnPoint& point : begun_) {
+        by_source[point.first].push_back(point);
     }
-    needs.clear();
+    begun_.clear();
+    for (const auto& [source, points] : by_source) {
+        submit_draws(points, source);
+    }
 }
 
 /// Points that lack the same fleets and have the same hardware and schedule go together, those with the first point first: so the
 /// answers, which come in the order of the points, can be made while others draw.
-void Evaluator::submit_draws(std::span<const Need> needs, const DrawSource& source)
+void Evaluator::submit_draws(std::span<const DrawnPoint> points, const DrawSource& source)
 {
     using Key = std::tuple<int, int, DrawGroup>;
     std::map<Key, std::size_t> place;
-    std::vector<std::vector<const Need*>> alike;
+    std::vector<std::vector<DrawBlock>> alike;  // one point each, with all of its missing fleets
     std::size_t point_blocks = 0;
-    for (const Need& need : needs) {
-        const Key key{need.from_fleet, need.rung.fleets, draw_group(model_, need.point)};
-        const auto [found, is_new] = place.emplace(key, alike.size());
+    for (const DrawnPoint& point : points) {
+        const Drawing& drawing = drawings_.at(point);
+        const PhaseDraws& draws = drawing.judgement.draws;
+        const Rung& rung = drawing.rung;
+        const int have = draws.empty() ? 0 : static_cast<int>(draws.front().size()) / rung.steps;
+        if (have >= rung.fleets) {
+            judge(point);
+            continue;
+        }
+        const auto [found, is_new] = place.emplace(Key{have, rung.fleets, draw_group(model_, point.second)}, alike.size());
         if (is_new) {
             alike.emplace_back();
         }
-        alike[found->second].push_back(&need);
-        point_blocks += static_cast<std::size_t>(std::max(0, need.rung.fleets - need.from_fleet) / item_fleets);
+        alike[found->second].push_back({{point.second}, {have, rung.fleets - have, rung.steps}, source});
+        point_blocks += static_cast<std::size_t>((rung.fleets - have) / item_fleets);
     }
-    const std::size_t ranks = scheduler_.accounts().size();
-    const std::size_t item_points = std::clamp(point_blocks / (items_of_a_rank * ranks), std::size_t{1}, most_item_points);
-    for (const auto& list : alike) {
+    const std::size_t item_points = points_of_an_item(point_blocks);
+    for (const std::vector<DrawBlock>& list : alike) {
         for (std::size_t first = 0; first < list.size(); first += item_points) {
-            DrawBlock block;
-            block.source = source;
-            for (std::size_t i = first; i < std::min(list.size(), first + item_points); ++i) {
-                block.points.push_back(list[i]->point);
+            DrawBlock together = list[first];
+            for (std::size_t i = first + 1; i < std::min(list.size(), first + item_points); ++i) {
+                together.points.push_back(list[i].points.front());
             }
-            const Rung& rung = list[first]->rung;
-            for (int fleet = list[first]->from_fleet; fleet < rung.fleets; fleet += item_fleets) {
-                block.range = {fleet, std::min(item_fleets, rung.fleets - fleet), rung.steps};
-                scheduler_.submit(encode(WorkItem{block}));
-                submitted_.push_back(block);
-                for (const std::uint64_t point : block.points) {
-                    ++drawn_[source][point].awaited;
-                }
-            }
+            submit(std::move(together));
         }
     }
 }
 
-/// Takes results in the order of the items until the point has all of its draws.
-void Evaluator::collect_draws(std::uint64_t point, const DrawSource& source)
+std::size_t Evaluator::points_of_an_item(std::size_t blocks) const
 {
-    while (drawn_[source][point].awaited > 0) {
-        const std::vector<PhaseDraws> more = decode_draws(scheduler_.next());
-        const DrawBlock block = std::move(submitted_.front());
-        submitted_.pop_front();
-        for (std::size_t i = 0; i < block.points.size(); ++i) {
-            Drawn& of_point = drawn_[block.source][block.points[i]];
-            of_point.draws.resize(more[i].size());
-            for (std::size_t phase = 0; phase < more[i].size(); ++phase) {
-                of_point.draws[phase].insert(of_point.draws[phase].end(), more[i][phase].begin(), more[i][phase].end());
-            }
-            --of_point.awaited;
-            draws_made_ += more[i].front().size();
+    return std::clamp(blocks / (items_of_a_rank * scheduler_.accounts().size()), std::size_t{1}, most_item_points);
+}
+
+/// In items of few fleets.
+void Evaluator::submit(DrawBlock block)
+{
+    const DrawRange whole = block.range;
+    const int end = whole.first_fleet + whole.fleets;
+    std::vector<DrawBlock> items;
+    for (int fleet = whole.first_fleet; fleet < end; fleet += item_fleets) {
+        block.range = {fleet, std::min(item_fleets, end - fleet), whole.steps};
+        items.push_back(block);
+    }
+    for (const std::uint64_t point : block.points) {
+        drawings_.at({block.source, point}).awaited = items.size();
+    }
+    for (const DrawBlock& item : items) {
+        const DrawBlock missing = memory_.missing ? memory_.missing(item) : item;
+        if (missing.points.empty()) {
+            take_draws(item, memory_.complete(item, {}));
+            continue;
+        }
+        scheduler_.submit(encode(WorkItem{missing}), [this, item](const Message& result) {
+            std::vector<PhaseDraws> draws = decode_draws(result);
+            take_draws(item, memory_.complete ? memory_.complete(item, std::move(draws)) : std::move(draws));
+        });
+    }
+}
+
+/// Puts the draws of a block in their places, and judges the points that have all of theirs.
+void Evaluator::take_draws(const DrawBlock& block, std::vector<PhaseDraws> draws)
+{
+    for (std::size_t i = 0; i < block.points.size(); ++i) {
+        const DrawnPoint point{block.source, block.points[i]};
+        Drawing& drawing = drawings_.at(point);
+        PhaseDraws& all = drawing.judgement.draws;
+        all.resize(draws[i].size());
+        for (std::size_t phase = 0; phase < all.size(); ++phase) {
+            all[phase].resize(static_cast<std::size_t>(drawing.rung.fleets) * static_cast<std::size_t>(drawing.rung.steps));
+            const auto offset = static_cast<std::ptrdiff_t>(block.range.first_fleet) * block.range.steps;
+            std::copy(draws[i][phase].begin(), draws[i][phase].end(), all[phase].begin() + offset);
+        }
+        draws_made_ += draws[i].front().size();
+        if (--drawing.awaited == 0) {
+            judge(point);
         }
     }
 }
 
-std::optional<Answer> Evaluator::next()
+/// Before other items: its answer may be waited for, and its draws take room.
+void Evaluator::judge(const DrawnPoint& point)
 {
-    const Request request = pending_.front();
-    pending_.pop_front();
+    auto node = drawings_.extract(point);
+    Drawing& drawing = node.mapped();
+    WorkItem item{std::move(drawing.judgement)};
+    const auto submitted = [done = std::move(drawing.done)](const Message& result) { done(decode_full_answer(result)); };
+    scheduler_.submit(encode(item), submitted, WorkScheduler::Urgency::urgent);
+    auto& judgement = std::get<Judgement>(item);
+    if (!judgement.for_front) {
+        cache_.put(point, drawing.rung.fleets, std::move(judgement.draws));
+    }
+}
+
+std::optional<FullAnswer> Evaluator::next()
+{
+    Open& oldest = open_.front();
     try {
-        if (std::holds_alternative<SweepRange>(request)) {
-            return decode_answer(scheduler_.next());
-        }
-        const auto& point = std::get<PointRequest>(request);
-        collect_draws(point.index, point.source);
-        return summarise(point);
+        scheduler_.wait([&oldest] { return oldest.answer.has_value(); });
     } catch (const Stopped&) {
         return std::nullopt;
     }
+    FullAnswer answer = std::move(*oldest.answer);
+    open_.pop_front();
+    return answer;
 }
 
-Answer Evaluator::summarise(const PointRequest& request)
-{
-    const Point point = model_.designs.space().point(request.index);
-    const int steps = rungs_.front().steps;
-    Confidence confidence = confidence_;
-    if (request.miss > 0.0) {
-        confidence.simultaneous = 1.0 - 2.0 * request.miss;
-    }
-    prediction_ = benches_.of(request.source.feasibility)
-                      .of(model_.designs.variant(point))
-                      .summarise(model_.designs.plan(point), drawn_[request.source][request.index].draws, steps,
-                                 model_.sampler(request.source), confidence);
-    std::vector<Estimate> values = model_.values(prediction_);
-    if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
-        values.push_back(Estimate::exact(1.0 - prediction_.memory_headroom));
-    }
-    return Evaluation{request.index, request.rung, prediction_.draws, std::move(values), request.source};
-}
-
-std::optional<std::vector<Prediction>> Evaluator::confirm(std::span<const std::uint64_t> points, Feasibility feasibility)
+std::optional<std::vector<FrontPoint>> Evaluator::confirm(std::span<const std::uint64_t> points, Feasibility feasibility)
 {
     const Rung& rung = model_.scenario.search.confirm;
-    std::vector<Need> needs;
-    for (const std::uint64_t index : points) {
-        needs.push_back({index, 0, rung});
+    std::vector<FrontPoint> front(points.size());
+    std::size_t missing = points.size();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const PointRequest request{.index = points[i], .source = {Purpose::confirm, 0, feasibility}};
+        begin({.point = request, .steps = rung.steps, .confidence = confidence_, .for_front = true}, rung,
+              [&front, &missing, i](FullAnswer answer) {
+                  front[i] = std::move(*answer.drawn);
+                  --missing;
+              });
     }
-    const DrawSource source{Purpose::confirm, 0, feasibility};
-    DrawnPoints& drawn = drawn_[source];
-    submit_draws(needs, source);
-    std::vector<Prediction> predictions;
+    submit_draws();
     try {
-        for (const std::uint64_t index : points) {
-            collect_draws(index, source);
-            const Point point = model_.designs.space().point(index);
-            predictions.push_back(
-                benches_.of(feasibility)
-                    .of(model_.designs.variant(point))
-                    .summarise(model_.designs.plan(point), drawn[index].draws, rung.steps, model_.sampler(source), confidence_));
-        }
+        scheduler_.wait([&missing] { return missing == 0; });
     } catch (const Stopped&) {
         return std::nullopt;
     }
-    return predictions;
+    return front;
+}
+
+std::vector<PlanFacts> Evaluator::facts(const FactsRequest& request)
+{
+    std::vector<PlanFacts> all(request.points.size());
+    std::size_t missing = all.size();
+    const std::size_t item_points = points_of_an_item(all.size());
+    for (std::size_t first = 0; first < all.size(); first += item_points) {
+        FactsRequest some{request.kind, {}};
+        for (std::size_t i = first; i < std::min(all.size(), first + item_points); ++i) {
+            some.points.push_back(request.points[i]);
+        }
+        scheduler_.submit(encode(WorkItem{some}), [&all, &missing, first](const Message& result) {
+            auto facts = decode<std::vector<PlanFacts>>(result);
+            missing -= facts.size();
+            std::move(facts.begin(), facts.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+        });
+    }
+    scheduler_.wait([&missing] { return missing == 0; });
+    return all;
 }
 
 }  // namespace prismopt

@@ -4,11 +4,13 @@
 
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/parallel/work_scheduler.hpp"
-#include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/draw_cache.hpp"
+#include "optimizer/study/study_front.hpp"
 #include "optimizer/study/study_model.hpp"
 #include "search/strategy.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -17,26 +19,6 @@
 #include <vector>
 
 namespace prismopt {
-
-/// Computes work items on one rank, with its own predictors.
-class Worker {
-public:
-    /// Calls `pause` within long items; its exceptions pass through.
-    explicit Worker(
-        const StudyModel& model, Pause pause = [] {})
-        : model_(model), benches_(model.scenario, model.problem), pause_(std::move(pause))
-    {
-    }
-    Message operator()(const Message& bytes);
-
-    /// Lower bounds of the feasible points in a range, and the reasons why the others are infeasible.
-    Sweep sweep(const SweepRange& range);
-
-private:
-    const StudyModel& model_;
-    HardwareBenches benches_;
-    Pause pause_;
-};
 
 /// Fleets of a rung: as configured; after the last configured rung, four times as many as in the rung before.
 int fleets_of(const PointRequest& request, std::span<const Rung> rungs);
@@ -48,57 +30,84 @@ inline constexpr std::size_t most_item_points = 32;
 using DrawGroup = std::tuple<std::size_t, std::vector<ScheduleShape>, LayerSplit>;
 DrawGroup draw_group(const StudyModel& model, std::uint64_t point);
 
-/// Rank 0: splits requests into items and merges the results in the order of the requests.
+/// Draws of an earlier run that was killed.
+struct DrawMemory {
+    /// The block without the points whose draws are known.
+    std::function<DrawBlock(DrawBlock block)> missing;
+    /// The draws of the whole block, by those of the missing points.
+    std::function<std::vector<PhaseDraws>(const DrawBlock& block, std::vector<PhaseDraws> drawn)> complete;
+};
+
+/// Rank 0: splits requests into items for all ranks, and returns the answers in the order of the requests.
+///
+/// A point is drawn in blocks. Once all of its draws are there they go to one rank, which turns them into estimates.
 class Evaluator {
 public:
-    /// `rungs`: rung 1 first, with equal steps and increasing fleets.
-    Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs);
+    /// Bytes of draws that are kept for further rungs.
+    static constexpr std::uint64_t most_kept_bytes = std::uint64_t{128} << 20;
 
+    /// `rungs`: rung 1 first, with equal steps and increasing fleets.
+    Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs,
+              std::uint64_t kept_bytes = most_kept_bytes);
+    Evaluator(const Evaluator&) = delete;
+    Evaluator& operator=(const Evaluator&) = delete;
+    ~Evaluator() = default;
+
+    /// Call before the first request.
+    void remember(DrawMemory memory) { memory_ = std::move(memory); }
+
+    /// A point must not be requested again before it is answered.
     void submit(std::span<const Request> requests);
     /// The answer to the oldest open request; nothing if the run is to stop. Do not call it again then.
-    std::optional<Answer> next();
-    /// Full prediction of the last point answered.
-    const Prediction& prediction() const { return prediction_; }
+    std::optional<FullAnswer> next();
 
-    /// Sets the number of points compared: the limits of requests that do not say how often they may fail hold for all of them,
-    /// at every rung and for every objective (Bonferroni).
+    /// Sets the number of points compared: the limits of requests from now on that do not say how often they may fail hold for all
+    /// of them, at every rung and for every objective (Bonferroni).
     void compare_at_once(std::uint64_t points);
-    /// Draws these points on the confirm stream and returns their predictions; nothing if the run is to stop before that is done.
-    std::optional<std::vector<Prediction>> confirm(std::span<const std::uint64_t> points,
+    /// Draws these points on the confirm stream and returns them as points of a front; nothing if the run is to stop before that
+    /// is done.
+    std::optional<std::vector<FrontPoint>> confirm(std::span<const std::uint64_t> points,
                                                    Feasibility feasibility = Feasibility::certain);
+
+    /// Facts of plans in their order. Throws Stopped if the run is to stop.
+    std::vector<PlanFacts> facts(const FactsRequest& request);
 
     std::uint64_t draws_made() const { return draws_made_; }
 
 private:
-    /// Draws of a point; complete once no item is awaited.
-    struct Drawn {
-        PhaseDraws draws;
-        std::size_t awaited = 0;
+    /// A request without an answer.
+    struct Open {
+        Request request;
+        std::optional<FullAnswer> answer = {};
     };
-    using DrawnPoints = std::map<std::uint64_t, Drawn>;
-
-    /// Draws that a point needs to reach a rung.
-    struct Need {
-        std::uint64_t point = 0;
-        int from_fleet = 0;
+    /// A point that is being drawn: the judgement that its draws are for, and who takes its result.
+    struct Drawing {
+        Judgement judgement;
         Rung rung;
+        std::size_t awaited = 0;  // blocks
+        std::function<void(FullAnswer)> done;
     };
 
-    void submit_draws(std::span<const Need> needs, const DrawSource& source);
-    void submit_draws(std::map<DrawSource, std::vector<Need>>& needs);
-    void collect_draws(std::uint64_t point, const DrawSource& source);
-    Answer summarise(const PointRequest& request);
+    /// Begins to draw a point up to a rung. Its blocks are submitted by submit_draws().
+    void begin(Judgement judgement, Rung rung, std::function<void(FullAnswer)> done);
+    void submit_draws();
+    void submit_draws(std::span<const DrawnPoint> points, const DrawSource& source);
+    void submit(DrawBlock block);
+    /// So that each rank gets some.
+    std::size_t points_of_an_item(std::size_t blocks) const;
+    void take_draws(const DrawBlock& block, std::vector<PhaseDraws> draws);
+    void judge(const DrawnPoint& point);
 
     const StudyModel& model_;
     WorkScheduler& scheduler_;
     std::vector<Rung> rungs_;
-    HardwareBenches benches_;
+    DrawMemory memory_;
     Confidence confidence_;
-    std::deque<Request> pending_;
-    std::deque<DrawBlock> submitted_;  // outstanding items of draws
-    std::map<DrawSource, DrawnPoints> drawn_;
+    std::deque<Open> open_;
+    std::map<DrawnPoint, Drawing> drawings_;
+    std::vector<DrawnPoint> begun_;  // drawings without blocks yet, in the order of their requests
+    DrawCache cache_;
     std::uint64_t draws_made_ = 0;
-    Prediction prediction_;
 };
 
 }  // namespace prismopt

@@ -209,12 +209,11 @@ LearnedStep unmeasured_step(const DesignMap& designs, const Point& point, const 
     return step;
 }
 
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients, std::vector<std::string>& jobs)
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem, std::vector<double> gradient,
+                         std::vector<std::string>& jobs)
 {
-    const std::size_t variant = model.designs.variant(point);
-    const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
-    return {traits_of(first), gradients.of(variant).of(first),
-            position_of(job_name(model.scenario, gradients.bench().problem(variant)), jobs)};
+    const ParallelPlan first = plan_in_phase(model.designs.plan(point), problem.phases.front());
+    return {traits_of(first), std::move(gradient), position_of(job_name(model.scenario, problem), jobs)};
 }
 
 void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured, const StudyModel& model,
@@ -249,7 +248,11 @@ void add_measured(Measurements& known, const std::vector<MeasuredPlan>& measured
         std::size_t position = Measurements::no_step;
         if (plan.step_s > 0.0) {
             if (!plans.contains(plan.index)) {
-                plans.emplace(plan.index, step_of(model, point, gradients, known_of(model, point, gradients, jobs)));
+                const ParallelPlan first = plan_in_phase(model.designs.plan(point), gradients.phase(variant));
+                std::vector<double> gradient = gradients.of(variant).of(first);
+                const Problem& problem = gradients.bench().problem(variant);
+                plans.emplace(plan.index,
+                              step_of(model, point, gradients, known_of(model, point, problem, std::move(gradient), jobs)));
             }
             LearnedStep step = plans.at(plan.index);
             step.measured_s = plan.step_s;

@@ -4,8 +4,8 @@
 
 #include "io/scenario/constants/learned.hpp"
 #include "model/calibration/posterior/step_posterior.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/measured_plan.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "optimizer/study/variant_gradients.hpp"
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace prismopt {
 /// Coefficient of variation; 0 of fewer than two steps.
 double variation_of(const std::vector<double>& steps);
 
-/// What the posterior knows of a plan in the first phase. `jobs`: what shares the error of its source: a network,
-/// and with several clusters its accelerator and software; a new one is added.
-PlanOfPosterior known_of(const StudyModel& model, const Point& point, VariantGradients& gradients,
+/// What the posterior knows of a plan in the first phase. `problem`: of its hardware; `gradient`: of the step in that phase. `jobs`:
+/// what shares the error of its source: a network, and with several clusters its accelerator and software; a new one is added.
+PlanOfPosterior known_of(const StudyModel& model, const Point& point, const Problem& problem, std::vector<double> gradient,
                          std::vector<std::string>& jobs);
 
 /// The job of a point in its first phase, without what was measured. `problem`: of its hardware.

@@ -56,10 +56,12 @@ std::vector<std::vector<std::size_t>> rows_of_plans(const std::vector<LearnedSte
 }  // namespace
 
 PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured,
-                             const Pause& pause)
-    : model_(model), objectives_(results.objectives), fitted_(fitted_model()), contenders_(contenders_of(model, results, pause)),
+                             const Pause& pause, const FindFacts& find)
+    : model_(model), objectives_(results.objectives), fitted_(fitted_model()),
       steps_(widened_covariance(fitted_, kind_of(model.problem.workload, model.problem.cluster)), catalog_discrepancy())
 {
+    const FindFacts facts_of = find ? find : facts_by_own_work(model, pause);
+    contenders_ = contenders_of(model, results, facts_of);
     for (const Workload* network : networks(model.scenario)) {
         networks_.push_back(network->name);
     }
@@ -71,18 +73,22 @@ PlanPosterior::PlanPosterior(const StudyModel& model, const Results& results, co
         measured_.memory.deviation = steps_.discrepancy().memory;
         measured_.memory.own = steps_.discrepancy().memory_of_plan;
     }
-    VariantGradients gradients(model, fitted_);
+    FactsRequest request{FactsRequest::Kind::gradients, {}};
     for (const Contender& contender : contenders_) {
-        pause();
-        const Point point = model.designs.space().point(contender.index);
-        const std::size_t variant = model.designs.variant(point);
+        request.points.push_back(contender.index);
+    }
+    std::vector<PlanFacts> facts = facts_of(request);
+    VariantGradients gradients(model, fitted_);
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const std::size_t variant = contenders_[i].variant;
+        const Point point = model.designs.space().point(contenders_[i].index);
+        const Problem& problem = gradients.bench().problem(variant);
         const ParallelPlan plan = model.designs.plan(point);
-        const ParallelPlan first = plan_in_phase(plan, gradients.phase(variant));
-        plans_.push_back(known_of(model, point, gradients, networks_));
-        shifts_.push_back(gradients.shift(variant, first));
-        by_software_.push_back(gradients.by_software(variant, first));
-        possible_.try_emplace(variant, gradients.bench().problem(variant).cluster.possible);
-        names_.push_back({design_text(plan), design_text(first)});
+        plans_.push_back(known_of(model, point, problem, std::move(facts[i].gradient), networks_));
+        shifts_.push_back(facts[i].shift);
+        by_software_.push_back(std::move(facts[i].by_software));
+        possible_.try_emplace(variant, problem.cluster.possible);
+        names_.push_back({design_text(plan), design_text(plan_in_phase(plan, problem.phases.front()))});
     }
     add_measured(measured_, measured, model, gradients, networks_, steps_.discrepancy().repeat);
     learn_steps();
@@ -472,9 +478,9 @@ std::vector<double> kept_on_front(const PlanPosterior& plans, const Results& res
 
 }  // namespace
 
-void add_posterior(const StudyModel& model, Results& results, const Pause& pause)
+void add_posterior(const StudyModel& model, Results& results, const Pause& pause, const FindFacts& find)
 {
-    const PlanPosterior plans(model, results, {}, pause);
+    const PlanPosterior plans(model, results, {}, pause, find);
     if (plans.contenders().empty()) {
         return;
     }

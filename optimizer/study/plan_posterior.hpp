@@ -7,8 +7,8 @@
 #include "model/calibration/posterior/step_posterior.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/study/contenders.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/measured_plans.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "search/shortlist.hpp"
 
 #include <cstdint>
@@ -33,11 +33,11 @@ std::vector<std::size_t> named(const std::vector<PlansAlike>& groups);
 class PlanPosterior {
 public:
     /// From the bounds and draws in the results, what the scenario has learned, and what was measured since. The model must
-    /// outlive it. `pause` is called several times per second; its exceptions pass through. Throws InputError where a measured
-    /// plan is infeasible for the study for a reason other than memory.
+    /// outlive it. `find`: computes facts of plans; none: here. `pause` is called several times per second; its exceptions pass
+    /// through. Throws InputError where a measured plan is infeasible for the study for a reason other than memory.
     PlanPosterior(
         const StudyModel& model, const Results& results, const std::vector<MeasuredPlan>& measured = {},
-        const Pause& pause = [] {});
+        const Pause& pause = [] {}, const FindFacts& find = {});
 
     const std::vector<MeasuredAndPredicted>& measured() const { return measured_.rows; }
     const FittedModel& fitted() const { return fitted_; }
@@ -106,9 +106,9 @@ private:
     std::map<std::size_t, std::vector<double>> longer_;  // runs, by hardware variant [draw]; empty: their tokens are known
 };
 
-/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. Calls `pause` several
-/// times per second; if it throws, the results are incomplete.
+/// Adds probabilities and regrets of all contenders, and how often the points of the front stay there. `find`, `pause`: as above;
+/// if one throws, the results are incomplete.
 void add_posterior(
-    const StudyModel& model, Results& results, const Pause& pause = [] {});
+    const StudyModel& model, Results& results, const Pause& pause = [] {}, const FindFacts& find = {});
 
 }  // namespace prismopt

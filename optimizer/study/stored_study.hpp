@@ -3,7 +3,8 @@
 /// A results file with its study, reconstructed from the scenario in the file.
 
 #include "io/results/results.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -3,7 +3,7 @@
 #include "io/results/plan_results.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
-#include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/measured_plans.hpp"
 #include "search/archive.hpp"
 
@@ -17,25 +17,30 @@ FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Predi
     point.index = index;
     point.point = model.designs.space().point(index);
     point.prediction = prediction;
-    for (const Objective* objective : model.objectives) {
-        point.objectives.push_back(objective->value(prediction));
-    }
+    point.objectives = model.values(prediction);
     return point;
 }
 
-void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front)
+FrontDetails::FrontDetails(const StudyModel& model)
+    : model_(model), fitted_(fitted_model()), bench_(model.scenario, model.problem)
 {
-    const FittedModel fitted = fitted_model();
-    HardwareBench bench(model.scenario, model.problem);
-    for (FrontPoint& point : front) {
-        const ModelInterval interval =
-            model_interval(bench.problem(model.designs.variant(point.point)), model.designs.plan(point.point), fitted);
-        point.model_low = interval.low;
-        point.model_high = interval.high;
-        point.model_fitted = interval.fitted ? 1.0 : 0.0;
-        point.software_low = interval.software_low;
-        point.software_high = interval.software_high;
-    }
+}
+
+void FrontDetails::add(FrontPoint& point)
+{
+    add_model_interval(point);
+    add_measured_steps(point);
+}
+
+void FrontDetails::add_model_interval(FrontPoint& point)
+{
+    const ModelInterval interval =
+        model_interval(bench_.problem(model_.designs.variant(point.point)), model_.designs.plan(point.point), fitted_);
+    point.model_low = interval.low;
+    point.model_high = interval.high;
+    point.model_fitted = interval.fitted ? 1.0 : 0.0;
+    point.software_low = interval.software_low;
+    point.software_high = interval.software_high;
 }
 
 namespace {
@@ -49,27 +54,24 @@ bool is_of(const LearnedStep& step, const LearnedStep& job)
 
 }  // namespace
 
-void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front)
+void FrontDetails::add_measured_steps(FrontPoint& point)
 {
-    const std::vector<LearnedStep>& steps = model.scenario.learned.steps;
+    const std::vector<LearnedStep>& steps = model_.scenario.learned.steps;
     if (steps.empty()) {
         return;
     }
-    HardwareBench bench(model.scenario, model.problem);
-    for (FrontPoint& point : front) {
-        const std::size_t variant = model.designs.variant(point.point);
-        const LearnedStep job = unmeasured_step(model.designs, point.point, bench.problem(variant));
-        double sum = 0.0;
-        int count = 0;
-        for (const LearnedStep& step : steps) {
-            if (is_of(step, job)) {
-                sum += step.measured_s;
-                ++count;
-            }
+    const Problem& problem = bench_.problem(model_.designs.variant(point.point));
+    const LearnedStep job = unmeasured_step(model_.designs, point.point, problem);
+    double sum = 0.0;
+    int count = 0;
+    for (const LearnedStep& step : steps) {
+        if (is_of(step, job)) {
+            sum += step.measured_s;
+            ++count;
         }
-        if (count > 0) {
-            point.measured_step_s = sum / count;
-        }
+    }
+    if (count > 0) {
+        point.measured_step_s = sum / count;
     }
 }
 
@@ -115,19 +117,27 @@ void for_each_kept(FrontPoint& point, const Use& use)
 
 }  // namespace
 
-Message encode(FrontPoint point)
+Message encode(const FullAnswer& answer)
 {
-    Packer out;
-    for_each_kept(point, [&](const auto& value) { out << value; });
-    return out.take();
+    Packer drawn;
+    if (answer.drawn) {
+        FrontPoint point = *answer.drawn;
+        for_each_kept(point, [&](const auto& value) { drawn << value; });
+    }
+    return (Packer() << encode(answer.answer) << drawn.take()).take();
 }
 
-FrontPoint decode_front_point(std::span<const std::byte> bytes)
+FullAnswer decode_full_answer(std::span<const std::byte> bytes)
 {
-    Unpacker in(bytes);
-    FrontPoint point;
-    for_each_kept(point, [&](auto& value) { in >> value; });
-    return point;
+    Message answer;
+    Message drawn;
+    Unpacker(bytes) >> answer >> drawn;
+    FullAnswer result{decode_answer(answer)};
+    if (!drawn.empty()) {
+        Unpacker in(drawn);
+        for_each_kept(result.drawn.emplace(), [&](auto& value) { in >> value; });
+    }
+    return result;
 }
 
 }  // namespace prismopt

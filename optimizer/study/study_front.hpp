@@ -3,9 +3,14 @@
 /// Points of a front, as stored in results.
 
 #include "io/results/results.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "io/scenario/constants/fitted_model.hpp"
+#include "optimizer/parallel/communicator.hpp"
+#include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace prismopt {
@@ -13,17 +18,35 @@ namespace prismopt {
 /// A point with its prediction and the objectives of the study.
 FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Prediction& prediction);
 
-/// Adds the model interval of each point (model_interval.hpp).
-void add_model_intervals(const StudyModel& model, std::vector<FrontPoint>& front);
+/// What only points of a front have. The model must outlive it.
+class FrontDetails {
+public:
+    explicit FrontDetails(const StudyModel& model);
 
-/// Adds the mean of what was measured of each plan (Scenario::learned).
-void add_measured_steps(const StudyModel& model, std::vector<FrontPoint>& front);
+    /// Adds the model interval of the point (model_interval.hpp), and the mean of what was measured of its plan
+    /// (Scenario::learned).
+    void add(FrontPoint& point);
+
+private:
+    void add_model_interval(FrontPoint& point);
+    void add_measured_steps(FrontPoint& point);
+
+    const StudyModel& model_;
+    FittedModel fitted_;
+    HardwareBench bench_;
+};
 
 /// Sorts by the first objective and flags dominated points.
 void put_in_order(std::vector<FrontPoint>& front);
 
-/// A point as bytes, for the journal.
-Message encode(FrontPoint point);
-FrontPoint decode_front_point(std::span<const std::byte> bytes);
+/// An answer to a strategy; of an evaluation, with all that is known of its plan, if that is asked for.
+struct FullAnswer {
+    Answer answer;
+    std::optional<FrontPoint> drawn = {};
+};
+
+/// As bytes, for messages and for the journal.
+Message encode(const FullAnswer& answer);
+FullAnswer decode_full_answer(std::span<const std::byte> bytes);
 
 }  // namespace prismopt

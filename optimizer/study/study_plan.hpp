@@ -2,7 +2,7 @@
 
 /// Setup of a study before its first draw: its strategy and rungs, or the error if no plan is feasible.
 
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "search/archive.hpp"
 #include "search/strategies/strategy_choice.hpp"
 

@@ -5,8 +5,8 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "optimizer/accuracy/possible_software.hpp"
 #include "optimizer/accuracy/step_gradients.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <deque>
 #include <map>

@@ -12,7 +12,7 @@
 #include "model/step/graph/mean_step.hpp"
 #include "model/step/sample/op_window.hpp"
 #include "model/step/sample/plan_step.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 #include "tests/support/neighbouring_groups.hpp"
 
 #include <omp.h>

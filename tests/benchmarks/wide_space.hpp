@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 
 #include <algorithm>
 #include <cstdint>

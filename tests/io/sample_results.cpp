@@ -121,8 +121,8 @@ Results sample_results()
     results.front.back().dominated = true;
     results.progress = {ProgressPoint{.evaluations = 1, .draws = 128, .hypervolume = 0.25, .elapsed_s = 0.5},
                         ProgressPoint{.evaluations = 2, .draws = 2176, .hypervolume = 0.5, .elapsed_s = 1.25}};
-    results.ranks = {RankWork{.rank = 0, .items = 3, .busy_s = 1.0, .idle_s = 0.25},
-                     RankWork{.rank = 1, .items = 2, .busy_s = 0.75, .idle_s = 0.5}};
+    results.ranks = {{.rank = 0, .items = 3, .busy_s = 1.0, .idle_s = 0.25, .wall_s = 1.5, .part_s = {0.5, 0.25, 0.125, 0.125}},
+                     {.rank = 1, .items = 2, .busy_s = 0.75, .idle_s = 0.5, .wall_s = 1.375, .part_s = {0.25, 0.5, 0.0, 0.0}}};
     results.threads = 4;
     return results;
 }

@@ -1,11 +1,14 @@
 /// scaling_study: measures the scheduler and the items of a study, and simulates teams that this machine does not have.
-///   mpirun -n 2 scaling_study SCENARIO [FILE]
+///   mpirun -n 2 scaling_study SCENARIO
 
 #include "io/scenario/reading/read_scenario.hpp"
 #include "tests/benchmarks/scaling/simulated_scheduler.hpp"
+#include "tests/support/ordered_items.hpp"
 
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "optimizer/study/worker.hpp"
+#include "search/archive.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +17,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <thread>
 
 namespace prismopt::bench {
 namespace {
@@ -48,12 +49,13 @@ double service(Communicator& team, std::size_t bytes)
     const Message item(bytes);
     const auto start = Clock::now();
     constexpr int ahead = 64;
-    for (int i = 0; i < ahead; ++i) scheduler.submit(item);
+    OrderedItems ordered(scheduler);
+    for (int i = 0; i < ahead; ++i) ordered.submit(item);
     for (int i = ahead; i < items; ++i) {
-        scheduler.next();
-        scheduler.submit(item);
+        ordered.next();
+        ordered.submit(item);
     }
-    for (int i = 0; i < ahead; ++i) scheduler.next();
+    for (int i = 0; i < ahead; ++i) ordered.next();
     const double wall_s = seconds_since(start);
     const WorkScheduler::Account own = scheduler.accounts().front();
     scheduler.release();
@@ -73,84 +75,67 @@ double latency(Communicator& team)
     return seconds_since(start) / trips / 2.0;
 }
 
-struct ItemTimes {
-    std::vector<double> sweep_s;
-    std::vector<double> draw_s;
-};
+/// Seconds of the items of a study, [batch]: a batch of requests is answered before the next is asked for.
+using Batches = std::vector<std::vector<double>>;
 
-/// The items of a study's beginning, computed here one by one.
-ItemTimes measure_items(const Scenario& scenario)
+/// Computed here one by one, to the end of the search or for a minute.
+Batches measure_items(const Scenario& scenario)
 {
     const StudyModel model(scenario);
     Worker worker(model);
-    ItemTimes times;
-    std::vector<double>* list = &times.sweep_s;
+    Batches batches;
     Communicator alone;
     WorkScheduler scheduler(alone, [&](const Message& item) {
         const auto start = Clock::now();
         Message result = worker(item);
-        list->push_back(seconds_since(start));
+        batches.back().push_back(seconds_since(start));
         return result;
     });
-    const StudyPlan plan = plan_study(model);
+    StudyPlan plan = plan_study(model);
     Evaluator evaluator(model, scheduler, plan.rungs);
+    Archive archive;
     const auto started = Clock::now();
-    for (int batch = 0; batch < 40 && seconds_since(started) < 40.0; ++batch) {
+    while (seconds_since(started) < 60.0) {
         const auto requests = plan.chosen.strategy->ask();
         if (!requests || requests->empty()) break;
-        if (std::holds_alternative<PointRequest>(requests->front())) list = &times.draw_s;
+        if (std::holds_alternative<PointRequest>(requests->front())) evaluator.compare_at_once(archive.feasible());
+        batches.emplace_back();
         evaluator.submit(*requests);
         std::vector<Answer> answers;
-        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(*evaluator.next());
+        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(evaluator.next()->answer);
         plan.chosen.strategy->tell(answers);
+        archive.add(answers);
     }
-    return times;
+    return batches;
 }
 
-double mean(const std::vector<double>& values)
-{
-    double sum = 0.0;
-    for (const double value : values) sum += value / static_cast<double>(values.size());
-    return sum;
-}
-
-double variation(const std::vector<double>& values)
-{
-    const double middle = mean(values);
-    double sum = 0.0;
-    for (const double value : values) sum += (value - middle) * (value - middle) / static_cast<double>(values.size());
-    return std::sqrt(sum) / middle;
-}
-
-std::string report(const Scenario& scenario, int ranks, const Coordination& small, double large_s, const ItemTimes& items)
+std::string report(const Coordination& small, double large_s, const Batches& batches)
 {
     const SchedulerCosts costs{small.service_s, small.latency_s};
-    std::string text = fmt::format(
-        "# Scaling over ranks\n\nWritten by `bash jobs/scaling_study {}` on {} ranks and {} hardware threads. What is measured "
-        "and "
-        "what simulated: [docs/methods/result-pages.md](../docs/methods/result-pages.md#scalingmd).\n\n"
-        "Coordinator, {} ranks on shared memory: {:.1f} us of rank 0 per work item, {:.0f} per second; {:.1f} us with 1 kB each "
-        "way. A message takes {:.1f} us.\n\n"
-        "Items of the study: {} sweep ranges of {:.2f} ms in the mean (coefficient of variation {:.2f}), {} draw blocks of "
-        "{:.2f} ms ({:.2f}).\n\n"
-        "| ranks | idle share of the workers | coordinator busy | efficiency of all ranks |\n|---|---|---|---|\n",
-        scenario.path, ranks, std::thread::hardware_concurrency(), ranks, 1e6 * small.service_s, 1.0 / small.service_s,
-        1e6 * large_s, 1e6 * small.latency_s, items.sweep_s.size(), 1e3 * mean(items.sweep_s), variation(items.sweep_s),
-        items.draw_s.size(), 1e3 * mean(items.draw_s), variation(items.draw_s));
-    std::string plot;
-    for (std::size_t team = 16; team <= 4096; team *= 2) {
-        const std::size_t workers = team - 1;
-        std::vector<double> tasks;
-        // A stride without a common divisor mixes the measured times alike for all team sizes.
-        for (std::size_t i = 0; i < 200 * workers; ++i) tasks.push_back(items.draw_s[i * 7919 % items.draw_s.size()]);
-        const SimulatedScheduler scheduler = simulate_scheduler(tasks, workers, costs);
-        const double efficiency = (1.0 - scheduler.idle_share) * static_cast<double>(workers) / static_cast<double>(team);
-        text += fmt::format("| {} | {:.2f} % | {:.1f} % | {:.1f} % |\n", team, 100.0 * scheduler.idle_share,
-                            100.0 * scheduler.coordinator, 100.0 * efficiency);
-        plot += fmt::format("{:>5} {} {:.0f} %\n", team, std::string(static_cast<std::size_t>(50.0 * efficiency), '#'),
-                            100.0 * efficiency);
+    double work_s = 0.0;
+    std::size_t items = 0;
+    for (const std::vector<double>& batch : batches) {
+        for (const double seconds : batch) work_s += seconds;
+        items += batch.size();
     }
-    return text + "\nEfficiency of all ranks:\n\n```\n" + plot + "```\n";
+    std::string text = fmt::format(
+        "Simulated with {} measured items in {} batches, {:.1f} s of work: rank 0 needs {:.1f} us for an item, {:.1f} us with 1 "
+        "kB "
+        "each way; a message on shared memory takes {:.1f} us. Workers wait at the end of each batch, as the strategy does.\n\n"
+        "| workers | time of the items [s] | time at work | rank 0 busy |\n|---|---|---|---|\n",
+        items, batches.size(), work_s, 1e6 * small.service_s, 1e6 * large_s, 1e6 * small.latency_s);
+    for (std::size_t workers = 1; workers <= 4096; workers *= 4) {
+        double span_s = 0.0;
+        double coordinator_s = 0.0;
+        for (const std::vector<double>& batch : batches) {
+            const SimulatedScheduler scheduler = simulate_scheduler(batch, workers, costs);
+            span_s += scheduler.span_s;
+            coordinator_s += scheduler.coordinator * scheduler.span_s;
+        }
+        text += fmt::format("| {} | {:.2f} | {:.1f} % | {:.1f} % |\n", workers, span_s,
+                            100.0 * work_s / (span_s * static_cast<double>(workers)), 100.0 * coordinator_s / span_s);
+    }
+    return text;
 }
 
 }  // namespace
@@ -162,7 +147,7 @@ int main(int argc, char** argv)
     using namespace prismopt::bench;
     auto team = Communicator::world(argc, argv);
     if (argc < 2) {
-        if (team.rank() == 0) std::fputs("usage: mpirun -n 2 scaling_study SCENARIO [FILE]\n", stderr);
+        if (team.rank() == 0) std::fputs("usage: mpirun -n 2 scaling_study SCENARIO\n", stderr);
         return 2;
     }
     if (team.size() < 2) {
@@ -173,11 +158,6 @@ int main(int argc, char** argv)
     const double large_s = service(team, 1024);
     if (team.rank() != 0) return 0;
     const Scenario scenario = read_scenario(argv[1]);
-    const std::string text = report(scenario, team.size(), small, large_s, measure_items(scenario));
-    if (argc > 2) {
-        std::ofstream(argv[2]) << text;
-    } else {
-        std::fputs(text.c_str(), stdout);
-    }
+    std::fputs(report(small, large_s, measure_items(scenario)).c_str(), stdout);
     return 0;
 }

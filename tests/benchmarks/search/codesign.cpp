@@ -6,6 +6,7 @@
 #include "io/scenario/variants.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/ranking.hpp"
 #include "search/strategies/nlopt_search.hpp"
 
@@ -117,7 +118,7 @@ DrawnFront exact_front(Scenario scenario)
         }
         evaluator.submit(*requests);
         std::vector<Answer> answers;
-        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(*evaluator.next());
+        for (std::size_t i = 0; i < requests->size(); ++i) answers.push_back(evaluator.next()->answer);
         plan.chosen.strategy->tell(answers);
         archive.add(answers);
     }

@@ -9,6 +9,7 @@
 #include "tests/search/textbook.hpp"
 
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"

@@ -1,6 +1,7 @@
 #include "tests/benchmarks/search/racing.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "optimizer/study/worker.hpp"
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "search/components/race.hpp"
@@ -49,7 +50,7 @@ std::map<std::uint64_t, double> values_of(const Scenario& scenario, const std::v
     evaluator.submit(requests);
     std::map<std::uint64_t, double> values;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const Answer answer = *evaluator.next();
+        const Answer answer = evaluator.next()->answer;
         const auto& evaluation = std::get<Evaluation>(answer);
         values[evaluation.index] = evaluation.objectives.front().value;
     }
@@ -80,7 +81,7 @@ Raced race_of(const StudyModel& model, const std::vector<std::uint64_t>& chosen)
     const auto run = [&](const std::vector<Request>& requests) {
         evaluator.submit(requests);
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            const Answer answer = *evaluator.next();
+            const Answer answer = evaluator.next()->answer;
             const auto& evaluation = std::get<Evaluation>(answer);
             race.add(evaluation);
             last[evaluation.index] = evaluation;

@@ -1,6 +1,7 @@
 #include "tests/benchmarks/search/table_problem.hpp"
 
 #include "io/scenario/reading/read_scenario.hpp"
+#include "optimizer/study/worker.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +41,7 @@ TableProblem::TableProblem(const std::string& scenario_file, std::vector<Rung> r
         }
         evaluator.submit(all);
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const Answer answer = *evaluator.next();
+            const Answer answer = evaluator.next()->answer;
             const auto& evaluation = std::get<Evaluation>(answer);
             table_[evaluation.index].push_back(evaluation);
         }

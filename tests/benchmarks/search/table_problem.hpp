@@ -2,7 +2,7 @@
 
 /// A real space of which every feasible plan has been drawn, so that searches can be replayed on it and compared with the truth.
 
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "search/archive.hpp"
 #include "tests/search/textbook.hpp"
 

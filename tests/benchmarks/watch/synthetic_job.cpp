@@ -3,7 +3,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/scenario.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <cmath>
 #include <numbers>

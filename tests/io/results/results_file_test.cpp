@@ -154,6 +154,8 @@ void expect_equal_conduct(const Results& a, const Results& b)
         EXPECT_EQ(a.ranks[i].items, b.ranks[i].items);
         EXPECT_EQ(a.ranks[i].busy_s, b.ranks[i].busy_s);
         EXPECT_EQ(a.ranks[i].idle_s, b.ranks[i].idle_s);
+        EXPECT_EQ(a.ranks[i].wall_s, b.ranks[i].wall_s);
+        EXPECT_EQ(a.ranks[i].part_s, b.ranks[i].part_s);
     }
     EXPECT_EQ(a.threads, b.threads);
 }

@@ -10,7 +10,7 @@
 #include "optimizer/fit/least_squares.hpp"
 #include "optimizer/fit/left_out_accelerators.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

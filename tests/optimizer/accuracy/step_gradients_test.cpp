@@ -3,7 +3,7 @@
 
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "io/scenario/variants.hpp"
 #include "optimizer/space/design_map.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

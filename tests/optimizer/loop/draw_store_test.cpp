@@ -12,10 +12,7 @@ namespace {
 
 constexpr std::uint64_t study = 7;
 
-Message block(std::vector<std::uint64_t> points, int first_fleet)
-{
-    return encode(WorkItem{DrawBlock{std::move(points), {first_fleet, 64, 2}, {}}});
-}
+DrawBlock block(std::vector<std::uint64_t> points, int first_fleet) { return {std::move(points), {first_fleet, 64, 2}, {}}; }
 
 /// Two phases of a point; values that tell points apart.
 PhaseDraws draws_of(std::uint64_t point)
@@ -24,16 +21,11 @@ PhaseDraws draws_of(std::uint64_t point)
     return {std::vector<double>(128, value), std::vector<double>(128, 2.0 * value)};
 }
 
-Message result_of(const std::vector<std::uint64_t>& points)
+std::vector<PhaseDraws> result_of(const std::vector<std::uint64_t>& points)
 {
     std::vector<PhaseDraws> draws;
     for (const std::uint64_t point : points) draws.push_back(draws_of(point));
-    return encode(draws);
-}
-
-std::vector<std::uint64_t> points_in(const std::optional<Message>& item)
-{
-    return item ? std::get<DrawBlock>(decode_item(*item)).points : std::vector<std::uint64_t>{};
+    return draws;
 }
 
 class Stored : public testing::Test {
@@ -46,24 +38,16 @@ TEST_F(Stored, GoesOnWhereAnotherRunWasKilled)
 {
     {
         DrawStore store(journal_, study, false);
-        EXPECT_EQ(store.missing(block({1, 2, 3}, 64)), block({1, 2, 3}, 64));
+        EXPECT_EQ(store.missing(block({1, 2, 3}, 64)).points, block({1, 2, 3}, 64).points);
         EXPECT_EQ(store.complete(block({1, 2, 3}, 64), result_of({1, 2, 3})), result_of({1, 2, 3}));
         store.save();
     }
     DrawStore store(journal_, study, true);
-    EXPECT_EQ(points_in(store.missing(block({2, 3, 4}, 64))), std::vector<std::uint64_t>{4});
-    EXPECT_EQ(points_in(store.missing(block({2}, 128))), std::vector<std::uint64_t>{2});  // other fleets
+    EXPECT_EQ(store.missing(block({2, 3, 4}, 64)).points, std::vector<std::uint64_t>{4});
+    EXPECT_EQ(store.missing(block({2}, 128)).points, std::vector<std::uint64_t>{2});  // other fleets
     EXPECT_EQ(store.complete(block({2, 4, 3}, 64), result_of({4})), result_of({2, 4, 3}));
-    EXPECT_EQ(store.missing(block({4, 3}, 64)), std::nullopt);
+    EXPECT_TRUE(store.missing(block({4, 3}, 64)).points.empty());
     EXPECT_EQ(store.complete(block({4, 3}, 64), {}), result_of({4, 3}));
-}
-
-TEST_F(Stored, LeavesSweepsAlone)
-{
-    DrawStore store(journal_, study, false);
-    const Message sweep = encode(WorkItem{SweepRange{0, 10}});
-    EXPECT_EQ(store.missing(sweep), sweep);
-    EXPECT_EQ(store.complete(sweep, Message{std::byte{1}}), Message{std::byte{1}});
 }
 
 TEST_F(Stored, ForgetsWhatIsAnsweredAndStaysSmall)
@@ -74,7 +58,7 @@ TEST_F(Stored, ForgetsWhatIsAnsweredAndStaysSmall)
         store.save();
         store.answered(point, {});
     }
-    EXPECT_EQ(points_in(store.missing(block({4000}, 64))), std::vector<std::uint64_t>{4000});
+    EXPECT_EQ(store.missing(block({4000}, 64)).points, std::vector<std::uint64_t>{4000});
     EXPECT_LT(std::filesystem::file_size(draws_path(journal_)), 2'000'000U);
 }
 
@@ -85,9 +69,9 @@ TEST_F(Stored, OfAnotherStudyOrDamagedIsDrawnAgain)
         store.complete(block({1}, 64), result_of({1}));
         store.save();
     }
-    EXPECT_TRUE(DrawStore(journal_, study + 1, true).missing(block({1}, 64)));
+    EXPECT_FALSE(DrawStore(journal_, study + 1, true).missing(block({1}, 64)).points.empty());
     std::ofstream(draws_path(journal_)) << "something else";
-    EXPECT_TRUE(DrawStore(journal_, study, true).missing(block({1}, 64)));
+    EXPECT_FALSE(DrawStore(journal_, study, true).missing(block({1}, 64)).points.empty());
 }
 
 TEST_F(Stored, MakesRoomOnAFullDisk)
@@ -99,7 +83,7 @@ TEST_F(Stored, MakesRoomOnAFullDisk)
     EXPECT_TRUE(store.drop());
     EXPECT_FALSE(std::filesystem::exists(draws_path(journal_)));
     EXPECT_FALSE(store.drop());
-    EXPECT_EQ(points_in(store.missing(block({2, 3}, 64))), std::vector<std::uint64_t>{3});
+    EXPECT_EQ(store.missing(block({2, 3}, 64)).points, std::vector<std::uint64_t>{3});
     store.save();
     EXPECT_FALSE(std::filesystem::exists(draws_path(journal_)));
 }
@@ -110,9 +94,9 @@ TEST_F(Stored, GoesOnWhereItCannotBeWritten)
     DrawStore store(folder_.file("no such folder/F.h5.journal"), study, false);
     EXPECT_EQ(store.complete(block({1, 2}, 64), result_of({1, 2})), result_of({1, 2}));
     store.save();
-    EXPECT_EQ(points_in(store.missing(block({2, 3}, 64))), std::vector<std::uint64_t>{3});
+    EXPECT_EQ(store.missing(block({2, 3}, 64)).points, std::vector<std::uint64_t>{3});
     store.answered(1, {});
-    EXPECT_EQ(points_in(store.missing(block({1, 2}, 64))), std::vector<std::uint64_t>{1});
+    EXPECT_EQ(store.missing(block({1, 2}, 64)).points, std::vector<std::uint64_t>{1});
 }
 
 }  // namespace

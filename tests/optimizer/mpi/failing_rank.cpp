@@ -30,9 +30,10 @@ void run(Communicator& team, const std::string& way)
     }
     while (true) {
         for (int i = 0; i < 100; ++i) {
-            scheduler.submit({});
+            scheduler.submit({}, [](const Message&) {});
         }
-        scheduler.next();
+        const std::size_t all = scheduler.outstanding();
+        scheduler.wait([&] { return scheduler.outstanding() < all; });
         if (way != "worker") {
             throw std::runtime_error("cannot go on");
         }

@@ -51,6 +51,41 @@ TEST(WorkItem, DrawsComeBackBitForBit)
     EXPECT_TRUE(decode_draws(encode(std::vector<PhaseDraws>{})).empty());
 }
 
+TEST(WorkItem, JudgementComesBack)
+{
+    const Judgement judgement{.point = {.index = 1ULL << 40, .rung = 3, .source = {Purpose::limits, 2}, .miss = 0.0},
+                              .steps = 7,
+                              .confidence = {0.9, 0.999, 1.5},
+                              .for_front = true,
+                              .draws = {{1.0, infinity}, {}}};
+    const auto back = std::get<Judgement>(decode_item(encode(WorkItem{judgement})));
+    EXPECT_EQ(back.point.index, 1ULL << 40);
+    EXPECT_EQ(back.point.rung, 3);
+    EXPECT_EQ(back.point.source, judgement.point.source);
+    EXPECT_EQ(back.steps, 7);
+    EXPECT_EQ(back.confidence.reported, 0.9);
+    EXPECT_EQ(back.confidence.simultaneous, 0.999);
+    EXPECT_EQ(back.confidence.skewness, 1.5);
+    EXPECT_TRUE(back.for_front);
+    EXPECT_EQ(back.draws, judgement.draws);
+}
+
+TEST(WorkItem, FactsComeBack)
+{
+    const FactsRequest request{FactsRequest::Kind::gradients, {1ULL << 50, 3}};
+    const auto asked = std::get<FactsRequest>(decode_item(encode(WorkItem{request})));
+    EXPECT_EQ(asked.kind, request.kind);
+    EXPECT_EQ(asked.points, request.points);
+    const std::vector<PlanFacts> facts{{{1.0, -infinity}, infinity, {0.5}, -0.25, {0.1, std::nullopt}}, {}};
+    const auto back = decode<std::vector<PlanFacts>>(encode(facts));
+    ASSERT_EQ(back.size(), 2U);
+    EXPECT_EQ(back[0].bounds, facts[0].bounds);
+    EXPECT_EQ(back[0].memory_share, infinity);
+    EXPECT_EQ(back[0].gradient, facts[0].gradient);
+    EXPECT_EQ(back[0].shift, -0.25);
+    EXPECT_EQ(back[0].by_software, facts[0].by_software);
+}
+
 TEST(WorkItem, SweepComesBack)
 {
     Sweep told = sweep();

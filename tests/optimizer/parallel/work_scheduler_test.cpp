@@ -1,9 +1,9 @@
 #include "optimizer/parallel/work_scheduler.hpp"
 
+#include "tests/support/ordered_items.hpp"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -16,12 +16,13 @@ TEST(SchedulerOfOne, ReturnsResultsInOrder)
 {
     Communicator team;
     WorkScheduler scheduler(team, reversed);
+    OrderedItems ordered(scheduler);
     for (int i = 0; i < 5; ++i) {
-        scheduler.submit({std::byte{1}, std::byte(i)});
+        ordered.submit({std::byte{1}, std::byte(i)});
     }
     for (int i = 0; i < 5; ++i) {
         EXPECT_EQ(scheduler.outstanding(), 5u - i);
-        EXPECT_EQ(scheduler.next(), (Message{std::byte(i), std::byte{1}}));
+        EXPECT_EQ(ordered.next(), (Message{std::byte(i), std::byte{1}}));
     }
     EXPECT_EQ(scheduler.outstanding(), 0u);
 }
@@ -34,10 +35,11 @@ TEST(SchedulerOfOne, ComputesOnlyWhatIsAskedFor)
         ++computed;
         return item;
     });
-    scheduler.submit({});
-    scheduler.submit({});
+    OrderedItems ordered(scheduler);
+    ordered.submit({});
+    ordered.submit({});
     EXPECT_EQ(computed, 0);
-    scheduler.next();
+    ordered.next();
     EXPECT_EQ(computed, 1);
     scheduler.release();
     EXPECT_EQ(scheduler.outstanding(), 0u);
@@ -46,33 +48,30 @@ TEST(SchedulerOfOne, ComputesOnlyWhatIsAskedFor)
     EXPECT_EQ(scheduler.idle_share(), 0.0);  // alone it never waits
 }
 
-/// Of two bytes the first is known to be done.
-TEST(SchedulerOfOne, WorksOnWhatAMemoryLacks)
+TEST(SchedulerOfOne, TakesUrgentItemsFirst)
 {
     Communicator team;
-    std::vector<std::size_t> worked;
-    WorkScheduler scheduler(team, [&worked](const Message& item) {
-        worked.push_back(item.size());
-        return item;
+    std::vector<int> order;
+    WorkScheduler scheduler(team, [](const Message& item) { return item; });
+    const auto note = [&order](const Message& result) { order.push_back(static_cast<int>(result.front())); };
+    scheduler.submit({std::byte{1}}, note);
+    scheduler.submit({std::byte{2}}, [&](const Message& result) {
+        note(result);
+        scheduler.submit({std::byte{6}}, note, WorkScheduler::Urgency::urgent);
     });
-    scheduler.remember({[](const Message& item) { return item.size() < 2 ? std::nullopt : std::optional(Message{item.back()}); },
-                        [](const Message& item, const Message& result) {
-                            Message whole{item.front()};
-                            for (const std::byte byte : result) whole.push_back(byte);
-                            return whole;
-                        }});
-    const std::vector<Message> items{{std::byte{1}, std::byte{2}}, {std::byte{3}}, {std::byte{4}, std::byte{5}}};
-    for (const Message& item : items) scheduler.submit(item);
-    for (const Message& item : items) EXPECT_EQ(scheduler.next(), item);
-    EXPECT_EQ(worked, (std::vector<std::size_t>{1, 1}));
+    scheduler.submit({std::byte{3}}, note);
+    scheduler.submit({std::byte{4}}, note, WorkScheduler::Urgency::urgent);
+    scheduler.submit({std::byte{5}}, note, WorkScheduler::Urgency::urgent);
+    scheduler.wait([&] { return order.size() == 6; });
+    EXPECT_EQ(order, (std::vector<int>{4, 5, 1, 2, 6, 3}));
 }
 
 TEST(SchedulerOfOne, PassesOnWhatTheWorkThrows)
 {
     Communicator team;
     WorkScheduler scheduler(team, [](const Message&) -> Message { throw std::runtime_error("disk full"); });
-    scheduler.submit({});
-    EXPECT_THROW(scheduler.next(), std::runtime_error);
+    scheduler.submit({}, [](const Message&) {});
+    EXPECT_THROW(scheduler.wait([] { return false; }), std::runtime_error);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "optimizer/preview/space_estimate.hpp"
 
 #include "optimizer/preview/dry_run.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

@@ -3,8 +3,8 @@
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "model/network/network.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/study_plan.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include "io/scenario/variants.hpp"
 
 #include "model/network/network.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "tests/optimizer/designs_of.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

@@ -1,6 +1,7 @@
 #include "optimizer/study/evaluator.hpp"
 
 #include "optimizer/parallel/work_item.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/near_bounds.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
@@ -55,7 +56,7 @@ replicas_simulated = 2
         evaluator_.submit(requests);
         std::vector<Evaluation> evaluations;
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            evaluations.push_back(std::get<Evaluation>(*evaluator_.next()));
+            evaluations.push_back(std::get<Evaluation>(evaluator_.next()->answer));
         }
         return evaluations;
     }
@@ -79,7 +80,27 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
 
     Evaluator fresh(model(), scheduler_, model().scenario.search.rungs);
     fresh.submit(std::vector<Request>{PointRequest{climbed, 2}});
-    EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(high));
+    EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(high));
+}
+
+/// Draws that were dropped are made again, and change nothing.
+TEST_F(EvaluatorTest, AnswersDoNotDependOnWhatDrawsAreKept)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    const std::uint64_t of_one_point = 128 * sizeof(double) * model().problem.phases.size();
+    Evaluator forgetful(model(), scheduler_, model().scenario.search.rungs, of_one_point);
+    for (const int rung : {1, 2, 1}) {
+        std::vector<Request> requests;
+        for (const std::uint64_t point : {points[1], points[2], points[4]}) {
+            requests.emplace_back(PointRequest{point, rung});
+        }
+        forgetful.submit(requests);
+        for (const Evaluation& expected : ask(requests)) {
+            EXPECT_EQ(bytes_of(std::get<Evaluation>(forgetful.next()->answer)), bytes_of(expected)) << "rung " << rung;
+        }
+    }
+    EXPECT_EQ(evaluator_.draws_made(), 3U * 384U);
+    EXPECT_EQ(forgetful.draws_made(), 3U * 128U + 384U * 2U + 256U + 3U * 384U);
 }
 
 TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
@@ -93,7 +114,7 @@ TEST_F(EvaluatorTest, AnswersDoNotDependOnTheOrderOfRequests)
     Evaluator fresh(model(), scheduler_, model().scenario.search.rungs);
     fresh.submit(requests);
     for (auto expected = forth.rbegin(); expected != forth.rend(); ++expected) {
-        EXPECT_EQ(bytes_of(std::get<Evaluation>(*fresh.next())), bytes_of(*expected)) << expected->index;
+        EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(*expected)) << expected->index;
     }
 }
 
@@ -120,9 +141,9 @@ TEST_F(EvaluatorTest, AgreesWithAPredictorAlone)
     ASSERT_EQ(confirmed->size(), 2U);
     for (std::size_t i = 0; i < front.size(); ++i) {
         const Prediction alone = expected(front[i], scenario().search.confirm, Purpose::confirm);
-        EXPECT_EQ((*confirmed)[i].training.quantiles, alone.training.quantiles);
-        EXPECT_EQ((*confirmed)[i].step.quantiles, alone.step.quantiles);
-        EXPECT_EQ((*confirmed)[i].draws, 384U);
+        EXPECT_EQ((*confirmed)[i].prediction.training.quantiles, alone.training.quantiles);
+        EXPECT_EQ((*confirmed)[i].prediction.step.quantiles, alone.step.quantiles);
+        EXPECT_EQ((*confirmed)[i].prediction.draws, 384U);
     }
 }
 
@@ -157,7 +178,7 @@ TEST_F(EvaluatorTest, PartsOfASweepMakeTheWhole)
     std::uint64_t rejected = 0;
     for (std::uint64_t begin = 0; begin < size; begin += 7) {
         evaluator_.submit(std::vector<Request>{SweepRange{begin, std::min(size, begin + 7)}});
-        const auto part = std::get<Sweep>(*evaluator_.next());
+        const auto part = std::get<Sweep>(evaluator_.next()->answer);
         feasible.insert(feasible.end(), part.feasible.begin(), part.feasible.end());
         for (const Rejected& reason : part.rejected) {
             rejected += reason.count;
@@ -223,8 +244,7 @@ TEST_F(EvaluatorTest, SafeLimitsWidenWithTheNumberOfPoints)
     const std::uint64_t point = feasible_points()[3];
     const auto mean_among = [&](std::uint64_t points) {
         evaluator_.compare_at_once(points);
-        ask({PointRequest{point, 2}});
-        return evaluator_.prediction().step.mean;
+        return ask({PointRequest{point, 2}})[0].objectives[1];
     };
     const Estimate few = mean_among(2);
     const Estimate many = mean_among(100'000);

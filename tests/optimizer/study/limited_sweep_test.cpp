@@ -2,7 +2,7 @@
 
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/stand_ins.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/worker.hpp"
 #include "search/archive.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

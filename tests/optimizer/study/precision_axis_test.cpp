@@ -2,8 +2,8 @@
 
 #include "io/base/input_error.hpp"
 #include "io/scenario/variants.hpp"
-#include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "tests/optimizer/designs_of.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 

@@ -1,7 +1,7 @@
 #include "optimizer/study/run_effects.hpp"
 
 #include "model/run/reliability.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "model/plan_rules.hpp"
 #include "optimizer/space/design_text.hpp"
-#include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/study_model.hpp"
 
 #include "model/plan/phase.hpp"
 #include "model/plan/placement.hpp"
