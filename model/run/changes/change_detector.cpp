@@ -241,6 +241,7 @@ void ChangeDetector::watch()
     }
     if (drifts_on()) {
         settled_ = level_;
+        lasting_ = level_;
     }
     const double moved = std::abs(level_.log_s - explained_log_s());
     if (moved <= options_.least_change) {

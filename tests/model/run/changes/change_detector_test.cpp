@@ -303,6 +303,7 @@ TEST(ChangeDetector, SizesADriftByAllOfIt)
     EXPECT_GT(drift.high, 0.08);
     EXPECT_LE(drift.since_low, 500);
     EXPECT_GE(drift.since_high, 500);
+    EXPECT_NEAR(detector.lasting_s(), 1.08, 0.005);
 }
 
 TEST(ChangeDetector, SpikesSayHowManyStepsTheyAre)
