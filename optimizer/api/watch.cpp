@@ -247,7 +247,7 @@ public:
         job.level_low_s = job.level_s * std::exp(-two_sided_95 * job.level_error);
         job.level_high_s = job.level_s * std::exp(two_sided_95 * job.level_error);
         for (const Spike& spike : job.spikes) {
-            job.spike_excess_s += spike.excess * job.level_s;
+            job.spike_excess_s += spike.excess * job.level_s * static_cast<double>(spike.steps);
         }
         if (job.baseline) {
             job.level = level();

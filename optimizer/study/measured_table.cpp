@@ -80,7 +80,7 @@ private:
                 "lists, or plan \"tp=4 pp=2\"; the columns are {}",
                 place, measured_columns_text));
         }
-        const auto found = by_words_.find(design_text(parse_design(words, study_.scenario())));
+        const auto found = by_words_.find(design_text(design_of(words, place)));
         if (found == by_words_.end()) {
             throw InputError(fmt::format(
                 "{}: plan '{}' is not among the feasible plans of this study; name one of its plans, or search a space "
@@ -88,6 +88,15 @@ private:
                 place, words));
         }
         return found->second;
+    }
+
+    ParallelPlan design_of(const std::string& words, const std::string& place) const
+    {
+        try {
+            return parse_design(words, study_.scenario());
+        } catch (const InputError& error) {
+            throw InputError(fmt::format("{}: plan '{}': {}", place, words, error.what()));
+        }
     }
 
     const StoredStudy& study_;

@@ -274,6 +274,8 @@ class Shortlist(CliTest):
                      "plan,step_time_s\ntp 3,1\n", "step_time_s\n1\n"):
             self.write(text, "wrong.csv")
             self.refusal("learn", "small.h5", "--measured", "wrong.csv")
+        self.write("plan,step_time_s\ntp 3 dp 9,1\n", "wrong.csv")
+        self.assertIn("wrong.csv:2: plan 'tp 3 dp 9'", self.refusal("learn", "small.h5", "--measured", "wrong.csv"))
 
 
 if __name__ == "__main__":

@@ -216,6 +216,26 @@ class Watch(CliTest):
                 self.assertEqual(last["stopped_by"], number.name)
                 self.assertEqual(last["last_step"], 1000)
 
+    def test_changes_that_come_together_are_all_printed(self):
+        steps = times(1000, self.level)
+        steps[600:700] = [1.1 * seconds for seconds in steps[600:700]]
+        self.write(megatron(steps), "job.log")
+        process = self.start_program("watch", "study.h5", "job.log", "--follow")
+        printed = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertRegex("".join(printed), r"(?s)level: .*shift: slower .*since step 60\d.*shift: faster .*since step 70\d")
+
+    def test_slow_lines_count_for_all_their_steps(self):
+        steps = times(400, self.level)
+        steps[300] *= 1.5
+        log = "".join(f" iteration {10 * i:8}/ 152588 | elapsed time per iteration (ms): {1000 * seconds:.3f} | lm loss: 1.0E+00 |\n"
+                      for i, seconds in enumerate(steps, 1))
+        self.write(log, "job.log")
+        text = self.output("watch", "study.h5", "job.log")
+        share = float(re.search(r"single slow steps: 1, ([\d.]+) % of the time", text)[1])
+        self.assertAlmostEqual(share, 100 * 0.5 / 400, delta=0.02)
+
     def test_signal_before_the_baseline(self):
         process = self.follow()
         self.append(plain(times(50, self.level)))

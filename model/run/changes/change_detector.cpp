@@ -155,7 +155,7 @@ void ChangeDetector::begin()
     double counted = 0.0;
     for (const Record& r : records_) {
         if (r.deviation > spike_limit()) {
-            spikes_.push_back({r.number, std::expm1(r.deviation)});
+            spikes_.push_back({r.number, r.steps, std::expm1(r.deviation)});
         } else {
             baseline.mean_s += std::exp(r.log_s);
             counted += 1.0;
@@ -217,7 +217,7 @@ void ChangeDetector::watch()
     Record& record = records_.back();
     const double deviation = record.log_s - level_.log_s;
     if (deviation > spike_limit()) {
-        spikes_.push_back({record.number, std::expm1(deviation)});
+        spikes_.push_back({record.number, record.steps, std::expm1(deviation)});
     }
     record.deviation = deviation;
 
@@ -238,6 +238,10 @@ void ChangeDetector::watch()
     if (const auto length = charts_.add(innovation / noise_.innovation_deviation)) {
         take_shift(*length);
         return;
+    }
+    if (drifts_on()) {
+        settled_ = level_;
+        lasting_ = level_;
     }
     const double moved = std::abs(level_.log_s - explained_log_s());
     if (moved <= options_.least_change) {
@@ -323,7 +327,10 @@ void ChangeDetector::take_shift(std::int64_t length)
 void ChangeDetector::take_drift()
 {
     conclude_last();
-    changes_.push_back(change_at(ChangeKind::drift, near_));
+    Change change = change_at(ChangeKind::drift, near_);
+    const std::int64_t explained = changes_.empty() ? baseline_->last : std::max(baseline_->last, changes_.back().since);
+    change.since_low = std::min(near_, explained);  // later ones, after a restart, have lower numbers
+    changes_.push_back(change);
     before_ = {explained_log_s_, followed};
     settled_ = level_;
     lasting_ = level_;
@@ -338,6 +345,16 @@ void ChangeDetector::conclude_last()
     if (has_live_change() && !is_news(changes_.back(), options_.least_change)) {
         changes_.pop_back();
     }
+}
+
+/// The last change is a drift, and the level is further by more than its standard error than when its size was taken.
+bool ChangeDetector::drifts_on() const
+{
+    if (!has_live_change() || changes_.back().kind != ChangeKind::drift) {
+        return false;
+    }
+    const double direction = settled_.log_s > before_.log_s ? 1.0 : -1.0;
+    return direction * (level_.log_s - settled_.log_s) > error_of(level_);
 }
 
 bool ChangeDetector::has_live_change() const { return baseline_ && changes_.size() > baseline_changes_; }
@@ -427,7 +444,9 @@ double ChangeDetector::lasting_error(double steps) const
     }
     const MeanLevel level = known_level(lasting_);
     const MeanLevel further{0.0, std::max(1.0, steps / typical_steps_)};
-    const double tails = std::max(0.0, tails_.variance() - noise_.deviation * noise_.deviation);
+    const double relative_variance =
+        tails_.variance() / (tails_.mean() * tails_.mean());  // of the logarithm of the mean, times n
+    const double tails = std::max(0.0, relative_variance - noise_.deviation * noise_.deviation);
     const double swing = swing_between(level.observations, further.observations) / std::numbers::sqrt2;
     return std::sqrt(std::pow(error_of(level), 2.0) + std::pow(error_of(further), 2.0) +
                      tails * (1.0 / tails_.observations + 1.0 / further.observations) + swing * swing);

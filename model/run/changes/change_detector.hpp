@@ -46,9 +46,10 @@ struct Change {
     std::int64_t found = 0;  // step at which it was found
 };
 
-/// A single slow step.
+/// A single slow step, or several whose mean is slow.
 struct Spike {
-    std::int64_t number = 0;
+    std::int64_t number = 0;  // of the last of them
+    std::int64_t steps = 1;
     double excess = 0.0;  // over the expected time, relative
 };
 
@@ -106,6 +107,7 @@ private:
     MeanLevel mean_level(std::size_t first, std::size_t end) const;
     void take_shift(std::int64_t length);
     void take_drift();
+    bool drifts_on() const;
     void set_level(std::size_t first);
     void settle(double deviation);
     void fit_noise();

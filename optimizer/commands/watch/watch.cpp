@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
 
 namespace prismopt {
 
@@ -49,7 +51,8 @@ public:
     {
         const std::vector<Change> changes = watch.changes();
         const bool level = watch.baseline() && !level_printed_;
-        const bool change = !changes.empty() && changes.back().found > last_found_;
+        const auto is_new = [&](const Change& found) { return !printed_.contains(found.found); };
+        const bool change = std::any_of(changes.begin(), changes.end(), is_new);
         if (!level && !change) {
             return;
         }
@@ -59,19 +62,23 @@ public:
             if (level) {
                 fmt::print("{}\n", level_text(*watch.baseline(), watch.level()));
             }
-            if (change) {
-                fmt::print("{}\n", change_text(changes.back()));
+            for (const Change& found : changes) {
+                if (is_new(found)) {
+                    fmt::print("{}\n", change_text(found));
+                }
             }
         }
         std::fflush(stdout);
         level_printed_ = level_printed_ || level;
-        last_found_ = change ? changes.back().found : last_found_;
+        for (const Change& found : changes) {
+            printed_.insert(found.found);
+        }
     }
 
 private:
     bool json_;
     bool level_printed_ = false;
-    std::int64_t last_found_ = -1;
+    std::set<std::int64_t> printed_;  // changes, by the steps at which they were found: after a restart these go back
 };
 
 }  // namespace

@@ -275,6 +275,48 @@ TEST(ChangeDetector, ForecastsWithSingleSlowSteps)
     EXPECT_GT(detector.lasting_error(20.0), 3.0 * error);
 }
 
+/// A step that hangs for an hour is as uncertain as one event is, not as its excess is large.
+TEST(ChangeDetector, OneLongHangIsOneEvent)
+{
+    ChangeDetector detector({});
+    int number = 0;
+    for (const double seconds : autocorrelated(3, 0.5, 0.003, 1000, 0, 1.0)) {
+        ++number;
+        detector.add({number, number == 500 ? 3600.0 : seconds, 1, false});
+    }
+    EXPECT_NEAR(detector.lasting_s(), 1.0 + 3600.0 / 995.0, 0.02);  // of 1,000 steps, of which five are a warm-up
+    EXPECT_NEAR(detector.lasting_error(1e9), 3600.0 / 995.0 / (1.0 + 3600.0 / 995.0), 0.05);  // of a mean with one event
+}
+
+TEST(ChangeDetector, SizesADriftByAllOfIt)
+{
+    ChangeDetector detector({});
+    int number = 0;
+    for (const double seconds : autocorrelated(5, 0.5, 0.003, 3000, 0, 1.0)) {
+        ++number;
+        detector.add({number, seconds * (1.0 + 0.08 * std::clamp((number - 500) / 2000.0, 0.0, 1.0)), 1, false});
+    }
+    ASSERT_THAT(detector.changes(), SizeIs(1));
+    const Change drift = detector.changes().front();
+    EXPECT_EQ(drift.kind, ChangeKind::drift);
+    EXPECT_LT(drift.low, 0.08);
+    EXPECT_GT(drift.high, 0.08);
+    EXPECT_LE(drift.since_low, 500);
+    EXPECT_GE(drift.since_high, 500);
+    EXPECT_NEAR(detector.lasting_s(), 1.08, 0.005);
+}
+
+TEST(ChangeDetector, SpikesSayHowManyStepsTheyAre)
+{
+    ChangeDetector detector({});
+    for (std::int64_t i = 1; i <= 300; ++i) {
+        detector.add({10 * i, i == 250 ? 1.2 : 1.0 + 0.001 * static_cast<double>(i % 3), 10, false});
+    }
+    ASSERT_THAT(detector.spikes(), SizeIs(1));
+    EXPECT_EQ(detector.spikes().front().number, 2500);
+    EXPECT_EQ(detector.spikes().front().steps, 10);
+}
+
 TEST(ChangeDetector, BearsConstantTimes)
 {
     ChangeDetector detector({});
