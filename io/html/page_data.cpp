@@ -7,6 +7,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_accuracy.hpp"
@@ -303,6 +304,10 @@ Json study_json(const ReportedStudy& study)
     json["step_of"] = of_first_phase(notes.phases);
     json["phases_note"] = first_phase_text(notes.phases);
     json["energy_note"] = notes.energy;
+    json["question"] = Json::array();
+    for (const QuestionLine& line : question_lines(results, notes)) {
+        json["question"].push_back({line.title, line.text});
+    }
     json["mixtures_note"] = notes.mixtures;
     json["price"] = notes.price;
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;

@@ -8,6 +8,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/question_answer.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
@@ -351,6 +352,16 @@ std::string ties_text(const Results& results)
                                 fmt::join(groups, ", "));
 }
 
+std::string question_text(const Results& results, const StudyNotes& notes)
+{
+    std::string text;
+    for (const QuestionLine& line : question_lines(results, notes)) {
+        text +=
+            text.empty() ? fmt::format("{}: {}\n", line.title, line.text) : fmt::format("  {:<15} {}\n", line.title, line.text);
+    }
+    return text.empty() ? "" : text + "\n";
+}
+
 std::string front_section(const Results& results, const StudyNotes& notes)
 {
     if (results.feasible == 0 && results.study.parts > 1 && !results.provisional) {
@@ -361,7 +372,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     if (results.front.empty()) {
         return "The front is empty: no plan was evaluated completely.\n";
     }
-    std::string text = answer(results, notes) + front_table(results, notes);
+    std::string text = question_text(results, notes) + answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
         text +=
             "* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.\n";
@@ -497,7 +508,7 @@ std::string job_title(const Results& results)
 std::string answer_text(const Results& results)
 {
     return results.front.empty() ? "The front is empty: no plan was evaluated completely.\n"
-                                 : answer(results, study_notes(results));
+                                 : question_text(results, study_notes(results)) + answer(results, study_notes(results));
 }
 
 std::string other_software_text(double low, double high)

@@ -1,5 +1,6 @@
 #include "io/report/report_json.hpp"
 #include "io/report/performance_text.hpp"
+#include "io/report/question_answer.hpp"
 
 #include "io/base/json_number.hpp"
 #include "io/report/deadline_risk.hpp"
@@ -172,6 +173,38 @@ Json batches(const Results& results, const StudyNotes& notes)
     return json;
 }
 
+Json questioned_json(const std::optional<QuestionedPlan>& plan)
+{
+    return plan ? Json{{"point", plan->plan->index},
+                       {"gpus", plan->plan->prediction.gpus},
+                       {"probability", plan->probability},
+                       {"in_time_s", json_number<Json>(plan->in_time_s)},
+                       {"cost_usd", json_number<Json>(plan->plan->prediction.cost_usd.value)},
+                       {"power_w", json_number<Json>(plan->power_w)}}
+                : Json();
+}
+
+Json question_json(const Results& results, const StudyNotes& notes)
+{
+    const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
+    if (!answer) {
+        return nullptr;
+    }
+    Json text = Json::object();
+    for (const QuestionLine& line : question_lines(results, notes)) {
+        text[line.title] = line.text;
+    }
+    return {{"minimise", name(notes.question->minimise)},
+            {"limit_s", answer->limit.si > 0.0 ? Json(answer->limit.si) : Json()},
+            {"probability", notes.question->probability},
+            {"model_error", answer->model_error},
+            {"answer", questioned_json(answer->best)},
+            {"next_best", questioned_json(answer->next)},
+            {"not_enough", questioned_json(answer->not_enough)},
+            {"surest", questioned_json(answer->surest)},
+            {"text", std::move(text)}};
+}
+
 Json performance(const Results& results)
 {
     const std::optional<Performance> known = performance_of(results);
@@ -206,6 +239,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["global_batches"] = batches(results, notes);
     json["numerics_note"] = json_text<Json>(notes.numerics.title);
     json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
+    json["question"] = question_json(results, notes);
     json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

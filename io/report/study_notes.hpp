@@ -5,6 +5,7 @@
 #include "io/report/front/batch_rows.hpp"
 #include "io/results/results.hpp"
 #include "io/scenario/figure_origin.hpp"
+#include "io/scenario/question.hpp"
 #include "model/base/units.hpp"
 #include "model/network/workload.hpp"
 
@@ -31,6 +32,7 @@ struct StudyNotes {
     std::string trained_with;                    // software; says if it is assumed
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
+    std::optional<Question> question;            // what to answer first
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
     std::string energy;                          // note on power that energy and carbon exclude; empty: none
     // Where the space chooses the global batch, or a ramp changes it:

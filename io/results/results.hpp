@@ -2,6 +2,7 @@
 
 /// Results of a study as plain data, the source of results files, reports and `inspect`.
 
+#include "io/scenario/question.hpp"
 #include "model/plan/plan.hpp"
 #include "model/prediction.hpp"
 #include "search/space.hpp"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -156,6 +158,7 @@ struct Results {
     bool provisional = false;  // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;
     std::vector<RankWork> ranks;
+    std::optional<Question> question;  // asked of a report, instead of that of the scenario; not stored
     int threads = 1;
     bool sealed = true;  // false: from a file without a checksum, so that damage may go undetected
 };

@@ -6,6 +6,7 @@
 #include "io/scenario/constants/learned.hpp"
 #include "io/scenario/local_updates_price.hpp"
 #include "io/scenario/numerics.hpp"
+#include "io/scenario/question.hpp"
 #include "model/distribution/variability.hpp"
 #include "model/job.hpp"
 #include "model/plan/plan_axes.hpp"
@@ -84,6 +85,7 @@ struct Scenario : Job {
     SpaceSettings levers{};                     // values that the software offers; empty lists: the catalog does not say
     bool gives_order = false;                   // whether the scenario states the order of the parallel dimensions
     std::vector<std::string> objectives;        // minimised, in this order
+    std::optional<Question> question{};         // what to answer first
     SearchSettings search;
 };
 

@@ -57,6 +57,7 @@ constexpr std::array units{
     Unit{"day", Dimension::time, (1_day).si},
     Unit{"W", Dimension::power, 1.0},
     Unit{"kW", Dimension::power, 1e3},
+    Unit{"MW", Dimension::power, 1e6},
     Unit{"USD/h", Dimension::price, 1.0 / (1_h).si},
     Unit{"/h", Dimension::rate, 1.0 / (1_h).si},
     Unit{"/day", Dimension::rate, 1.0 / (1_day).si},

@@ -34,6 +34,9 @@ std::span<const ReadingRow> reading_rows()
         ReadingRow{"J", "GWh", 3.6e12, 3.6e12},
         ReadingRow{"J", "MWh", 3.6e9, 3.6e9},
         ReadingRow{"J", "kWh", 0.0, 3.6e6},
+        ReadingRow{"W", "MW", 1e6, 1e6},
+        ReadingRow{"W", "kW", 1e3, 1e3},
+        ReadingRow{"W", "W", 0.0, 1.0},
         ReadingRow{"kg", "t", 1e3, 1e3},
         ReadingRow{"kg", "kg", 0.0, 1.0},
     };

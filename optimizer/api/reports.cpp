@@ -5,6 +5,7 @@
 #include "io/base/percent.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
+#include "io/results/stored_scenario.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/preview/single_changes.hpp"
 #include "optimizer/program/release.hpp"
@@ -203,6 +204,11 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
             error.what();
     }
     return study;
+}
+
+Question asked_question(const Results& results, const std::string& keys)
+{
+    return read_question(keys, "--question", scenario_of(results.study).start);
 }
 
 std::string text_with_placements(const Results& results)

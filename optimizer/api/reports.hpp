@@ -14,6 +14,9 @@ namespace prismopt {
 /// text_report() with notes on where the process groups of the front's plans lie, and on axes that the space holds at one value.
 std::string text_with_placements(const Results& results);
 
+/// The keys of [question], separated by commas, for these results. Throws InputError.
+Question asked_question(const Results& results, const std::string& keys);
+
 /// The HTML page of a study. `file`: path of the results; `sensitivity`: of an output of `sensitivity --json` for a plan of the
 /// front, or empty. Throws InputError if that file is something else.
 std::string html_report(const Results& results, const std::string& file, const std::string& sensitivity = "");

@@ -24,14 +24,20 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
         "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
         "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one figure for papers")(
-        "sensitivity", po::value<std::string>()->value_name("FILE"),
-        "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
+        "question", po::value<std::string>()->value_name("LIMITS"),
+        "answer this first, instead of [question] of the scenario: its keys, for example 'done_by = 2027-04-15, probability = "
+        "0.9, "
+        "power_limit = \"20 MW\"'")("sensitivity", po::value<std::string>()->value_name("FILE"),
+                                    "add FILE, the output of sensitivity --json for a plan of the front, to the page of --html");
     const auto values = parse_options("report", options, "RESULTS", words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    const Results results = open_results(path);
+    Results results = open_results(path);
+    if (values->count("question") > 0) {
+        results.question = asked_question(results, (*values)["question"].as<std::string>());
+    }
     std::vector<std::string> inputs{path};
     if (values->count("sensitivity") > 0) {
         inputs.push_back((*values)["sensitivity"].as<std::string>());

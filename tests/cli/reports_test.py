@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pathlib
 import re
 
 import h5py
@@ -149,6 +150,32 @@ class Reports(CliTest):
         summary = json.loads(self.output("inspect", "small.h5", "--json"))
         self.assertEqual(summary["space"], told["space"])
         self.assertEqual(summary["front_points"], len(told["front"]))
+
+    def test_a_question_is_answered_first(self):
+        """Of the front, by brute force: the least cost within the budget of time, and what is cheaper but not enough."""
+        self.searched(support.SMALL, "small.h5")
+        front = json.loads(self.output("report", "small.h5", "--json"))["front"]
+        value = lambda point, name: point["estimates"][name]["value"]
+        slow, fast = max(value(p, "training_time_p99") for p in front), min(value(p, "training_time_p99") for p in front)
+        between = (slow * fast) ** 0.5
+        asked = f'deadline = "{between} s", model_error = false, probability = 0.95'
+        told = json.loads(self.output("report", "small.h5", "--json", "--question", asked))["question"]
+        quick = [p for p in front if value(p, "training_time_p95") <= between]
+        self.assertEqual(told["answer"]["point"], min(quick, key=lambda p: value(p, "cost"))["point"])
+        self.assertGreaterEqual(told["answer"]["probability"], 0.95)
+        self.assertLess(told["not_enough"]["cost_usd"], told["answer"]["cost_usd"])
+        text = self.output("report", "small.h5", "--question", asked)
+        self.assertRegex(text, r"\n\nQuestion: least cost, done within .* with 95 % \(assuming the model is exact\)\n  answer  ")
+        self.assertIn("needs a start", self.refusal("report", "small.h5", "--question", "done_by = 2027-04-15"))
+        self.assertIn("unknown key 'by'", self.refusal("report", "small.h5", "--question", "by = 1"))
+
+    def test_a_scenario_may_ask(self):
+        toml = self.folder / "asks.toml"
+        toml.write_text(pathlib.Path(support.SMALL).read_text() + '\n[question]\nminimise = "gpus"\n')
+        self.searched(toml, "asks.h5")
+        self.output("report", "asks.h5", "--html", "asks.html")
+        self.assertIn("fewest GPUs", (self.folder / "asks.html").read_text())
+        self.assertIn("\n\nQuestion: fewest GPUs\n  answer  ", self.output("report", "asks.h5"))
 
     def test_json_of_a_journal(self):
         self.output("search", support.SMALL, "--max-time", "0.05 s", code=support.CALL_AGAIN)

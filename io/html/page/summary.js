@@ -105,6 +105,14 @@ function marginText(point) {
         (overlap(point.objectives[0], next.objectives[0]) ? "; their confidence intervals overlap, so these draws cannot rank them." : ".");
 }
 
+/// The question that the study was asked, and its answer.
+function questionBlock(study) {
+    if (study.question.length === 0) return null;
+    const [[, asked], ...answers] = study.question;
+    return element("div", { class: "card question" }, element("h3", {}, `Question: ${asked}`),
+        element("dl", {}, ...answers.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)])));
+}
+
 /// The most probable of the plans that may not fit into memory and are better than the best that does.
 function mayNotFitText(point) {
     const lessOf = (plan) => 1 - plan.objectives[0][0] / point.objectives[0][0];
@@ -162,7 +170,7 @@ function studySummary(study) {
         return made;
     }
     if (study.provisional) made.append(element("p", { class: "warning" }, provisionalText));
-    made.append(
+    made.append(...[questionBlock(study)].filter(Boolean),
         element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
         namedTable(study),

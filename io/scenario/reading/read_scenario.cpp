@@ -594,6 +594,12 @@ Fields<Scenario> made_scenario_fields()
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
     all.custom(section_key("objectives", objectives_table, Need::study),
                [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
+    all.custom(section_key("question", table_of<Question, question_fields>, Need::optional),
+               [in](const Value& value, Scenario& s, Keys) {
+                   Table table = in(value);
+                   question_fields().read_whole(table, Keys::all, s.question.emplace());
+                   check_start(table, *s.question, s.start);
+               });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {
                    Table table = in(value);

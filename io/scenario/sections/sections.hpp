@@ -3,6 +3,7 @@
 /// Sections of a scenario: a table of fields each, and readers of sections that depend on others. The tables of catalog entries
 /// serve both the catalog, where all keys are required (Keys::all), and scenarios, where keys override the entry.
 
+#include "io/scenario/question.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/toml/fields.hpp"
 #include "io/toml/toml.hpp"
@@ -82,6 +83,10 @@ KeyInfo precision_key();
 std::vector<PrecisionChoice> read_precisions(const Value& value, const std::vector<const Workload*>& networks);
 /// Reads what the global batch costs; the space is read before.
 void read_learning(Table table, Scenario& scenario);
+const Fields<Question>& question_fields();
+/// Refuses a day that has no start, or is before it.
+void check_start(Table& table, const Question& question, const std::optional<std::chrono::sys_days>& start);
+
 /// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
 std::vector<StudyChoice> read_hardware_parameters(const Value& list, const Cluster& cluster);

@@ -1,0 +1,253 @@
+#include "io/report/question_answer.hpp"
+
+#include "io/base/percent.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/report/front/plan_words.hpp"
+#include "io/toml/date.hpp"
+#include "io/toml/reading_units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+/// What can be minimised: which objectives of a study hold its least, and how much a plan has of it.
+struct Aim {
+    QuestionAim aim;
+    std::string_view words;       // "least cost"
+    std::string_view units;       // for reading_unit()
+    std::string_view objectives;  // names of objectives begin with it
+    double (*amount)(const QuestionedPlan& plan);
+};
+constexpr std::array<Aim, 4> aims{{
+    {QuestionAim::cost, "least cost", "USD", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+    {QuestionAim::time, "least time", "s", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
+    {QuestionAim::gpus, "fewest GPUs", "", "gpus",
+     [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }},
+    {QuestionAim::energy, "least energy", "J", "energy",
+     [](const QuestionedPlan& p) { return p.plan->prediction.run.energy_j.value; }},
+}};
+
+const Aim& row_of(QuestionAim aim)
+{
+    return *std::find_if(aims.begin(), aims.end(), [aim](const Aim& row) { return row.aim == aim; });
+}
+
+/// Times of a plan are known with the error of the model, or as if it were exact.
+struct TimesOfPlan {
+    const TimeDistribution& training;
+    double model_low;
+    double model_high;
+
+    double late(double seconds) const { return deadline_risk(training, Seconds{seconds}, model_low, model_high)->mean; }
+
+    /// By bisection: the risk falls with the time.
+    double kept_with(double probability) const
+    {
+        double low = training.quantiles.front() * model_low;
+        double high = training.quantiles.back() * model_high * model_high / model_low;
+        constexpr double precise = 1e-6;
+        while (high - low > precise * high) {
+            const double middle = 0.5 * (low + high);
+            (late(middle) > 1.0 - probability ? low : high) = middle;
+        }
+        return high;
+    }
+};
+
+QuestionedPlan questioned(const FrontPoint& plan, const Question& question, bool model_error, Seconds limit)
+{
+    const Prediction& prediction = plan.prediction;
+    const TimesOfPlan times{prediction.training, model_error ? plan.model_low : 1.0, model_error ? plan.model_high : 1.0};
+    QuestionedPlan result{&plan};
+    result.in_time_s = times.kept_with(question.probability);
+    result.probability = limit.si > 0.0 ? 1.0 - times.late(limit.si) : 1.0;
+    result.power_w = prediction.run.energy_j.value / prediction.training.mean.value;
+    result.within_limits = !(question.power_limit.si > 0.0 && !(result.power_w <= question.power_limit.si)) &&
+                           !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
+                           !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
+    result.amount = row_of(question.minimise).amount(result);
+    return result;
+}
+
+LargestDoubt largest_doubt(const FrontPoint& plan)
+{
+    const Estimate& p99 = plan.prediction.training.p99;
+    const double draws = std::log(p99.high / p99.low);
+    const double model = std::isfinite(plan.model_low) ? std::log(plan.model_high / plan.model_low) : 0.0;
+    const double software = std::isfinite(plan.software_low) ? std::log(plan.software_high / plan.software_low) : 0.0;
+    if (software > std::max(draws, model)) {
+        return LargestDoubt::software;
+    }
+    return model >= draws ? LargestDoubt::model : LargestDoubt::draws;
+}
+
+std::string amount_text(double amount, std::string_view units)
+{
+    const ReadingUnit unit = reading_unit(units, amount);
+    return fmt::format("{:.3g} {}", amount / unit.size, unit.name);
+}
+
+std::string limit_text(const Question& question)
+{
+    if (question.done_by) {
+        return "by " + date_text(*question.done_by);
+    }
+    return question.deadline.si > 0.0 ? "within " + time_text(question.deadline.si, 3) : std::string();
+}
+
+std::string asked_text(const Question& question, const QuestionAnswer& answer)
+{
+    std::string text{row_of(question.minimise).words};
+    if (answer.limit.si > 0.0) {
+        text += fmt::format(", done {} with {} ({})", limit_text(question), probability_text(question.probability),
+                            answer.model_error     ? "model error included"
+                            : question.model_error ? "assuming the model is exact: its error is not in this file"
+                                                   : "assuming the model is exact");
+    }
+    if (question.power_limit.si > 0.0) {
+        text += ", at most " + amount_text(question.power_limit.si, "W");
+    }
+    if (question.budget_usd > 0.0) {
+        text += ", at most " + amount_text(question.budget_usd, "USD");
+    }
+    if (question.gpus_at_most > 0) {
+        text += fmt::format(", at most {}", counted(static_cast<std::uint64_t>(question.gpus_at_most), "GPU"));
+    }
+    return text;
+}
+
+/// "3,840 GPUs: 93 % by 2027-04-15, 17.6 M USD, 4.1 MW; point 516, tp 4 pp 4".
+std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer, const Results& results,
+                      const StudyNotes& notes)
+{
+    const Prediction& prediction = it.plan->prediction;
+    std::string text = counted(static_cast<std::uint64_t>(prediction.gpus), "GPU") + ": ";
+    if (answer.limit.si > 0.0) {
+        text += fmt::format("{} {}, ", probability_text(it.probability), limit_text(question));
+    } else {
+        text += fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
+    }
+    text += amount_text(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
+    if (std::isfinite(it.power_w)) {
+        text += fmt::format(", {}{}", amount_text(it.power_w, "W"), placeholder_words(notes.power_origin, "power"));
+    }
+    return text + fmt::format("; point {}, {}", it.plan->index, plan_words(results, *it.plan));
+}
+
+/// When the plan is done with the probability that was asked for.
+std::string in_time_text(const QuestionedPlan& it, const Question& question, const StudyNotes& notes)
+{
+    return fmt::format("{} with {}",
+                       notes.start ? "done by " + end_date(*notes.start, it.in_time_s)
+                                   : "done within " + time_text(it.in_time_s, 3),
+                       probability_text(question.probability));
+}
+
+std::string doubt_text(const QuestionAnswer& answer, const FrontPoint& plan, const StudyNotes& notes)
+{
+    switch (answer.doubt) {
+        case LargestDoubt::software:
+            return fmt::format("the software: {:.2g} to {:.2g} times as long with other than {}", plan.software_low,
+                               plan.software_high, notes.trained_with);
+        case LargestDoubt::draws: return "the draws: raise the fleets of confirm in [search]";
+        case LargestDoubt::model: break;
+    }
+    return fmt::format(
+        "the error of the model: {:.2g} to {:.2g} times these times (95 %); measured steps narrow it (prismopt learn)",
+        plan.model_low, plan.model_high);
+}
+
+}  // namespace
+
+std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes)
+{
+    if (results.front.empty()) {
+        return std::nullopt;
+    }
+    QuestionAnswer answer;
+    answer.limit = time_limit(question, notes.start);
+    answer.model_error = question.model_error && std::all_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) {
+                             return std::isfinite(p.model_low) && std::isfinite(p.model_high);
+                         });
+    std::vector<QuestionedPlan> plans;
+    for (const FrontPoint& plan : results.front) {
+        plans.push_back(questioned(plan, question, answer.model_error, answer.limit));
+    }
+    const auto in_time = [&question](const QuestionedPlan& p) { return p.probability >= question.probability; };
+    const auto take = [](std::optional<QuestionedPlan>& of, const QuestionedPlan& plan, bool better) {
+        if (!of || better) {
+            of = plan;
+        }
+    };
+    for (const QuestionedPlan& plan : plans) {
+        if (!plan.within_limits) {
+            continue;
+        }
+        if (in_time(plan)) {
+            take(answer.best, plan, answer.best && plan.amount < answer.best->amount);
+        }
+        take(answer.surest, plan, answer.surest && plan.probability > answer.surest->probability);
+    }
+    for (const QuestionedPlan& plan : plans) {
+        if (!answer.best || !plan.within_limits || plan.plan->prediction.gpus == answer.best->plan->prediction.gpus) {
+            continue;
+        }
+        if (in_time(plan)) {
+            take(answer.next, plan, answer.next && plan.amount < answer.next->amount);
+        } else if (plan.amount < answer.best->amount) {
+            take(answer.not_enough, plan, answer.not_enough && plan.probability > answer.not_enough->probability);
+        }
+    }
+    const QuestionedPlan* shown = answer.best ? &*answer.best : answer.surest ? &*answer.surest : nullptr;
+    answer.doubt = shown == nullptr ? LargestDoubt::model : largest_doubt(*shown->plan);
+    answer.minimised = std::any_of(results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
+        return objective.name.starts_with(row_of(question.minimise).objectives);
+    });
+    return answer;
+}
+
+std::vector<QuestionLine> question_lines(const Results& results, const StudyNotes& notes)
+{
+    const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
+    if (!answer) {
+        return {};
+    }
+    const Question& question = *notes.question;
+    const auto text = [&](const QuestionedPlan& plan) { return plan_text(plan, question, *answer, results, notes); };
+    const auto with_time = [&](const QuestionedPlan& plan) {
+        return text(plan) + (answer->limit.si > 0.0 ? "; " + in_time_text(plan, question, notes) : "");
+    };
+    std::vector<QuestionLine> lines{{"Question", asked_text(question, *answer)}};
+    if (answer->best) {
+        lines.push_back({"answer", with_time(*answer->best)});
+    } else if (answer->surest) {
+        lines.push_back({"answer", "no plan of the front is probable enough; the surest: " + with_time(*answer->surest)});
+    } else {
+        lines.push_back({"answer", "no plan of the front keeps the limits of power, budget and GPUs; raise one of them"});
+    }
+    if (answer->next) {
+        lines.push_back({"next best", text(*answer->next)});
+    }
+    if (answer->not_enough) {
+        lines.push_back({"not enough", text(*answer->not_enough)});
+    }
+    if (answer->best || answer->surest) {
+        lines.push_back({"largest doubt", doubt_text(*answer, *(answer->best ? answer->best : answer->surest)->plan, notes)});
+    }
+    if (!answer->minimised) {
+        lines.push_back(
+            {"note", fmt::format("this study does not minimise {0}, so plans off its front may have less; add it to minimise in "
+                                 "[objectives], and search again",
+                                 row_of(question.minimise).words.substr(row_of(question.minimise).words.find(' ') + 1))});
+    }
+    return lines;
+}
+
+}  // namespace prismopt

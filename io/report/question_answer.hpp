@@ -1,0 +1,50 @@
+#pragma once
+
+/// The answer of a study to its question: of the plans of its front, the one with the least of what is asked for within the limits.
+
+#include "io/report/study_notes.hpp"
+#include "io/results/results.hpp"
+#include "io/scenario/question.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A plan of the front as the question sees it.
+struct QuestionedPlan {
+    const FrontPoint* plan = nullptr;
+    double amount = 0.0;        // of what is minimised, in SI units or USD
+    double probability = 1.0;   // of being done in time; 1 without a limit of the time
+    double in_time_s = 0.0;     // training time that it keeps with the probability asked for
+    double power_w = 0.0;       // of the building, on average over the run
+    bool within_limits = true;  // of power, budget and GPUs
+};
+
+/// Which doubt about the answer's time is the largest.
+enum class LargestDoubt { model, software, draws };
+
+struct QuestionAnswer {
+    Seconds limit;             // of the training time; zero: none
+    bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
+    std::optional<QuestionedPlan> best;
+    std::optional<QuestionedPlan> next;        // the least of the others that answer, on another number of GPUs
+    std::optional<QuestionedPlan> not_enough;  // has less than the best, keeps the limits, and is too likely late
+    std::optional<QuestionedPlan> surest;      // where none answers: of those within limits, the most probable
+    LargestDoubt doubt = LargestDoubt::model;
+    bool minimised = true;  // the study minimises what the question does, so its front holds the best plan
+};
+
+/// Nothing if the front is empty.
+std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
+
+struct QuestionLine {
+    std::string title;
+    std::string text;
+};
+
+/// The question, its answer, what is next best, what is not enough, and the largest doubt. Empty without a question.
+std::vector<QuestionLine> question_lines(const Results& results, const StudyNotes& notes);
+
+}  // namespace prismopt

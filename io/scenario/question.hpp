@@ -1,0 +1,36 @@
+#pragma once
+
+/// What a planner asks of a study: the least of something, within limits.
+
+#include "model/base/names.hpp"
+#include "model/base/units.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace prismopt {
+
+enum class QuestionAim { cost, time, gpus, energy };
+template <>
+inline constexpr std::array<Named<QuestionAim>, 4> names_of<QuestionAim>{
+    {{QuestionAim::cost, "cost"}, {QuestionAim::time, "time"}, {QuestionAim::gpus, "gpus"}, {QuestionAim::energy, "energy"}}};
+
+struct Question {
+    QuestionAim minimise = QuestionAim::cost;
+    std::optional<std::chrono::sys_days> done_by{};  // on this day at the latest
+    Seconds deadline{};                              // training time, instead of a date; zero: none
+    double probability = 0.9;                        // of being done by then
+    bool model_error = true;                         // whether the probability includes it
+    Watts power_limit{};                             // of the building, on average over the run; zero: none
+    double budget_usd = 0.0;                         // zero: none
+    int gpus_at_most = 0;                            // zero: any number
+};
+
+/// Training time within which a run that starts on `start` must end; zero: at any time.
+Seconds time_limit(const Question& question, const std::optional<std::chrono::sys_days>& start);
+
+/// From the keys of a [question] section, separated by commas. Throws InputError that names `source`.
+Question read_question(const std::string& keys, const std::string& source, const std::optional<std::chrono::sys_days>& start);
+
+}  // namespace prismopt

@@ -1,0 +1,155 @@
+#include "io/report/question_answer.hpp"
+
+#include "io/report/deadline_risk.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double day = 86400.0;
+
+/// A plan whose times are equal but for the error of the model, a factor that lies with 95 % between these limits.
+FrontPoint plan(std::uint64_t index, int gpus, double days, double cost_usd, double error = 1.2)
+{
+    FrontPoint point;
+    point.index = index;
+    Prediction& p = point.prediction;
+    p.gpus = gpus;
+    p.training.quantiles.assign(reported_probabilities.size(), days * day);
+    for (std::size_t i = 0; i < p.training.quantiles.size(); ++i) {
+        p.training.quantiles[i] *= 1.0 + 1e-6 * static_cast<double>(i);
+    }
+    p.training.mean = Estimate::exact(days * day);
+    p.training.p99 = Estimate::exact(days * day);
+    p.cost_usd = Estimate::exact(cost_usd);
+    p.run.energy_j = Estimate::exact(1e3 * gpus * days * day);  // 1 kW for each GPU
+    point.model_low = 1.0 / error;
+    point.model_high = error;
+    point.software_low = point.software_high = 1.0;
+    return point;
+}
+
+class Asked : public testing::Test {
+protected:
+    Results results_;
+    StudyNotes notes_;
+    Question question_{.deadline = Seconds{100.0 * day}};
+
+    Asked()
+    {
+        results_.objectives = {{"training_time_p99", "s", ""}, {"cost", "USD", ""}};
+        results_.front = {plan(1, 4096, 50.0, 9e6), plan(2, 2048, 88.0, 8e6), plan(3, 1024, 95.0, 7e6), plan(4, 512, 180.0, 6e6)};
+    }
+    QuestionAnswer answer() const { return *answer_to(question_, results_, notes_); }
+};
+
+/// The chance of 100 days is that of a factor below 100 / 88: a normal logarithm with 95 % between 1 / 1.2 and 1.2.
+TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
+{
+    const double deviation = std::log(1.2) / 1.959964;
+    const auto exact = [&](double days) { return 0.5 * std::erfc(-std::log(100.0 / days) / deviation / std::sqrt(2.0)); };
+    const QuestionAnswer with = answer();
+    ASSERT_TRUE(with.best && with.next && with.not_enough);
+    EXPECT_EQ(with.best->plan->index, 2U);
+    EXPECT_NEAR(with.best->probability, exact(88.0), 0.005);  // of 200 points of equal probability
+    EXPECT_EQ(with.not_enough->plan->index, 3U);
+    EXPECT_NEAR(with.not_enough->probability, exact(95.0), 0.005);
+    EXPECT_EQ(with.next->plan->index, 1U);
+    EXPECT_NEAR(with.best->in_time_s / day, 88.0 * std::exp(1.281552 * deviation), 0.3);
+    EXPECT_EQ(with.best->power_w, 2048e3);
+
+    question_.model_error = false;
+    const QuestionAnswer without = answer();
+    EXPECT_EQ(without.best->plan->index, 3U);
+    EXPECT_EQ(without.not_enough->plan->index, 4U);
+}
+
+/// The time that is kept with a probability is late with the rest of it.
+TEST_F(Asked, TimesInvertProbabilities)
+{
+    for (const double probability : {0.5, 0.8, 0.95}) {
+        question_.probability = probability;
+        const double seconds = answer().surest->in_time_s;
+        const FrontPoint& surest = *answer().surest->plan;
+        EXPECT_NEAR(deadline_risk(surest, Seconds{seconds})->mean, 1.0 - probability, 0.006) << probability;
+    }
+}
+
+TEST_F(Asked, KeepsTheOtherLimits)
+{
+    question_.power_limit = Watts{2e6};
+    EXPECT_FALSE(answer().best);
+    EXPECT_EQ(answer().surest->plan->index, 3U);
+    question_.power_limit = {};
+    question_.budget_usd = 8.5e6;
+    EXPECT_EQ(answer().best->plan->index, 2U);
+    EXPECT_FALSE(answer().next);
+    question_.gpus_at_most = 100;
+    EXPECT_FALSE(answer().surest);
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("raise one of them"));
+}
+
+TEST_F(Asked, MinimisesWhatIsAskedFor)
+{
+    question_.deadline = Seconds{400.0 * day};
+    EXPECT_EQ(answer().best->plan->index, 4U);
+    question_.minimise = QuestionAim::time;
+    EXPECT_EQ(answer().best->plan->index, 1U);
+    EXPECT_TRUE(answer().minimised);
+    question_.minimise = QuestionAim::energy;  // 1 kW times GPUs times days
+    EXPECT_EQ(answer().best->plan->index, 4U);
+    EXPECT_FALSE(answer().minimised);
+}
+
+TEST_F(Asked, LargestDoubtIsTheWidestInterval)
+{
+    EXPECT_EQ(answer().doubt, LargestDoubt::model);
+    for (FrontPoint& point : results_.front) {
+        point.software_low = 0.9;
+        point.software_high = 1.9;
+    }
+    EXPECT_EQ(answer().doubt, LargestDoubt::software);
+    for (FrontPoint& point : results_.front) {
+        point.prediction.training.p99.high = std::numeric_limits<double>::infinity();
+    }
+    EXPECT_EQ(answer().doubt, LargestDoubt::draws);
+}
+
+TEST_F(Asked, AFileWithoutModelErrorSaysSo)
+{
+    for (FrontPoint& point : results_.front) {
+        point.model_low = point.model_high = std::numeric_limits<double>::quiet_NaN();
+    }
+    EXPECT_FALSE(answer().model_error);
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_).front().text, HasSubstr("its error is not in this file"));
+}
+
+TEST_F(Asked, NothingWithoutAQuestion)
+{
+    EXPECT_THAT(question_lines(results_, notes_), IsEmpty());
+    results_.front.clear();
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_), IsEmpty());
+}
+
+/// The last day counts whole.
+TEST(QuestionTime, ADayIsOverAtItsEnd)
+{
+    using namespace std::chrono;
+    const Question by_day{.done_by = sys_days{2027y / April / 15}};
+    EXPECT_EQ(time_limit(by_day, sys_days{2027y / April / 10}).si, 6.0 * day);
+    EXPECT_EQ(time_limit(Question{.deadline = Seconds{5.0}}, std::nullopt).si, 5.0);
+}
+
+}  // namespace
+}  // namespace prismopt
