@@ -477,8 +477,7 @@ private:
 StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
 {
     StudyInfo info;
-    info.program_version = release();
-    info.commit = commit();
+    info.build = this_build();
     info.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     info.command_line = options.command_line;
     const char* job = std::getenv("SLURM_JOB_ID");

@@ -4,17 +4,25 @@
 
 #include <sys/resource.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace prismopt {
 
-/// The most that it has had in memory so far.
+/// The most that it has had in memory so far; 0: unknown. (getrusage(2) also counts the process that started it.)
 inline double peak_memory_bytes()
 {
-    constexpr double kibibyte = 1024.0;  // unit of ru_maxrss: getrusage(2)
-    rusage use{};
-    getrusage(RUSAGE_SELF, &use);
-    return kibibyte * static_cast<double>(use.ru_maxrss);
+    constexpr double kibibyte = 1024.0;  // unit of that file: proc_pid_status(5)
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) {
+            return kibibyte * std::strtod(line.c_str() + std::string_view("VmHWM:").size(), nullptr);
+        }
+    }
+    return 0.0;
 }
 
 /// Limit of its address space, as `ulimit -v` and some batch systems set it.
