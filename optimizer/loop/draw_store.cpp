@@ -144,6 +144,7 @@ Message DrawStore::complete(const Message& item, const Message& result)
         auto found = kept_.find(key);
         if (found == kept_.end()) {
             kept_bytes_ += bytes_of(*next);
+            ++added_;
             found = kept_.emplace(key, Kept{std::move(*next++)}).first;
         }
         all.push_back(found->second.draws);
