@@ -25,9 +25,8 @@ const std::vector<ExitCode>& exit_codes()
         {exit_changed, "watch: the step times of the job have changed"},
         {exit_unexpected_level, "watch: the step times are outside the prediction interval, and have not changed"},
         {exit_call_again,
-         "stopped early, with a complete checkpoint: continue a search with prismopt resume or the same line with --continue; a "
-         "dry "
-         "run has printed partial estimates"},
+         "stopped early, with a complete checkpoint: continue a search with prismopt resume; a dry run has printed partial "
+         "estimates"},
         {exit_failure, "any other failure"},
     };
     return list;

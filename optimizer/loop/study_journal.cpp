@@ -356,7 +356,8 @@ void StudyJournal::begin_leg(Leg leg, std::chrono::steady_clock::time_point star
 {
     legs_.push_back(std::move(leg));
     leg_start_ = start;
-    leg_appended_ = start - 2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
+    leg_appended_ =
+        start - 2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
 }
 
 void StudyJournal::end_leg(LegEnd end, std::uint64_t draws)

@@ -8,7 +8,7 @@ set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=${1:-$(mktemp -d)}
 mkdir -p "$scratch" && cd "$scratch"
-program=$root/build/release/prismopt
+program=${PRISMOPT:-$root/build/release/prismopt}
 for tool in slurmctld slurmd munged sbatch; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is missing; install slurm-wlm and munge"; exit 77; }
 done
