@@ -10,6 +10,7 @@
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/parallel/thread_waiting.hpp"
 #include "optimizer/program/log.hpp"
+#include "optimizer/program/memory.hpp"
 #include "optimizer/program/release.hpp"
 
 #include <fmt/format.h>
@@ -90,12 +91,28 @@ prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc
                                                                     : prismopt::Communicator();
 }
 
+/// What was asked for is not known: std::bad_alloc does not say.
+std::string exhausted_text(const std::vector<std::string>& words)
+{
+    const auto gigabytes = [](double bytes) { return fmt::format("{:.2g} GB", bytes / 1e9); };
+    const std::optional<double> limit = prismopt::memory_limit_bytes();
+    const std::string used = fmt::format("memory is exhausted after {}{}", gigabytes(prismopt::peak_memory_bytes()),
+                                         limit ? fmt::format(" (ulimit -v allows {})", gigabytes(*limit)) : "");
+    if (!is_parallel(words)) {
+        return used + "; use a machine with more memory, or a smaller input";
+    }
+    return fmt::format(
+        "{}; the journal keeps what was computed: request about {} for each rank (sbatch --mem or --mem-per-cpu, or "
+        "fewer ranks on each node), then continue with --continue or prismopt resume",
+        used, gigabytes(2.0 * std::max(prismopt::peak_memory_bytes(), limit.value_or(0.0))));
+}
+
 /// Failures of the machine have a message of their own (std::runtime_error, std::system_error). What the standard library and other
 /// libraries throw of their own accord does not name an input: it is a fault of this program.
 std::string reason(const std::exception& error, const std::vector<std::string>& words)
 {
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-        return "memory is exhausted; use a machine with more memory, or a smaller input";
+        return exhausted_text(words);
     }
     if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) {
         return error.what();

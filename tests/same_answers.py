@@ -28,7 +28,7 @@ TARGETS = ("megatron", "bridge", "torchtitan", "torchtitan-recipe", "slurm", "js
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min", "dualpipe", "dualpipe_v")
 CHUNKS = {"interleaved": 2, "zb_v": 2, "v_half": 2, "v_min": 2, "dualpipe": 2, "dualpipe_v": 2}
 # Of the build, the day and the clock, not of the answer:
-OF_THE_RUN = re.compile(r"[0-9a-f]{12}(-dirty)?(?=[)\"' ])|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?|\"(elapsed|ranks)\":\[.*?\](?=[,}])")
+OF_THE_RUN = re.compile(r"[0-9a-f]{12}(-dirty-[0-9a-f]{12})?(?=[)\"' ])|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?|\"(elapsed|ranks)\":\[.*?\](?=[,}])")
 
 
 class Judge:

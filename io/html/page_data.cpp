@@ -197,7 +197,7 @@ Json trust(const Results& results)
               {"confirming", effort.confirming},
               {"strategy", study.strategy},
               {"seed", std::to_string(study.seed)},
-              {"program", fmt::format("prismopt {} ({})", study.program_version, study.commit)},
+              {"program", build_text(study.build)},
               {"created", study.created},
               {"command_line", study.command_line},
               {"job_id", study.job_id},

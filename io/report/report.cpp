@@ -8,6 +8,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/legs_text.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
@@ -460,7 +461,7 @@ std::string search_section(const Results& results)
                             100.0 * least_fit_probability, 100.0 * results.may_not_fit.limit, results.may_not_fit.plans.size(),
                             results.may_not_fit.outcome);
     }
-    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.program_version, study.commit, study.created,
+    text += fmt::format("  seed {}, prismopt {} ({}), {}{}\n", study.seed, study.build.version, study.build.commit, study.created,
                         study.job_id.empty() ? "" : fmt::format(", job {}", study.job_id));
     return text;
 }
@@ -553,7 +554,7 @@ std::string summary(const Results& results)
     const StudyEffort sum = study_effort(results);
     std::string text = fmt::format(
         "Study {} (seed {}, prismopt {}, {}): {} combinations of values, {} feasible plans, {} evaluated with {} step draws.",
-        results.study.scenario_name, results.study.seed, results.study.program_version, results.study.created, results.raw_tuples,
+        results.study.scenario_name, results.study.seed, results.study.build.version, results.study.created, results.raw_tuples,
         results.feasible, sum.evaluated, sum.draws);
     if (!results.front.empty()) {
         const auto order = [](const FrontPoint& a, const FrontPoint& b) {
@@ -570,7 +571,8 @@ std::string summary(const Results& results)
         text += " The front is empty.";
     }
     text += fmt::format(" Outcome: {}\n", results.study.outcome_text);
-    return results.provisional ? text + "Counts: " + tally(results) : text;
+    text += results.provisional ? "Counts: " + tally(results) : "";
+    return text + legs_text(results.legs);
 }
 
 }  // namespace prismopt

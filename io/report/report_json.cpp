@@ -7,6 +7,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/legs_text.hpp"
 #include "io/report/results_json.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_json.hpp"
@@ -29,8 +30,9 @@ constexpr int format_version = 2;
 Json provenance(const StudyInfo& study, const std::string& file)
 {
     return {{"file", file},
-            {"program_version", study.program_version},
-            {"git_commit", study.commit},
+            {"program_version", study.build.version},
+            {"git_commit", study.build.commit},
+            {"catalog_digest", json_text<Json>(study.build.catalog)},
             {"created", study.created},
             {"command_line", study.command_line},
             {"job_id", json_text<Json>(study.job_id)},
@@ -268,6 +270,8 @@ std::string summary_json(const Results& results, const std::string& file)
 {
     Json json = head("prismopt results summary", results, file);
     json["front_points"] = results.front.size();
+    json["core_hours"] = core_hours(results.legs);
+    json["legs"] = legs_json(results.legs);
     return json.dump(1) + "\n";
 }
 

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Header {
     std::array<char, 8> magic{'P', 'R', 'I', 'S', 'M', 'J', 'N', 'L'};
-    std::uint32_t version = 3;  // 1 had a zero for the checksum; 2 one header, and no marks
+    std::uint32_t version = 4;  // 1 had a zero for the checksum; 2 one header, and no marks; 3 no build and options of its study
     std::uint32_t checksum = 0;
     std::uint64_t study = 0;
 };
@@ -208,23 +208,38 @@ JournalContents read_journal(const std::string& path)
     return contents;
 }
 
+bool journal_is_blank(const std::string& path)
+{
+    const std::vector<std::byte> bytes = read_bytes(path);
+    const Header expected;
+    const std::size_t magic = std::min(bytes.size(), expected.magic.size());
+    if (bytes.size() < header_bytes && std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic),
+                                                  std::as_bytes(std::span(expected.magic)).begin())) {
+        return true;
+    }
+    return read_journal(path).records.empty();
+}
+
 bool journal_in_use(const std::string& path)
 {
     return std::filesystem::is_regular_file(path) && !PosixFile(path, PosixFile::Open::append).lock();
 }
 
-JournalWriter::JournalWriter(const std::string& path, std::uint64_t study)
-    : JournalWriter(path, study, std::filesystem::exists(path))
+JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank blank)
+    : JournalWriter(path, study, blank, std::filesystem::exists(path))
 {
 }
 
-JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool exists)
+JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, Blank blank, bool exists)
     : end_(header_bytes), file_(path, exists ? PosixFile::Open::append : PosixFile::Open::create_new)
 {
     if (!file_.lock()) {
         throw InputError(path + " is being written by another prismopt; wait for it, or name another file with --out");
     }
-    if (exists) {
+    if (exists && blank == Blank::begun_again && journal_is_blank(path)) {
+        file_.truncate(0);
+        begin(study);
+    } else if (exists) {
         const JournalContents contents = read_journal(path);
         if (contents.study != study) {
             throw InputError(path +
@@ -234,14 +249,19 @@ JournalWriter::JournalWriter(const std::string& path, std::uint64_t study, bool 
         end_ = contents.good_bytes;
         file_.truncate(end_);
     } else {
-        Header header{.study = study};
-        header.checksum = checksum(header);
-        for (std::size_t copy = 0; copy < header_copies; ++copy) {
-            file_.write(std::as_bytes(std::span(&header, 1)));
-        }
+        begin(study);
     }
     file_.sync();
     sync_folder(path);
+}
+
+void JournalWriter::begin(std::uint64_t study)
+{
+    Header header{.study = study};
+    header.checksum = checksum(header);
+    for (std::size_t copy = 0; copy < header_copies; ++copy) {
+        file_.write(std::as_bytes(std::span(&header, 1)));
+    }
 }
 
 void JournalWriter::append(std::span<const std::byte> payload)

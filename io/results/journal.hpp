@@ -35,15 +35,22 @@ struct JournalContents {
 /// damaged.
 JournalContents read_journal(const std::string& path);
 
+/// Whether the file ends before its first record: it is empty, or a part of a header, or a header without an intact record behind
+/// it, as a kill at the start of a search leaves it. Throws InputError as read_journal() for other files.
+bool journal_is_blank(const std::string& path);
+
 /// Whether another process is writing this journal. Throws std::runtime_error when the file cannot be opened.
 bool journal_in_use(const std::string& path);
+
+/// What becomes of an existing journal without a record.
+enum class Blank { refused, begun_again };
 
 class JournalWriter {
 public:
     /// Creates the file, or continues an existing one after its last intact record (damaged bytes after it are truncated). Throws
     /// InputError when the file is not a journal, belongs to another study or is being written by another process,
     /// std::runtime_error when it cannot be written.
-    JournalWriter(const std::string& path, std::uint64_t study);
+    JournalWriter(const std::string& path, std::uint64_t study, Blank blank = Blank::refused);
 
     /// Appends a record; after a failure the journal is unchanged.
     void append(std::span<const std::byte> payload);
@@ -53,7 +60,9 @@ public:
     void sync();
 
 private:
-    JournalWriter(const std::string& path, std::uint64_t study, bool exists);
+    JournalWriter(const std::string& path, std::uint64_t study, Blank blank, bool exists);
+
+    void begin(std::uint64_t study);
 
     std::uint64_t end_;  // end of the intact journal, in bytes
     PosixFile file_;

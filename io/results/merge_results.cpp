@@ -36,8 +36,8 @@ void refuse_another_study(const Results& a, const Results& b)
     if (a.study.seed != b.study.seed) {
         refuse("seed");
     }
-    if (a.study.program_version != b.study.program_version || a.study.commit != b.study.commit) {
-        refuse("program version");
+    if (a.study.build != b.study.build) {
+        refuse(fmt::format("program ({} and {})", build_text(b.study.build), build_text(a.study.build)));
     }
     if (a.study.parts != b.study.parts) {
         refuse(fmt::format("number of parts ({} and {})", b.study.parts, a.study.parts));
@@ -128,6 +128,7 @@ Results merge_results(const std::vector<Results>& parts, Missing missing)
         list.proved = list.proved && part.may_not_fit.proved;
         list.evaluated += part.may_not_fit.evaluated;
         merged.ranks.insert(merged.ranks.end(), part.ranks.begin(), part.ranks.end());
+        merged.legs.insert(merged.legs.end(), part.legs.begin(), part.legs.end());
         merged.feasible += part.feasible;
         add(part.rejected, merged.rejected);
         outcome.proved = outcome.proved && part.study.outcome.proved;

@@ -2,6 +2,7 @@
 
 /// Results of a study as plain data, the source of results files, reports and `inspect`.
 
+#include "io/results/provenance.hpp"
 #include "io/scenario/question.hpp"
 #include "model/plan/plan.hpp"
 #include "model/prediction.hpp"
@@ -24,11 +25,10 @@ constexpr std::string_view quantiles_of(bool nodes_known) { return nodes_known ?
 
 /// Root attributes and /study. Only these may differ between runs of one study with other ranks or dates.
 struct StudyInfo {
-    std::string program_version;
-    std::string commit;
-    std::string created;  // ISO 8601, UTC
-    std::string command_line;
-    std::string job_id;  // of the batch system, or empty
+    BuildIdentity build;
+    std::string created;       // ISO 8601, UTC
+    std::string command_line;  // of the first leg
+    std::string job_id;        // of the batch system, or empty
     std::string scenario_path;
     std::string scenario_text;
     PlacementOrder default_order = ParallelPlan{}.order;  // where the text gives none
@@ -157,7 +157,8 @@ struct Results {
     Posterior posterior;
     bool provisional = false;  // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;
-    std::vector<RankWork> ranks;
+    std::vector<RankWork> ranks;  // of the last leg
+    std::vector<Leg> legs;        // in the order of their starts; empty before schema 1.15
     std::optional<Question> question;  // asked of a report, instead of that of the scenario; not stored
     int threads = 1;
     bool sealed = true;  // false: from a file without a checksum, so that damage may go undetected

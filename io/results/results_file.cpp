@@ -106,8 +106,9 @@ void write_root(const Hdf5Object& root, const StudyInfo& study)
     root.set<std::string>("filetype", results_filetype);
     root.set_list<std::int32_t>("schema_version", {results_schema_major, results_schema_minor});
     root.set<std::string>("Conventions", "CF-1.10");
-    root.set("program_version", study.program_version);
-    root.set("git_commit", study.commit);
+    root.set("program_version", study.build.version);
+    root.set("git_commit", study.build.commit);
+    root.set("catalog_digest", study.build.catalog);
     root.set("created", study.created);
     root.set("command_line", study.command_line);
     root.set("job_id", study.job_id);
@@ -334,6 +335,24 @@ void write_ranks(const Hdf5Object& group, const Results& results)
     }
 }
 
+void write_legs(const Hdf5Object& group, const std::vector<Leg>& legs)
+{
+    group.set("core_hours", core_hours(legs));
+    const Columns table(group, "leg", positions(legs.size()), {"1", "position in the order of the legs"});
+    table.column<std::string>("started", legs, [](const Leg& leg) { return leg.started; }, {"", "start of the leg, UTC"});
+    table.column<std::string>("job", legs, [](const Leg& leg) { return leg.job; }, {"", "batch system and its job, or empty"});
+    table.column<std::int32_t>("nodes", legs, [](const Leg& leg) { return leg.nodes; }, {"1", "nodes"});
+    table.column<std::int32_t>("ranks", legs, [](const Leg& leg) { return leg.ranks; }, {"1", "MPI ranks"});
+    table.column<std::int32_t>("threads", legs, [](const Leg& leg) { return leg.threads; }, {"1", "threads of all ranks"});
+    table.column<double>("seconds", legs, [](const Leg& leg) { return leg.seconds; },
+                         {"s", "wall-clock time; of a lost leg, up to its last record"});
+    table.column<std::uint64_t>("saved", legs, [](const Leg& leg) { return leg.saved; },
+                                {"1", "answers, tuning steps and blocks of draws that the leg saved"});
+    set_flags<std::int8_t>(table.column<std::int8_t>("end", legs, [](const Leg& leg) { return leg.end; },
+                                                     {"1", "how the leg ended; lost: it was killed"}),
+                           {leg_ends.begin(), leg_ends.end()});
+}
+
 std::vector<std::byte> encode(const Results& results)
 {
     const Hdf5Object root = Hdf5Object::create_in_memory(seal_bytes);
@@ -346,6 +365,7 @@ std::vector<std::byte> encode(const Results& results)
     write_posterior(root.create_group("posterior"), results);
     write_progress(root.create_group("progress"), results.progress);
     write_ranks(root.create_group("ranks"), results);
+    write_legs(root.create_group("legs"), results.legs);
     return root.image();
 }
 

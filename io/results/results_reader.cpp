@@ -52,8 +52,9 @@ PlacementOrder default_order(const Hdf5Object& root)
 
 void read_root(const Hdf5Object& root, StudyInfo& study)
 {
-    study.program_version = root.get<std::string>("program_version");
-    study.commit = root.get<std::string>("git_commit");
+    study.build.version = root.get<std::string>("program_version");
+    study.build.commit = root.get<std::string>("git_commit");
+    study.build.catalog = root.has("catalog_digest") ? root.get<std::string>("catalog_digest") : "";  // since schema 1.15
     study.created = root.get<std::string>("created");
     study.command_line = root.get<std::string>("command_line");
     study.job_id = root.get<std::string>("job_id");
@@ -394,6 +395,23 @@ void read_ranks(const Hdf5Object& root, Results& results)
     }
 }
 
+/// Since schema 1.15.
+void read_legs(const Hdf5Object& root, std::vector<Leg>& legs)
+{
+    const Rows<Leg> rows(root, "legs", legs);
+    const Allowed at_least_one{.least = 1.0};
+    rows.resize("leg");
+    rows.column<std::string>("started", {}, [](Leg& leg, const std::string& started) { leg.started = started; });
+    rows.column<std::string>("job", {}, [](Leg& leg, const std::string& job) { leg.job = job; });
+    rows.column<std::int32_t>("nodes", at_least_one, [](Leg& leg, std::int32_t nodes) { leg.nodes = nodes; });
+    rows.column<std::int32_t>("ranks", at_least_one, [](Leg& leg, std::int32_t ranks) { leg.ranks = ranks; });
+    rows.column<std::int32_t>("threads", at_least_one, [](Leg& leg, std::int32_t threads) { leg.threads = threads; });
+    rows.column<double>("seconds", not_negative, [](Leg& leg, double seconds) { leg.seconds = seconds; });
+    rows.column<std::uint64_t>("saved", not_negative, [](Leg& leg, std::uint64_t saved) { leg.saved = saved; });
+    rows.column<std::int8_t>("end", {0.0, static_cast<double>(leg_ends.size()) - 1.0},
+                             [](Leg& leg, std::int8_t end) { leg.end = static_cast<LegEnd>(end); });
+}
+
 void check_is_results(const Hdf5Object& root, const std::string& path)
 {
     if (!root.has("filetype") || root.get<std::string>("filetype") != results_filetype) {
@@ -464,6 +482,9 @@ Results read_results(const std::string& path)
         }
         read_progress(root, results.progress);
         read_ranks(root, results);
+        if (root.has_dataset("legs")) {
+            read_legs(root, results.legs);
+        }
         rename_axes(results.axes);
         return results;
     } catch (const InputError&) {

@@ -1,10 +1,12 @@
 #include "io/toml/catalog_file.hpp"
 
+#include "io/base/checksum.hpp"
 #include "io/base/input_error.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
+#include <span>
 
 namespace prismopt {
 
@@ -16,6 +18,16 @@ std::string catalog_text(const std::string& name)
         }
     }
     throw InputError(fmt::format("model/catalog/{} is missing from the program; rebuild it", name));
+}
+
+std::string catalog_digest()
+{
+    std::string all;
+    for (const EmbeddedFile& file : catalog_files()) {
+        all += fmt::format("{} {} ", file.name, file.text.size());  // so that no character can move between files
+        all += file.text;
+    }
+    return fmt::format("{:016x}", crc64_of(std::as_bytes(std::span(all))));
 }
 
 const TomlFile& catalog_file(const std::string& name)

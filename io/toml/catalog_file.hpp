@@ -13,6 +13,9 @@ namespace prismopt {
 /// The files of model/catalog.
 std::vector<EmbeddedFile> catalog_files();
 
+/// CRC-64 of the names and texts of all files of the catalog, in hexadecimal.
+std::string catalog_digest();
+
 /// Returns the text of a file of the catalog. Throws InputError if the program does not contain it.
 std::string catalog_text(const std::string& name);
 

@@ -4,6 +4,7 @@
 #include "io/results/results_file.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/program/log.hpp"
+#include "optimizer/program/release.hpp"
 
 namespace prismopt {
 
@@ -20,11 +21,22 @@ Results open_results(const std::string& path)
 JournalSummary journal_summary(const std::string& path)
 {
     const JournalContents contents = read_journal(path);
-    const Scenario scenario = *journaled_scenario(path);
+    const StudyHead head = head_of(contents, path);
+    Scenario scenario;
+    try {
+        scenario = scenario_from(head.study);
+    } catch (const std::exception&) {  // for another version of this program
+        if (head.build == this_build()) {
+            throw;
+        }
+    }
     const JournalCount count = count_records(contents);
-    return {.scenario_name = scenario.name,
+    return {.build = head.build,
+            .command_line = head.options.command_line,
+            .scenario_name = scenario.name,
             .scenario_path = scenario.path,
             .seed = scenario.seed,
+            .legs = legs_of(contents),
             .answers = count.answers,
             .tuning = count.tuning,
             .lost = count.lost,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -14,11 +15,15 @@ namespace prismopt {
 /// Throws InputError.
 Results open_results(const std::string& path);
 
-/// What a journal holds, from which a search can be resumed.
+/// What a journal holds, from which a search can be resumed. Of a journal of another build, name and path of the scenario may be unknown
+/// (empty).
 struct JournalSummary {
+    BuildIdentity build;       // that wrote it
+    std::string command_line;  // of the first leg
     std::string scenario_name;
     std::string scenario_path;
     std::uint64_t seed = 0;
+    std::vector<Leg> legs;
     std::size_t answers = 0;  // to requests of the search
     std::size_t tuning = 0;   // steps of the hardware tuning
     std::size_t lost = 0;     // answers missing between intact ones

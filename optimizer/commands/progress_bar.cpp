@@ -60,7 +60,7 @@ std::string progress_text(const SearchProgress& of)
         text += ", gap: " + of.gaps;
     }
     text += ", idle " + percent_text(of.idle_share);
-    return of.left_s ? text + ", ETA " + duration_text(*of.left_s) : text;
+    return of.left_s ? text + (of.sweep ? ", ETA of this sweep " : ", ETA ") + duration_text(*of.left_s) : text;
 }
 
 void show_bar(const SearchProgress& of)

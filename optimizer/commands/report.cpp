@@ -4,6 +4,7 @@
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
 
+#include "io/report/legs_text.hpp"
 #include "optimizer/loop/study_journal.hpp"
 
 #include <fmt/format.h>
@@ -92,6 +93,10 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
                                                {"file", path},
                                                {"scenario_name", journal.scenario_name},
                                                {"scenario_path", journal.scenario_path},
+                                               {"program_version", journal.build.version},
+                                               {"git_commit", journal.build.commit},
+                                               {"catalog_digest", journal.build.catalog},
+                                               {"command_line", journal.command_line},
                                                {"seed", journal.seed},
                                                {"answers", journal.answers},
                                                {"tuning_steps", journal.tuning},
@@ -99,7 +104,9 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
                                                {"lost_bytes", journal.lost_bytes},
                                                {"lost_answers", journal.lost},
                                                {"damage", journal.damage.empty() ? nlohmann::ordered_json()
-                                                                                 : nlohmann::ordered_json(journal.damage)}};
+                                                                                 : nlohmann::ordered_json(journal.damage)},
+                                               {"core_hours", core_hours(journal.legs)},
+                                               {"legs", legs_json(journal.legs)}};
         fmt::print("{}\n", described.dump(1));
         return exit_done;
     }
@@ -109,6 +116,7 @@ int inspect_command(const std::vector<std::string>& words, const Call& call)
                journal.damage.empty()
                    ? "undamaged"
                    : fmt::format("damaged: {}; {} answers are missing between intact ones", journal.damage, journal.lost));
+    fmt::print("written by {}: {}\n{}", build_text(journal.build), journal.command_line, legs_text(journal.legs));
     return exit_done;
 }
 

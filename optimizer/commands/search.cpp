@@ -20,6 +20,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 namespace prismopt {
 
@@ -95,6 +96,25 @@ void take_strategy(const po::variables_map& values, Scenario& scenario)
     }
 }
 
+void take_legs(const po::variables_map& values, StudyOptions& study)
+{
+    study.continues = values["continue"].as<bool>();
+    if (study.continues && study.force) {
+        throw InputError("--continue and --force exclude each other: --force starts the search again each time; leave one out");
+    }
+    if (values.count("legs") == 0) {
+        return;
+    }
+    const auto most = values["legs"].as<std::int64_t>();
+    if (!study.continues) {
+        throw InputError("--legs limits the runs of a search with --continue; add --continue, or leave it out");
+    }
+    if (most < 1 || most > std::numeric_limits<int>::max()) {
+        throw InputError(fmt::format("--legs {} is not a number of runs; write for example --legs {}", most, default_most_legs));
+    }
+    study.most_legs = static_cast<int>(most);
+}
+
 void warn_of_pinning(const Call& call)
 {
     if (call.team.rank() == 0) {
@@ -117,6 +137,10 @@ int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions
     }
     if (!end.complete) {
         log_warning(end.results.study.outcome_text);
+        if (!end.last_leg.empty()) {
+            log_warning(end.last_leg);
+            return exit_failure;
+        }
         if (Communicator::launched()) {
             log_info(fmt::format(
                 "exit code {}: the checkpoint is complete; mpirun may report an aborted job, which can be ignored (mpirun -q "
@@ -137,6 +161,11 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     options.add_options()("out", po::value<std::string>()->value_name("FILE"),
                           "results file (default: the name of the scenario with .h5, in the current folder)")(
         "force", po::bool_switch(), "overwrite existing results");
+    options.add_options()("continue", po::bool_switch(),
+                          "start the search, or continue it if its journal exists; end with 0 if it is complete. Options of the "
+                          "first run hold in later ones")(
+        "legs", po::value<std::int64_t>()->value_name("N"),
+        fmt::format("with --continue: at most N runs of one search (default: {})", default_most_legs).c_str());
     options.add_options()("strategy", po::value<std::string>()->value_name("NAME"), strategy_help().c_str());
     options.add_options()("runnable-by", po::value<std::string>()->value_name("TRAINER"), trainer_help().c_str());
     options.add_options()("max-evaluations", po::value<std::int64_t>()->value_name("N"), "evaluate at most N plans");
@@ -156,6 +185,7 @@ int search_command(const std::vector<std::string>& words, const Call& call)
     study.out =
         values->count("out") > 0 ? (*values)["out"].as<std::string>() : std::filesystem::path(path).stem().string() + ".h5";
     study.force = (*values)["force"].as<bool>();
+    take_legs(*values, study);
     const auto read = [&]() -> std::optional<Scenario> {
         Scenario scenario = read_scenario(path, catalogs_of(*values));
         if (values->count("runnable-by") > 0) {
@@ -197,8 +227,7 @@ int resume_command(const std::vector<std::string>& words, const Call& call)
     const auto read = [&] {
         std::optional<Scenario> scenario = resumable_scenario(path);
         if (!scenario) {
-            log_info(fmt::format("{}: the search is complete, so there is nothing to resume; see prismopt report {}", study.out,
-                                 study.out));
+            log_info(complete_text(study.out));
         }
         return scenario;
     };

@@ -113,6 +113,7 @@ std::vector<PhaseDraws> DrawStore::complete(const DrawBlock& block, std::vector<
         auto found = kept_.find(key);
         if (found == kept_.end()) {
             kept_bytes_ += bytes_of(*next);
+            ++added_;
             found = kept_.emplace(key, Kept{std::move(*next++)}).first;
         }
         all.push_back(found->second.draws);

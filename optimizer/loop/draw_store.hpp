@@ -35,6 +35,8 @@ public:
     void answered(std::uint64_t point, const DrawSource& source);
     /// Writes all draws to the file.
     void save();
+    /// Blocks of draws of single points that this run added, and that a later one finds once they are saved.
+    std::uint64_t added() const { return file_ ? added_ : 0; }
     /// Removes the file, to make room on a full disk. False if there is none.
     bool drop();
 
@@ -55,6 +57,7 @@ private:
     std::map<Key, Kept> kept_;
     std::uint64_t kept_bytes_ = 0;
     std::uint64_t file_bytes_ = 0;
+    std::uint64_t added_ = 0;
     std::optional<JournalWriter> file_;  // none if it could not be written
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };

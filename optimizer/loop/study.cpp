@@ -2,6 +2,7 @@
 
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
+#include "io/report/legs_text.hpp"
 #include "io/report/outcome_text.hpp"
 #include "io/results/may_not_fit.hpp"
 #include "io/results/posix_file.hpp"
@@ -9,8 +10,10 @@
 #include "model/base/parallel.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/loop/draw_store.hpp"
+#include "optimizer/loop/legs.hpp"
 #include "optimizer/loop/progress.hpp"
 #include "optimizer/loop/study_journal.hpp"
+#include "optimizer/parallel/launch.hpp"
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/program/release.hpp"
@@ -56,7 +59,7 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
             throw InputError(fmt::format("{} is the scenario itself; name another file with --out", path));
         }
     }
-    if (options.resume) {
+    if (options.resume || options.continues) {
         return;
     }
     if (options.force) {
@@ -71,7 +74,7 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
         if (file_exists(path)) {
             throw InputError(fmt::format("{} already exists; name another file with --out, {}", path,
                                          file_exists(journal)
-                                             ? "overwrite it with --force, or continue the search with prismopt resume"
+                                             ? "overwrite it with --force, or continue the search with --continue"
                                              : "or overwrite it with --force"));
         }
     }
@@ -141,6 +144,9 @@ public:
         }
         return search_doubtful();
     }
+
+    /// Blocks of draws in progress that a later leg finds.
+    std::uint64_t draws_saved() const { return draws_.added(); }
 
     void fill(Results& results)
     {
@@ -475,15 +481,16 @@ private:
     std::uint64_t answered_ = 0;
 };
 
+/// Now, in UTC.
+std::string date_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
 StudyInfo study_info(const Scenario& scenario, const StudyOptions& options)
 {
     StudyInfo info;
-    info.program_version = release();
-    info.commit = commit();
-    info.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    info.build = this_build();
+    info.created = date_text();
     info.command_line = options.command_line;
-    const char* job = std::getenv("SLURM_JOB_ID");
-    info.job_id = job == nullptr ? "" : escape_controls(job);
+    info.job_id = batch_job().id;
     info.scenario_path = escape_controls(scenario.path);
     info.scenario_text = scenario.text;
     info.scenario_name = scenario.name;
@@ -549,6 +556,8 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
         stopped = search.confirm(results);
     }
     end.complete = !stopped;
+    search.keep([&] { journal.end_leg(stopped ? LegEnd::stopped : LegEnd::complete, search.draws_saved()); });
+    results.legs = journal.legs();
     if (stopped) {
         search.fill_provisional_front(results);
         results.study.outcome.proved = false;
@@ -572,30 +581,109 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
     return end;
 }
 
+/// The study that these options ask for: that of the scenario or, with `continues`, its journal (`resume` is then set). Nothing: it is
+/// complete.
+std::optional<Scenario> study_to_run(std::optional<Scenario> asked, StudyOptions& options)
+{
+    if (!asked || !options.continues) {
+        return asked;
+    }
+    switch (begun(*asked, options.out)) {
+        case Begun::no: return asked;
+        case Begun::in_journal: options.resume = true; return journaled_scenario(options.out);
+        case Begun::complete: log_info(complete_text(options.out)); return std::nullopt;
+    }
+    return asked;
+}
+
+KeptOptions kept_options(const StudyOptions& options)
+{
+    return {.command_line = options.command_line,
+            .posterior = options.posterior,
+            .max_time_s = options.max_time ? options.max_time->count() : 0.0,
+            .most_legs = options.most_legs.value_or(default_most_legs)};
+}
+
+/// These options, and those of the first leg where they set nothing.
+StudyOptions in_force(StudyOptions options, const KeptOptions& first)
+{
+    options.command_line = first.command_line;
+    options.posterior = options.posterior && first.posterior;
+    if (!options.max_time && first.max_time_s > 0.0) {
+        options.max_time = std::chrono::duration<double>(first.max_time_s);
+    }
+    options.most_legs = options.most_legs.value_or(first.most_legs);
+    return options;
+}
+
+void log_launch(const StudyJournal& journal, const StudyOptions& options)
+{
+    const std::vector<Leg>& legs = journal.legs();
+    log_info(fmt::format("{}: leg {} of {}, {}", build_text(this_build()), legs.size(), options.out, launch_text(legs.back())));
+    if (options.resume) {
+        const std::vector<Leg> before(legs.begin(), legs.end() - 1);
+        log_info(fmt::format("taken from {}: {} answers{}; {:.3g} core-hours in {} before", journal_path(options.out),
+                             journal.known_answers(),
+                             journal.known_tuning() > 0 ? fmt::format(", {} tuning steps", journal.known_tuning()) : "",
+                             core_hours(before), before.size() == 1 ? "1 leg" : fmt::format("{} legs", before.size())));
+    }
+}
+
+/// Adds what follows from the legs of a study that was stopped.
+StudyEnd with_last_leg(StudyEnd end, const StudyOptions& options)
+{
+    if (!end.complete && options.continues) {
+        end.last_leg = why_last_leg(end.results.legs, options.most_legs.value_or(default_most_legs), options.out);
+    }
+    return end;
+}
+
 }  // namespace
 
-StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options)
+StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& asked_options)
 {
-    const StopRequest stop(options.max_time, team, options.stop);
+    const auto start = std::chrono::steady_clock::now();
+    StudyOptions options = asked_options;
+    StopRequest stop(options.max_time, team, options.stop);
     const LogReceiver receiver(options.message);
+    const std::vector<RankFacts> ranks = gather(team, facts_of_this_rank(), [&stop] { stop.reason(); });
     std::optional<StudyJournal> journal;  // on rank 0
-    StudyEnd end{.complete = true, .results = {}, .nothing_to_do = true};
+    StudyEnd end{.complete = true, .results = {}, .nothing_to_do = true, .last_leg = {}};
     Message record;
     std::exception_ptr refusal;
     if (team.rank() == 0) {
         try {
-            if (std::optional<Scenario> asked = read()) {
+            refuse_other_builds(ranks);
+            if (std::optional<Scenario> asked = study_to_run(read(), options)) {
                 check_output(*asked, options);
                 const bool tunes = tunes_hardware(*asked);
-                journal.emplace(journal_path(options.out), *asked, options.resume);
+                const bool may_exist = options.resume || options.continues;
+                journal.emplace(journal_path(options.out), *asked, kept_options(options),
+                                may_exist ? StudyJournal::Existing::continued : StudyJournal::Existing::refused);
+                options = in_force(options, journal->options());
+                if (options.max_time) {
+                    stop.limit(*options.max_time);
+                }
+                if (options.continues) {
+                    refuse_more_legs(journal->legs(), *options.most_legs, options.out);
+                }
+                Leg leg = leg_of(ranks);
+                leg.started = date_text();
+                journal->begin_leg(std::move(leg), start);
+                log_launch(*journal, options);
+                if (const std::string warning = oversubscription(ranks); !warning.empty()) {
+                    log_warning(warning);
+                }
                 if (tunes) {
                     add_tuned_hardware(*asked, *journal, stop);
                 }
                 record = study_record(*asked);
             }
         } catch (const TuningStopped& stopped) {
-            journal->sync();
+            journal->end_leg(LegEnd::stopped, 0);
             end = stopped_tuning(*stop.reason(), stopped.what(), options);
+            end.results.legs = journal->legs();
+            end = with_last_leg(std::move(end), options);
         } catch (const InputError&) {
             refusal = std::current_exception();
             if (journal && !options.resume) {
@@ -619,10 +707,10 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
         team, Worker(model, [&made] { made->pause(); }), [&stop] { return stop.reason().has_value(); }, kind_of_item);
     if (team.rank() != 0) {
         scheduler.serve();
-        return {true, {}};
+        return {.complete = true, .results = {}, .nothing_to_do = false, .last_leg = {}};
     }
     try {
-        return lead(model, scheduler, options, *journal, stop);
+        return with_last_leg(lead(model, scheduler, options, *journal, stop), options);
     } catch (const InputError&) {
         scheduler.release();
         throw;

@@ -36,10 +36,16 @@ struct SearchProgress {
     bool finished = false;         // the last call, of a search that is complete or was stopped
 };
 
+/// Legs that may follow each other on their own, for example 20 jobs of four hours. A leg that gets nowhere ends them sooner.
+inline constexpr int default_most_legs = 20;
+
+/// Options of a leg. `max_time`, `posterior`, `most_legs` and `command_line` of the first leg hold in later ones that do not set them.
 struct StudyOptions {
     std::string out;                                        // results file; the journal is `out`.journal
     bool force = false;                                     // overwrite existing results and journal
     bool resume = false;                                    // continue the existing journal
+    bool continues = false;                                 // start the study, or continue its journal, if there is one
+    std::optional<int> most_legs;                           // with `continues`; nothing: default_most_legs
     std::optional<std::chrono::duration<double>> max_time;  // from the call on; then as `stop`
     bool posterior = true;                                  // say which plans may be the best, given the error of the model
     std::string command_line;
@@ -57,10 +63,12 @@ struct StudyEnd {
     bool complete = false;       // false: stopped by `stop`, `max_time` or a signal, can be resumed
     Results results;             // on rank 0; the front of a stopped search is provisional, and empty before the first draws
     bool nothing_to_do = false;  // the results are empty
+    std::string last_leg;        // why another leg must not follow a stopped one on its own; empty: it may
 };
 
 /// Runs the search. Call it on all ranks of the team; rank 0 calls `read` for the scenario (nothing: there is nothing to do).
-/// Throws InputError on rank 0, before the search, if the scenario is invalid, or the output exists or cannot be written; and
+/// Throws InputError on rank 0, before the search, if the scenario is invalid, the output exists or cannot be written, or another rank
+/// runs another build; and
 /// after the sweep NoFeasiblePlan, with the closest plan, if no plan of the space is feasible. (A part of a space may have none: its
 /// results are complete, and the front is empty.)
 StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communicator& team, const StudyOptions& options);

@@ -5,15 +5,15 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/scenario/variants.hpp"
 #include "optimizer/loop/draw_store.hpp"
+#include "optimizer/loop/study_key.hpp"
 #include "optimizer/parallel/bytes.hpp"
+#include "optimizer/parallel/launch.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/study_front.hpp"
-#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,12 +22,33 @@
 
 namespace prismopt {
 
+template <Of<KeptOptions> T>
+auto members(T& options)
+{
+    return std::tie(options.command_line, options.posterior, options.max_time_s, options.most_legs);
+}
+
+template <Of<StudyHead> T>
+auto members(T& head)
+{
+    return std::tie(head.build, head.options, head.study);
+}
+
+template <Of<Leg> T>
+auto members(T& leg)
+{
+    return std::tie(leg.started, leg.job, leg.nodes, leg.ranks, leg.threads, leg.seconds, leg.saved, leg.end);
+}
+
 namespace {
 
 constexpr std::string_view journal_suffix = ".journal";
 
-/// Kind of a record, and its number within the kind: answers have the numbers of their requests.
-enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer };
+/// What a killed leg took is known up to so long before.
+constexpr std::chrono::seconds between_leg_records{10};
+
+/// Kind of a record, and its number within the kind: answers have the numbers of their requests, legs their positions.
+enum class RecordKind : std::uint8_t { study, tuning_step, tuned_hardware, answer, leg };
 
 struct Record {
     RecordKind kind = RecordKind::study;
@@ -70,7 +91,8 @@ std::uint64_t study_hash(const Scenario& scenario)
     for (const ChosenValues& values : scenario.variants) {
         options += variant_text(scenario.choices, values) + ' ';
     }
-    return study_hash(scenario.text, scenario.seed, release() + options + commit());
+    const BuildIdentity& build = this_build();
+    return study_hash(scenario.text, scenario.seed, build.version + options + build.commit + " " + build.catalog);
 }
 
 namespace {
@@ -171,17 +193,49 @@ std::optional<Scenario> journaled_scenario(const std::string& path)
         throw InputError(fmt::format(
             "{}: nothing to resume: neither this file nor {} exists; give the --out file of a stopped search", path, journal));
     }
-    std::optional<Message> study;
-    for_each_record(read_journal(journal), [&](Record record, std::uint64_t) {
-        if (record.kind == RecordKind::study && !study) {
-            study = std::move(record.content);
-        }
-    });
-    if (!study) {
-        throw InputError(fmt::format(
-            "{} does not contain a study (its records are missing or damaged); start the search again with --force", journal));
+    const StudyHead head = head_of(read_journal(journal), journal);
+    if (const std::string_view differs = difference(head.build, this_build()); !differs.empty()) {
+        throw InputError(
+            fmt::format("{} was written by {}, and this is {}: the {} differs, and so may the results; nothing was "
+                        "changed\ncontinue with the "
+                        "program that wrote it, or start the search again with --force",
+                        journal, build_text(head.build), build_text(this_build()), differs));
     }
-    return scenario_from(*study);
+    return scenario_from(head.study);
+}
+
+std::string complete_text(const std::string& out)
+{
+    return fmt::format("{}: the search is complete, so there is nothing to continue; see prismopt report {}", out, out);
+}
+
+Begun begun(const Scenario& asked, const std::string& out)
+{
+    const std::string journal = journal_path(out);
+    const auto refuse = [&](const std::string& path, const std::string& differs) {
+        throw InputError(
+            fmt::format("{} belongs to another study: its {} differs; name another file with --out, or overwrite it "
+                        "with --force",
+                        path, differs));
+    };
+    if (file_exists(journal) && !journal_is_blank(journal)) {
+        const Scenario journaled = *journaled_scenario(out);
+        const std::string differs = difference(key_of(journaled), key_of(asked), {"in the journal", "here"});
+        if (!differs.empty()) {
+            refuse(journal, differs);
+        }
+        refuse_results_of_another_study(journaled, out);
+        return Begun::in_journal;
+    }
+    if (!file_exists(out)) {
+        return Begun::no;
+    }
+    check_finished(out);
+    const std::string differs = difference(key_of(read_results(out).study), key_of(asked), {"in the results", "here"});
+    if (!differs.empty()) {
+        refuse(out, differs);
+    }
+    return Begun::complete;
 }
 
 void refuse_results_of_another_study(const Scenario& journaled, const std::string& out)
@@ -190,26 +244,56 @@ void refuse_results_of_another_study(const Scenario& journaled, const std::strin
     if (!results) {
         return;
     }
-    const StudyInfo& there = results->study;
-    const std::string& strategy = journaled.search.strategy;
-    const bool named = !facts_of_strategy(strategy).chooses;  // results hold what it chose
-    std::string differs;
-    if (there.scenario_text != journaled.text) {
-        differs = fmt::format("scenario (\"{}\" in the journal, \"{}\" in the results)", journaled.name, there.scenario_name);
-    } else if (there.seed != journaled.seed) {
-        differs = fmt::format("seed ({} in the journal, {} in the results)", journaled.seed, there.seed);
-    } else if (there.parts != journaled.search.parts || there.held != std::vector{journaled.search.part}) {
-        differs = fmt::format("part of the space ({}/{} in the journal, {}/{} in the results)", journaled.search.part,
-                              journaled.search.parts, fmt::join(there.held, ","), there.parts);
-    } else if (named && there.strategy != strategy) {
-        differs = fmt::format("strategy ({} in the journal, {} in the results)", strategy, there.strategy);
-    } else {
+    const std::string differs = difference(key_of(journaled), key_of(results->study), {"in the journal", "in the results"});
+    if (differs.empty()) {
         return;
     }
     throw InputError(fmt::format(
         "{} and {} belong to different studies: their {} differs; nothing was changed\nto continue the journal, move {} "
         "elsewhere and resume again; to keep these results, move the journal beside the results of its own study",
         journal_path(out), out, differs, out));
+}
+
+StudyHead head_of(const JournalContents& contents, const std::string& journal)
+{
+    std::optional<Message> found;
+    for_each_record(contents, [&found](Record record, std::uint64_t) {
+        if (record.kind == RecordKind::study && !found) {
+            found = std::move(record.content);
+        }
+    });
+    if (!found) {
+        throw InputError(fmt::format(
+            "{} does not contain a study (its records are missing or damaged); start the search again with --force", journal));
+    }
+    StudyHead head;
+    Unpacker in(*found);
+    in >> head.build;
+    if (head.build == this_build()) {
+        in >> head.options >> head.study;
+        return head;
+    }
+    try {
+        in >> head.options >> head.study;
+    } catch (const std::runtime_error&) {  // laid out by another version
+        head = {.build = head.build, .options = {}, .study = {}};
+    }
+    return head;
+}
+
+std::vector<Leg> legs_of(const JournalContents& contents)
+{
+    std::map<std::uint64_t, Leg> last;  // record of each
+    for_each_record(contents, [&last](const Record& record, std::uint64_t) {
+        if (record.kind == RecordKind::leg) {
+            last[record.number] = decode<Leg>(record.content);
+        }
+    });
+    std::vector<Leg> legs;
+    for (const auto& [number, leg] : last) {
+        legs.push_back(leg);
+    }
+    return legs;
 }
 
 JournalCount count_records(const JournalContents& contents)
@@ -227,10 +311,14 @@ JournalCount count_records(const JournalContents& contents)
     return count;
 }
 
-StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bool resume) : path_(path)
+StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, const KeptOptions& options, Existing existing)
+    : path_(path), options_(options)
 {
-    if (resume) {
+    const bool continues = existing == Existing::continued && file_exists(path) && !journal_is_blank(path);
+    if (continues) {
         const JournalContents contents = read_journal(path);
+        options_ = head_of(contents, path).options;
+        legs_ = legs_of(contents);
         for_each_record(contents, [this](Record record, std::uint64_t begin) {
             if (record.kind == RecordKind::answer) {
                 known_.emplace(record.number, Known{std::move(record.content), begin});
@@ -250,16 +338,41 @@ StudyJournal::StudyJournal(const std::string& path, const Scenario& scenario, bo
         }
     }
     try {
-        writer_ = std::make_unique<JournalWriter>(path, study_hash(scenario));
+        const Blank blank = existing == Existing::continued ? Blank::begun_again : Blank::refused;
+        writer_ = std::make_unique<JournalWriter>(path, study_hash(scenario), blank);
     } catch (const FileError& error) {
         throw InputError(error.what());  // nothing is computed yet: another place is for the user to choose
     }
-    if (!resume) {
+    if (!continues) {
+        const StudyHead head{.build = this_build(), .options = options, .study = study_record(scenario)};
         for (const std::uint64_t copy : {0, 1}) {  // without it no other record is of use
-            writer_->append(encode(Record{RecordKind::study, copy, study_record(scenario)}));
+            writer_->append(encode(Record{RecordKind::study, copy, encode(head)}));
         }
         writer_->sync();
     }
+}
+
+void StudyJournal::begin_leg(Leg leg, std::chrono::steady_clock::time_point start)
+{
+    legs_.push_back(std::move(leg));
+    leg_start_ = start;
+    leg_appended_ =
+        start - 2 * between_leg_records;  // its first record is due, and precedes all others: a refused leg leaves none
+}
+
+void StudyJournal::end_leg(LegEnd end, std::uint64_t draws)
+{
+    legs_.back().end = end;
+    legs_.back().saved += draws;
+    append_leg();
+    writer_->sync();
+}
+
+void StudyJournal::append_leg()
+{
+    leg_appended_ = std::chrono::steady_clock::now();
+    legs_.back().seconds = std::chrono::duration<double>(leg_appended_ - leg_start_).count();
+    writer_->append(encode(Record{RecordKind::leg, legs_.size() - 1, encode(legs_.back())}));
 }
 
 KnownTuning StudyJournal::take_tuning() { return std::move(tuning_); }
@@ -307,8 +420,12 @@ void StudyJournal::append(std::uint64_t number, const FullAnswer& answer)
 
 void StudyJournal::append(const Message& record)
 {
-    writer_->append(record);
     const auto now = std::chrono::steady_clock::now();
+    if (now - leg_appended_ > between_leg_records) {
+        append_leg();
+    }
+    writer_->append(record);
+    ++legs_.back().saved;
     if (now - synced_ > std::chrono::seconds(1)) {
         writer_->sync();
         synced_ = now;

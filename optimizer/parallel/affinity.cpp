@@ -75,10 +75,6 @@ std::string binding_advice(const CoreBinding& binding)
                            counted(ranks, "rank"), machine.cores - ranks, counted(machine.cores, "core"),
                            launch_remedy(ranks, cores_each));
     }
-    if (binding.threads > 1 && ranks * binding.threads > machine.processors) {
-        return fmt::format("{} of {} share {}, which oversubscribes them; set OMP_NUM_THREADS={}", counted(ranks, "rank"),
-                           counted(binding.threads, "thread"), counted(machine.cores, "core"), cores_each);
-    }
     return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Check that this rank may use the cores that its threads need.
+/// Check that this rank may use the cores that its threads need (ranks that share cores: launch.hpp).
 
 #include <string>
 

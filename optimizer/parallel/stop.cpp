@@ -61,8 +61,13 @@ StopRequest::StopRequest(std::optional<std::chrono::duration<double>> max_time, 
     : team_(team), token_(std::move(token))
 {
     if (max_time) {
-        deadline_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(*max_time);
+        limit(*max_time);
     }
+}
+
+void StopRequest::limit(std::chrono::duration<double> max_time)
+{
+    deadline_ = start_ + std::chrono::duration_cast<std::chrono::nanoseconds>(max_time);
 }
 
 std::optional<std::string> StopRequest::reason() const

@@ -23,6 +23,9 @@ public:
     /// `token`: of the calling program, on rank 0.
     StopRequest(std::optional<std::chrono::duration<double>> max_time, Communicator& team, std::stop_token token = {});
 
+    /// Replaces the time limit, from the construction on.
+    void limit(std::chrono::duration<double> max_time);
+
     /// Rank 0: why the run should stop now ("SIGUSR1", "--max-time", "the caller"), or nothing; includes signals to other ranks. The
     /// other ranks forward their signals to rank 0 and return nothing. Call it several times per second, also while waiting.
     std::optional<std::string> reason() const;
@@ -30,6 +33,7 @@ public:
 private:
     Communicator& team_;
     std::stop_token token_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     std::optional<std::chrono::steady_clock::time_point> deadline_;
     mutable int signal_ = 0;  // known to rank 0, or forwarded by this rank
 };

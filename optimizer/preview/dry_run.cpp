@@ -3,11 +3,13 @@
 #include "io/base/percent.hpp"
 #include "io/report/space_counts.hpp"
 #include "model/base/median.hpp"
+#include "model/base/parallel.hpp"
 #include "model/base/statistics.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/preview/processor_time.hpp"
 #include "optimizer/preview/rehearsal.hpp"
 #include "optimizer/preview/space_estimate.hpp"
+#include "optimizer/program/memory.hpp"
 #include "optimizer/study/study_plan.hpp"
 #include "optimizer/study/worker.hpp"
 #include "search/near_bounds.hpp"
@@ -44,16 +46,25 @@ std::string strategy_text(const StudyModel& model, const StudyPlan& plan)
     return text;
 }
 
-/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space; `found`: plans that a sweep
-/// returns.
-std::string sweep_text(const std::string& sweep_s, double found)
+/// Cost of an exhaustive strategy before the first draw. `sweep_s`: processor time for the whole space.
+std::string sweep_text(const std::string& sweep_s) { return fmt::format("lower bounds of the whole space: {}\n", sweep_s); }
+
+/// Memory to request. A rank of a search holds what this process holds: the model, and draws on as many threads. Rank 0 also keeps the
+/// bounds of the plans that a sweep returns, `found`.
+std::string memory_text(double found)
 {
+    constexpr double reserve = 1.5;  // for what a dry run does not do: messages, results
     const double kept = std::min(found, static_cast<double>(most_kept_bounds));
+    const double rank = reserve * peak_memory_bytes();
+    const double more = reserve * kept * bytes_of_bound;
+    const auto megabytes = [](double bytes) { return std::ceil(bytes / 1e6); };
+    const int threads = parallel_threads();
     return fmt::format(
-        "lower bounds of the whole space: {}\nmemory of rank 0: {:.2g} GB for lower bounds ({:.3g} plans, with those listed near "
-        "the best; at most {}), and the "
-        "draws\n",
-        sweep_s, kept * bytes_of_bound / 1e9, kept, grouped(most_kept_bounds));
+        "memory: {:.0f} MB for each rank of {} thread{}, and {:.0f} MB more for rank 0, which keeps the lower bounds of {:.3g} "
+        "plans; "
+        "request for each node its ranks times {:.0f} MB, or all alike: sbatch --mem-per-cpu={:.0f}M\n",
+        megabytes(rank), threads, threads == 1 ? "" : "s", megabytes(more), kept, megabytes(rank + more),
+        megabytes((rank + more) / threads));
 }
 
 /// What a search takes besides sweeping.
@@ -178,7 +189,8 @@ Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
     return count;
 }
 
-void whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause, std::string& text)
+/// Returns the number of plans whose bounds rank 0 keeps.
+double whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause, std::string& text)
 {
     StudyPlan plan = plan_study(model);
     const auto feasible = static_cast<double>(count.archive.feasible());
@@ -186,8 +198,9 @@ void whole_text(const StudyModel& model, const Count& count, double start_s, con
     text += strategy_text(model, plan);
     text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
                         1e6 * count.seconds / feasible);
-    text += facts_of_strategy(plan.chosen.name).covers ? sweep_text(hours(count.seconds), feasible) : "";
+    text += facts_of_strategy(plan.chosen.name).covers ? sweep_text(hours(count.seconds)) : "";
     rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
+    return feasible;
 }
 
 double draws_of(const Rung& rung) { return static_cast<double>(rung.fleets) * rung.steps; }
@@ -210,9 +223,9 @@ DrawCosts costs_of(const StudyModel& model, const std::vector<Bound>& plans, dou
 }
 
 /// Cost of an exact search, from a sweep of random branches with the limits that it is likely to find. `bounds`: of the feasible
-/// plans of the estimate.
-void exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
-                double start_s, const Pause& pause, std::string& text)
+/// plans of the estimate. Returns the number of plans whose bounds rank 0 keeps.
+double exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
+                  double start_s, const Pause& pause, std::string& text)
 {
     const bool all_bounded = std::find(model.bounded.begin(), model.bounded.end(), false) == model.bounded.end();
     const std::vector<Bound> best =
@@ -223,7 +236,7 @@ void exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstim
     const NearRequest near = near_the_best(model, best);
     const LimitedSweep left =
         limits.empty() ? LimitedSweep{estimate.feasible, estimate.sweep_s, bounds} : limited_sweep(model, limits, near, pause);
-    text += sweep_text(range_text(left.sweep_s), left.plans.value + static_cast<double>(near.regions.size() * most_near));
+    text += sweep_text(range_text(left.sweep_s));
     const double top = draws_of(plan.rungs.back());
     const auto known = static_cast<double>(best.size());
     const Estimated drawn{std::max(known, left.plans.value), std::max(known, left.plans.low), std::max(known, left.plans.high)};
@@ -238,11 +251,13 @@ void exact_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstim
     std::vector<Bound> timed = best;
     timed.insert(timed.end(), left.found.begin(), left.found.end());
     text += expected_text("", start_s, left.sweep_s, work, costs_of(model, timed, top, pause)) + not_known_text;
+    return left.plans.value + static_cast<double>(near.regions.size() * most_near);
 }
 
 /// Cost of a race among all plans: each rung after the first has half of the plans and doubles their draws.
-void race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
-               double start_s, const Pause& pause, std::string& text)
+/// Returns the number of plans whose bounds rank 0 keeps.
+double race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstimate& estimate, const std::vector<Bound>& bounds,
+                 double start_s, const Pause& pause, std::string& text)
 {
     const std::uint64_t asked = model.scenario.search.max_evaluations;
     const auto most = static_cast<double>(asked > 0 ? asked : most_entrants);
@@ -250,13 +265,15 @@ void race_text(const StudyModel& model, const StudyPlan& plan, const SpaceEstima
     const double of_each = draws_of(plan.rungs.front()) * (1.0 + 0.5 * static_cast<double>(plan.rungs.size() - 1));
     const Estimated plans{std::min(most, estimate.feasible.value), std::min(most, estimate.feasible.low),
                           std::min(most, estimate.feasible.high)};
-    text += sweep_text(range_text(estimate.sweep_s), estimate.feasible.value);
+    text += sweep_text(range_text(estimate.sweep_s));
     text += fmt::format("{} plans evaluated at the first rung\n", about(plans));
     const Work work{{of_each * plans.value, of_each * plans.low, of_each * plans.high}, sample.summary_s, 0.0};
     text += expected_text("", start_s, estimate.sweep_s, work, costs_of(model, bounds, of_each, pause));
+    return estimate.feasible.value;
 }
 
-void sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
+/// Returns the number of plans whose bounds rank 0 keeps.
+double sampled_text(const StudyModel& model, double start_s, const Pause& pause, std::string& text)
 {
     text += fmt::format("{}: {} combinations of values\n", model.scenario.name, grouped(model.designs.space().size()));
     const SpaceEstimate estimate = estimate_space(model, pause);
@@ -279,7 +296,7 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     text += strategy_text(model, plan);
     if (estimate.plans.empty()) {
         text += "the number of draws cannot be estimated without a feasible plan\n";
-        return;
+        return 0.0;
     }
     std::vector<Bound> bounds;
     for (const SpaceEstimate::Plan& found : estimate.plans) {
@@ -289,13 +306,13 @@ void sampled_text(const StudyModel& model, double start_s, const Pause& pause, s
     if (!strategy.covers) {
         const double tuple_s = estimate.sweep_s.value / estimate.allowed.value;
         rehearsed_text(model, std::move(plan), bounds, tuple_s, start_s, pause, text);
-        return;
+        return 0.0;
     }
     if (model.scenario.search.parts > 1) {
         text += fmt::format("the estimates are of the whole space, of which this job searches one of {} parts\n",
                             model.scenario.search.parts);
     }
-    (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
+    return (strategy.excludes ? exact_text : race_text)(model, plan, estimate, bounds, start_s, pause, text);
 }
 
 }  // namespace
@@ -322,11 +339,9 @@ DryRun dry_run(const Scenario& scenario, const Pause& pause, double most_countin
         return result;
     }
     try {
-        if (whole) {
-            whole_text(model, count, start_s, pause, result.text);
-        } else {
-            sampled_text(model, start_s, pause, result.text);
-        }
+        const double kept =
+            whole ? whole_text(model, count, start_s, pause, result.text) : sampled_text(model, start_s, pause, result.text);
+        result.text += memory_text(kept);
     } catch (const Stopped& stop) {
         result.stopped = stop.what();
     }

@@ -1,5 +1,6 @@
 #include "optimizer/program/release.hpp"
 
+#include "io/toml/catalog_file.hpp"
 #include "optimizer/program/version.hpp"
 
 namespace prismopt {
@@ -7,6 +8,12 @@ namespace prismopt {
 std::string release() { return program_version; }
 
 std::string commit() { return program_commit; }
+
+const BuildIdentity& this_build()
+{
+    static const BuildIdentity build{.version = release(), .commit = commit(), .catalog = catalog_digest()};
+    return build;
+}
 
 std::string program_name() { return "prismopt " + release() + " (" + commit() + ")"; }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "io/results/provenance.hpp"
+
 #include <string>
 
 namespace prismopt {
@@ -8,6 +10,9 @@ namespace prismopt {
 std::string release();
 std::string commit();
 std::string compiler();
+
+/// Release, commit and catalog of this build.
+const BuildIdentity& this_build();
 
 /// "prismopt 0.1.0 (commit)".
 std::string program_name();

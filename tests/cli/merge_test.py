@@ -92,7 +92,7 @@ class Merge(CliTest):
         self.assertRegex(self.refusal("merge", "--out", "all.h5", "--part", "1.h5", "2.h5"),
                          r"part 2 was stopped before its end .*prismopt resume")
         self.assertRegex(self.output("merge", "--partial", "--out", "some.h5", "--part", "1.h5", "2.h5"), r"provisional front .*")
-        self.output("resume", "2.h5")
+        self.output("resume", "2.h5", "--max-time", "10 min")
         self.assertRegex(self.output("merge", "--out", "all.h5", "--part", "1.h5", "2.h5"), r"proved complete: parts 1,2 of 2")
 
     def test_a_journal_beside_the_results_of_another_part_is_refused(self):

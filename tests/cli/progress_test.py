@@ -12,7 +12,7 @@ class Progress(CliTest):
             finished = self.run_program("search", self.scenario(), "--out", "study.h5", "--force", ranks=ranks)
             self.assertEqual(finished.returncode, DONE, finished.stderr)
             self.assertRegex(finished.stderr, r"info: 0 s: \d+ feasible plans found, \d+ of 256 parts of the space checked, "
-                                              r"idle \d+\.\d %(, ETA \d+ s)?\n")
+                                              r"idle \d+\.\d %(, ETA of this sweep \d+ s)?\n")
             last = r"info: \d+ s: 244 feasible plans found, (\d+) excluded by their lower bounds, (\d+) evaluated, 0 open, front \d+, " \
                    r"hypervolume 0\.\d{4}, [\d.e+]+ draws/s, idle \d+\.\d %, ETA 0 s"
             self.assertRegex(finished.stderr, last)

@@ -44,7 +44,7 @@ class RunnableBy(CliTest):
         self.output("search", "study.toml", "--out", "whole.h5", "--runnable-by", "torchtitan", ranks=2)
         self.output("search", "study.toml", "--out", "study.h5", "--runnable-by", "torchtitan", "--max-time", "0.05 s",
                     code=CALL_AGAIN)
-        self.output("resume", "study.h5")
+        self.output("resume", "study.h5", "--max-time", "10 min")
         self.assert_same_results("whole.h5", "study.h5")
 
     def test_a_study_of_other_plans_is_another(self):

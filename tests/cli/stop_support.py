@@ -91,8 +91,8 @@ class StopTest(CliTest):
         header, *rows = (line.split(",") for line in (self.folder / "front.csv").read_text().splitlines())
         self.assertEqual({row[header.index("provisional")] for row in rows}, {"1"} if rows else set())
 
-    def assert_resumes_to_the_end(self, file="study.h5", **how):
-        self.output("resume", file, **how)
+    def assert_resumes_to_the_end(self, file="study.h5", *options, **how):
+        self.output("resume", file, *options, **how)
         self.assert_complete()
 
     def assert_complete(self):

@@ -25,6 +25,7 @@ DONE, FAILURE, WRONG_INPUT, INFEASIBLE, CHANGED, UNEXPECTED_LEVEL, CALL_AGAIN = 
 # What may differ between two runs of one study; results/README.md.
 ROOT_ATTRIBUTES_OF_A_RUN = {"created", "command_line", "job_id"}
 WALL_CLOCK = {"/progress/elapsed"}
+GROUPS_OF_A_RUN = {"ranks", "legs"}
 # Inverse of DIMENSION_LIST; holds addresses.
 ADDRESSES = {"REFERENCE_LIST"}
 
@@ -145,7 +146,7 @@ def contents_of(path):
         items = [file["/"]]
         file.visititems(lambda _, item: items.append(item))
         for item in items:
-            if item.name.split("/")[1] == "ranks":
+            if item.name.split("/")[1] in GROUPS_OF_A_RUN:
                 continue
             contents[f"attributes of {item.name}"] = attributes_of(item)
             if isinstance(item, h5py.Dataset) and item.name not in WALL_CLOCK:

@@ -54,7 +54,9 @@ class Study:
         return (self.folder / "study.h5").exists() and not self.journal.exists()
 
     def next_leg(self):
-        """What to run now: resume where there is a journal with a study, else search."""
+        """What to run now: the line that starts or continues; or resume where there is a journal with a study, else search."""
+        if self.random.random() < 0.5:
+            return (*self.search(), "--continue", "--legs", 2 * MOST_LEGS + 1)
         if not self.journal.exists():
             return self.search()
         if "journal of" not in run(self.setup, self.folder, "inspect", "study.h5.journal").out:

@@ -21,9 +21,9 @@ except ImportError as missing:
     print(f"skipped: {missing}; install python3-h5netcdf")
     sys.exit(77)
 
-GROUPS = ["study", "space", "evaluations", "front", "may_not_fit", "posterior", "progress", "ranks"]
+GROUPS = ["study", "space", "evaluations", "front", "may_not_fit", "posterior", "progress", "ranks", "legs"]
 ROOT = [
-    "filetype", "schema_version", "Conventions", "program_version", "git_commit", "created", "command_line", "job_id", "seed",
+    "filetype", "schema_version", "Conventions", "program_version", "git_commit", "catalog_digest", "created", "command_line", "job_id", "seed",
     "scenario_name", "scenario_path", "scenario_toml", "default_order", "learned", "learned_digest", "quantiles_of",
 ]
 DAY = 86400.0
@@ -52,7 +52,7 @@ def check_with_h5py(path):
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 14]
+        assert list(f.attrs["schema_version"]) == [1, 15]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"

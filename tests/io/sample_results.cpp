@@ -67,8 +67,7 @@ Results sample_results()
 {
     Results results;
     StudyInfo& study = results.study;
-    study.program_version = "0.1.0";
-    study.commit = "0123abc";
+    study.build = {.version = "0.1.0", .commit = "0123abc", .catalog = "fedcba9876543210"};
     study.created = "2025-01-02T03:04:05Z";
     study.command_line = "prismopt search sample.toml";
     study.job_id = "42";
@@ -124,6 +123,22 @@ Results sample_results()
     results.ranks = {{.rank = 0, .items = 3, .busy_s = 1.0, .idle_s = 0.25, .wall_s = 1.5, .part_s = {0.5, 0.25, 0.125, 0.125}},
                      {.rank = 1, .items = 2, .busy_s = 0.75, .idle_s = 0.5, .wall_s = 1.375, .part_s = {0.25, 0.5, 0.0, 0.0}}};
     results.threads = 4;
+    results.legs = {Leg{.started = "2025-01-02T00:00:00Z",
+                        .job = "Slurm 41",
+                        .nodes = 2,
+                        .ranks = 2,
+                        .threads = 8,
+                        .seconds = 900.0,
+                        .saved = 4,
+                        .end = LegEnd::stopped},
+                    Leg{.started = "2025-01-02T01:00:00Z",
+                        .job = "",
+                        .nodes = 1,
+                        .ranks = 2,
+                        .threads = 8,
+                        .seconds = 450.0,
+                        .saved = 1,
+                        .end = LegEnd::complete}};
     return results;
 }
 

@@ -3,15 +3,15 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 # shellcheck disable=SC2016  # expanded by the stand-ins
-stand_in srun 'case " $* " in *" report "*) echo "  seed 1, prismopt 0.1.0, 2026${wrote:-}"; exit;; esac
-echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
-stand_in scontrol ''
+stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
+# shellcheck disable=SC2016
+stand_in scontrol 'exit "${requeue_status:-0}"'
 unset SLURM_RESTART_COUNT PRISMOPT
 
 results=$scratch/a.h5
 job=(env SLURM_CPUS_PER_TASK=8 SLURM_JOB_ID=42)
 script=(bash "$root/jobs/slurm/search.sbatch" "a scenario.toml" "$results")
-search="srun --mpi=pmix build/release/prismopt search a scenario.toml --out $results"
+search="srun --mpi=pmix build/release/prismopt search a scenario.toml --out $results --continue"
 
 passes_its_arguments_on() {
     run "${job[@]}" "${script[@]}" --seed 7
@@ -23,7 +23,7 @@ passes_its_arguments_on() {
 
 the_program_may_lie_elsewhere() {
     run "${job[@]}" PRISMOPT=/opt/prismopt "${script[@]}"
-    expect_call "srun --mpi=pmix /opt/prismopt search a scenario.toml --out $results"
+    expect_call "srun --mpi=pmix /opt/prismopt search a scenario.toml --out $results --continue"
 }
 
 a_stopped_search_is_requeued() {
@@ -38,48 +38,10 @@ a_failed_search_is_not() {
     expect_no_call scontrol
 }
 
-a_later_leg_resumes() {
-    : >"$results.journal"
-    run "${job[@]}" SLURM_RESTART_COUNT=1 "${script[@]}" --seed 7
-    expect_status 0
-    expect_call "srun --mpi=pmix build/release/prismopt resume $results"
-    rm "$results.journal"
-}
-
-a_later_leg_without_a_journal_searches() {
-    run "${job[@]}" SLURM_RESTART_COUNT=1 "${script[@]}"
-    expect_call "$search"
-}
-
-a_later_leg_that_finds_its_results_has_finished() {
-    : >"$results"
-    run "${job[@]}" SLURM_RESTART_COUNT=1 wrote=", job 42" search_status=2 "${script[@]}"
-    expect_status 0
-    expect_said "an earlier leg of job 42 has finished $results"
-    expect_call "srun --mpi=pmix --nodes=1 --ntasks=1 build/release/prismopt report $results"
-    expect_no_call scontrol
-    # With a journal beside them they are of a search that was stopped.
-    : >"$results.journal"
-    run "${job[@]}" SLURM_RESTART_COUNT=1 wrote=", job 42" "${script[@]}"
-    expect_call "srun --mpi=pmix build/release/prismopt resume $results"
-    rm "$results.journal"
-    # Results of another job are for the program to refuse, or to replace with --force.
-    for other in ", job 421" ""; do
-        run "${job[@]}" SLURM_RESTART_COUNT=1 wrote="$other" search_status=2 "${script[@]}" --force
-        expect_status 2
-        expect_call "$search --force"
-    done
-    run "${job[@]}" wrote=", job 42" search_status=2 "${script[@]}"
-    expect_status 2
-    expect_call "$search"
-    rm "$results"
-}
-
-a_first_leg_leaves_an_old_journal_to_the_program() {
-    : >"$results.journal"
-    run "${job[@]}" "${script[@]}"
-    expect_call "$search"
-    rm "$results.journal"
+a_search_that_cannot_be_requeued_keeps_its_exit_code() {
+    run "${job[@]}" search_status=75 requeue_status=1 "${script[@]}"
+    expect_status 75
+    expect_said "job 42 cannot be requeued: submit the same line again to continue the search"
 }
 
 too_few_arguments() {
@@ -95,7 +57,7 @@ parts=(bash "$root/jobs/slurm/array.sbatch" "a scenario.toml" "$scratch/a")
 a_task_of_an_array_searches_its_part() {
     run "${array[@]}" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 "${parts[@]}" --seed 7
     expect_status 0
-    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --part 3/8 --seed 7"
+    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --continue --part 3/8 --seed 7"
 }
 
 a_stopped_task_is_requeued() {
@@ -109,7 +71,7 @@ some_parts_only_need_the_number_of_all() {
     expect_status 2
     expect_said "PARTS=8"
     run "${job[@]}" PARTS=5 SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=1 "${parts[@]}"
-    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --part 3/5"
+    expect_call "srun --mpi=pmix build/release/prismopt search a scenario.toml --out $scratch/a-3.h5 --continue --part 3/5"
 }
 
 an_array_script_without_an_array() {
@@ -129,7 +91,7 @@ installed_scripts_run_from_an_empty_folder() {
     cd "$scratch/empty"
     run "${array[@]}" PATH="$prefix/bin:$scratch/bin:$PATH" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 bash "$scratch/spool/slurm_script" small.toml a
     expect_status 0
-    expect_call "srun --mpi=pmix $prefix/bin/prismopt search small.toml --out a-3.h5 --part 3/8"
+    expect_call "srun --mpi=pmix $prefix/bin/prismopt search small.toml --out a-3.h5 --continue --part 3/8"
     run "${array[@]}" SLURM_ARRAY_TASK_MAX=8 SLURM_ARRAY_TASK_COUNT=8 bash "$scratch/spool/slurm_script" small.toml a
     expect_status 2
     expect_said "PRISMOPT=/path/to/bin/prismopt"
@@ -146,9 +108,6 @@ passes_its_arguments_on
 the_program_may_lie_elsewhere
 a_stopped_search_is_requeued
 a_failed_search_is_not
-a_later_leg_resumes
-a_later_leg_without_a_journal_searches
-a_later_leg_that_finds_its_results_has_finished
-a_first_leg_leaves_an_old_journal_to_the_program
+a_search_that_cannot_be_requeued_keeps_its_exit_code
 too_few_arguments
 finish

@@ -88,7 +88,7 @@ TEST(Journal, HasTheLayoutThatIsDocumented)
     write(path, {"abc"});
     const std::string bytes = journal_content(path);
     // CRC-32 of the header's other 20 bytes, and of the bytes 03 00 00 00 'a' 'b' 'c', from Python's zlib.crc32.
-    const std::string header("PRISMJNL\x03\0\0\0\xDA\x59\x44\xDA\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes / 2);
+    const std::string header("PRISMJNL\x04\0\0\0\x55\xB0\xDC\xAE\xEF\xCD\xAB\x89\x67\x45\x23\x01", header_bytes / 2);
     const std::string expected = header + header + std::string("PREC\x03\0\0\0\x33\x5D\xE1\x66", record_head_bytes);
     EXPECT_EQ(bytes.substr(0, expected.size()), expected);
     EXPECT_EQ(bytes.substr(header_bytes + record_head_bytes), "abc");
@@ -238,6 +238,28 @@ TEST(Journal, RefusesWhatIsNoJournal)
                 HasSubstr("version 2"));
     EXPECT_THAT(message<InputError>([&] { read_journal(folder.file("none")); }), HasSubstr("No such file"));
     EXPECT_THAT(message<InputError>([] { read_journal("/dev/full"); }), HasSubstr("not a regular file"));
+}
+
+/// What a kill at the start of a search leaves may be begun again; what has a record may not.
+TEST(Journal, WithoutARecordIsBlank)
+{
+    const TemporaryFolder folder;
+    const std::string path = folder.file("a.journal");
+    JournalWriter(path, study).append(payload("first"));
+    const std::string whole = journal_content(path);
+    EXPECT_FALSE(journal_is_blank(path));
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{24}, header_bytes, header_bytes + 14}) {
+        put_journal(path, whole.substr(0, bytes));
+        EXPECT_TRUE(journal_is_blank(path)) << bytes;
+        JournalWriter(path, study + 1, Blank::begun_again).append(payload("other"));
+        EXPECT_EQ(texts(read_journal(path)), std::vector<std::string>{"other"}) << bytes;
+        EXPECT_EQ(read_journal(path).study, study + 1);
+    }
+    put_journal(path, whole);
+    EXPECT_THROW(JournalWriter(path, study + 1, Blank::begun_again), InputError);
+    EXPECT_EQ(journal_content(path), whole);
+    put_journal(path, "short text");
+    EXPECT_THROW(journal_is_blank(path), InputError);
 }
 
 TEST(Journal, IsAsBeforeWhenTheDiskIsFull)

@@ -54,8 +54,7 @@ std::string refusal(const std::string& path)
 
 void expect_equal(const StudyInfo& a, const StudyInfo& b)
 {
-    EXPECT_EQ(a.program_version, b.program_version);
-    EXPECT_EQ(a.commit, b.commit);
+    EXPECT_EQ(a.build, b.build);
     EXPECT_EQ(a.created, b.created);
     EXPECT_EQ(a.command_line, b.command_line);
     EXPECT_EQ(a.job_id, b.job_id);
@@ -148,6 +147,7 @@ void expect_equal_conduct(const Results& a, const Results& b)
         EXPECT_EQ(a.progress[i].hypervolume, b.progress[i].hypervolume);
         EXPECT_EQ(a.progress[i].elapsed_s, b.progress[i].elapsed_s);
     }
+    EXPECT_EQ(a.legs, b.legs);
     ASSERT_EQ(a.ranks.size(), b.ranks.size());
     for (std::size_t i = 0; i < a.ranks.size(); ++i) {
         EXPECT_EQ(a.ranks[i].rank, b.ranks[i].rank);

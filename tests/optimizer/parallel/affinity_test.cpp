@@ -63,12 +63,6 @@ TEST(PlacementAdvice, NoticesIdleCoresBesidePinnedRanks)
     EXPECT_THAT(binding_advice({{2, 1}, sixty_four_cores, 2, 2}), AllOf(HasSubstr("62 of 64 cores idle"), HasSubstr("PE=32")));
 }
 
-TEST(PlacementAdvice, NoticesRanksThatShareTheirCores)
-{
-    EXPECT_THAT(binding_advice({sixty_four_cores, sixty_four_cores, 4, 128}),
-                AllOf(HasSubstr("4 ranks of 128 threads share 64 cores"), HasSubstr("OMP_NUM_THREADS=16")));
-}
-
 TEST(PlacementAdvice, IsEmptyWhenTheSystemDoesNotTell)
 {
     EXPECT_EQ(binding_advice({{}, two_cores, 1, 2}), "");

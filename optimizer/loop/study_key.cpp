@@ -1,0 +1,62 @@
+#include "optimizer/loop/study_key.hpp"
+
+#include "search/strategies/strategy_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace prismopt {
+
+StudyKey key_of(const Scenario& scenario)
+{
+    StudyKey key;
+    key.name = scenario.name;
+    key.text = scenario.text;
+    key.seed = scenario.seed;
+    key.held = {scenario.search.part};
+    key.parts = scenario.search.parts;
+    key.strategy = scenario.search.strategy;
+    key.max_evaluations = scenario.search.max_evaluations;
+    return key;
+}
+
+StudyKey key_of(const StudyInfo& results)
+{
+    StudyKey key;
+    key.name = results.scenario_name;
+    key.text = results.scenario_text;
+    key.seed = results.seed;
+    key.held = results.held;
+    key.parts = results.parts;
+    key.strategy = results.strategy;
+    return key;
+}
+
+std::string difference(const StudyKey& one, const StudyKey& other, const Places& places)
+{
+    const auto differing = [&places](std::string_view what, const auto& here, const auto& there) {
+        return fmt::format("{} ({} {}, {} {})", what, here, places.one, there, places.other);
+    };
+    const auto part_of = [](const StudyKey& key) { return fmt::format("{}/{}", fmt::join(key.held, ","), key.parts); };
+    if (one.text != other.text) {
+        return differing("scenario", "\"" + one.name + "\"", "\"" + other.name + "\"");
+    }
+    if (one.seed != other.seed) {
+        return differing("seed", one.seed, other.seed);
+    }
+    if (part_of(one) != part_of(other)) {
+        return differing("part of the space", part_of(one), part_of(other));
+    }
+    const bool both_asked = one.max_evaluations && other.max_evaluations;
+    const std::string& asked = one.max_evaluations ? one.strategy : other.strategy;
+    // Results hold what a strategy that chooses another one chose.
+    if (one.strategy != other.strategy && (both_asked || !facts_of_strategy(asked).chooses)) {
+        return differing("strategy", one.strategy, other.strategy);
+    }
+    if (both_asked && one.max_evaluations != other.max_evaluations) {
+        return differing("limit of evaluations", *one.max_evaluations, *other.max_evaluations);
+    }
+    return {};
+}
+
+}  // namespace prismopt

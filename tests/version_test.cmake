@@ -1,0 +1,30 @@
+# What cmake/version.cmake says outside of git: a digest of the sources, which a change of any of them changes.
+# Usage: cmake -DROOT=<source directory> -DSCRATCH=<folder> -P version_test.cmake
+file(REMOVE_RECURSE ${SCRATCH})
+file(COPY ${ROOT}/cmake/version.cmake ${ROOT}/cmake/version.hpp.in DESTINATION ${SCRATCH}/cmake)
+file(WRITE ${SCRATCH}/CMakeLists.txt "project(sample)\n")
+foreach(folder model search io optimizer)
+  file(WRITE ${SCRATCH}/${folder}/a.cpp "int ${folder};\n")
+endforeach()
+
+function(described result)
+  execute_process(COMMAND ${CMAKE_COMMAND} -DOUT=${SCRATCH}/version.hpp -DGIT=git -DPROJECT_VERSION=1 -P ${SCRATCH}/cmake/version.cmake
+    COMMAND_ERROR_IS_FATAL ANY)
+  file(STRINGS ${SCRATCH}/version.hpp lines REGEX program_commit)
+  string(REGEX MATCH "\"(.*)\"" unused "${lines}")
+  set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
+described(before)
+if(NOT before MATCHES "^sources-[0-9a-f]+$")
+  message(FATAL_ERROR "outside of git the build is called '${before}', and not by a digest of its sources")
+endif()
+described(again)
+if(NOT again STREQUAL before)
+  message(FATAL_ERROR "the same sources are called '${before}' and '${again}'")
+endif()
+file(APPEND ${SCRATCH}/model/a.cpp "// changed\n")
+described(after)
+if(after STREQUAL before)
+  message(FATAL_ERROR "changed sources are still called '${before}'")
+endif()
