@@ -131,7 +131,7 @@ class BadOutput(CliTest):
             self.assertEqual(errors.count("already exists"), 1)
         journal.write_bytes(b"precious too")
         errors = self.refusal("search", self.toml, timeout=30)
-        self.assertRegex(errors, r"study\.h5 already exists; .* --force, or continue the search with prismopt resume\n")
+        self.assertRegex(errors, r"study\.h5 already exists; .* --force, or continue the search with --continue\n")
         # Neither does a wrong scenario with --force cost anything.
         self.scenario("wrong.toml", probability="2")
         self.refusal("search", "wrong.toml", "--out", "study.h5", "--force")

@@ -151,7 +151,7 @@ class Stop(StopTest):
             self.assertEqual(self.journal.read_bytes(), others)
         # A search never touches the journal that is there, whatever its scenario.
         other = self.scenario("other.toml", tokens="2e10")
-        self.assertRegex(self.refusal("search", other, "--out", "study.h5"), "study.h5.journal already exists; .*prismopt resume")
+        self.assertRegex(self.refusal("search", other, "--out", "study.h5"), "study.h5.journal already exists; .*--continue")
         self.assertEqual(self.journal.read_bytes(), others)
         self.output("search", other, "--out", "study.h5", "--force")
         self.assertFalse(self.journal.exists())
