@@ -1,6 +1,7 @@
 #include "io/report/report.hpp"
 
 #include "io/report/front/plan_words.hpp"
+#include "io/report/legs_text.hpp"
 #include "io/report/space_counts.hpp"
 
 #include "tests/io/sample_results.hpp"
@@ -312,13 +313,15 @@ TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
     EXPECT_EQ(lines(front_csv(results)).size(), 1U);
 }
 
-TEST(Summary, IsOneParagraph)
+TEST(Summary, IsOneParagraphAndItsLegs)
 {
-    EXPECT_EQ(summary(plain()),
+    EXPECT_THAT(summary(plain()), EndsWith("Outcome: proved complete\n" + legs_text(plain().legs)));
+    Results results = plain();
+    results.legs.clear();
+    EXPECT_EQ(summary(results),
               "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
               "evaluated with 2176 step draws. Front of 2 points, p99 training time 58.4 to 60.2 days (this cluster). Outcome: "
               "proved complete\n");
-    Results results = plain();
     results.front.clear();
     EXPECT_EQ(summary(results),
               "Study sample (seed 7, prismopt 0.1.0, 2025-01-02T03:04:05Z): 32 combinations of values, 3 feasible plans, 2 "
