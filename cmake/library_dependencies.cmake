@@ -3,7 +3,7 @@
 library_needs(Threads)
 library_needs(OpenMP COMPONENTS CXX)
 library_needs(MPI COMPONENTS C)
-set(HDF5_PREFER_PARALLEL ON)
+# Rank 0 alone writes files, from memory: a serial HDF5 is enough, and CMake takes one before a parallel one. That of the same MPI works as well.
 library_needs(HDF5 COMPONENTS C HL)
 library_needs(tomlplusplus CONFIG)
 library_needs(NLopt CONFIG)

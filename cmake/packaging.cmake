@@ -8,7 +8,7 @@ install(FILES ${texts}/prismopt.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-c
 install(FILES ${texts}/_prismopt DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${texts}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(DIRECTORY jobs/scenarios jobs/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
-install(PROGRAMS jobs/scaling_study DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
+install(PROGRAMS jobs/campaign jobs/scaling_study DESTINATION ${CMAKE_INSTALL_DATADIR}/prismopt)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY results DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")  # docs link to them
@@ -47,5 +47,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # Libraries by what the program links (dpkg-shlibdeps); mpirun is not linked.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin")
+include(mpi_launcher)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS ${MPI_LAUNCHER_PACKAGE})
 include(CPack)

@@ -18,7 +18,7 @@ TEXT
 packages=(
     g++ cmake make ninja-build git pkg-config
     libopenmpi-dev openmpi-bin
-    libhdf5-openmpi-dev
+    libhdf5-dev
     libboost-dev libboost-program-options-dev
     librandom123-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
     libnlopt-dev libnlopt-cxx-dev libeigen3-dev
@@ -35,9 +35,9 @@ install.sh: this system has no apt-get and dpkg-query; only Debian 12 is tested.
 Install the counterparts of these Debian packages, then build as CONTRIBUTING.md shows:
   ${packages[*]}
 Untested names elsewhere:
-  Fedora  gcc-c++ cmake ninja-build git openmpi-devel hdf5-openmpi-devel boost-devel Random123-devel tomlplusplus-devel
+  Fedora  gcc-c++ cmake ninja-build git openmpi-devel hdf5-devel boost-devel Random123-devel tomlplusplus-devel
           json-devel fmt-devel spdlog-devel NLopt-devel eigen3-devel zlib-devel libcsv-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
-  Spack   cmake ninja openmpi hdf5+mpi+hl boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt eigen zlib libcsv
+  Spack   cmake ninja openmpi hdf5+hl~mpi boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt eigen zlib libcsv
           googletest+gmock benchmark py-h5py py-xarray py-h5netcdf
 TEXT
     exit 1

@@ -83,12 +83,10 @@ bool is_parallel(const std::vector<std::string>& words)
     });
 }
 
-/// MPI for parallel commands and under a known launcher; otherwise one process without MPI, which saves a third of a second at
-/// the start. Parallel commands always start MPI, because the launcher may be unknown.
-prismopt::Communicator team_for(const std::vector<std::string>& words, int& argc, char**& argv)
+/// MPI under a launcher of parallel programs; otherwise one process without MPI, which saves a third of a second at the start.
+prismopt::Communicator team_of_process(int& argc, char**& argv)
 {
-    return is_parallel(words) || prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv)
-                                                                    : prismopt::Communicator();
+    return prismopt::Communicator::launched() ? prismopt::Communicator::world(argc, argv) : prismopt::Communicator();
 }
 
 /// What was asked for is not known: std::bad_alloc does not say.
@@ -135,7 +133,7 @@ int main(int argc, char** argv)
     if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
         prismopt::catch_stop_signals();  // also signals that arrive while MPI starts; they end a dry run
     }
-    auto team = team_for(words, argc, argv);
+    auto team = team_of_process(argc, argv);
     prismopt::start_log();
     std::string command_line = "prismopt";
     for (const std::string& word : words) {

@@ -18,7 +18,10 @@ package=$(find "$scratch" -maxdepth 1 -name 'prismopt_*.deb')
 dpkg-deb -I "$package"
 
 depends=$(dpkg-deb -f "$package" Depends)
-for library in libopenmpi libhdf5-openmpi libnlopt libboost-program-options libc6 openmpi-bin; do
+[[ $depends =~ (openmpi-bin|mpich) ]] || { echo "FAILED: it does not depend on a launcher: $depends"; exit 1; }
+mpi=libopenmpi
+[[ $depends == *openmpi-bin* ]] || mpi=libmpich
+for library in "$mpi" libhdf5 libnlopt libboost-program-options libc6; do
     [[ $depends == *"$library"* ]] || { echo "FAILED: it does not depend on $library: $depends"; exit 1; }
 done
 # The program was built against these, so each must be there: by its name, or by what provides it.
@@ -31,7 +34,7 @@ done
 dpkg-deb -x "$package" "$scratch/root"
 for file in bin/prismopt share/man/man1/prismopt.1 share/bash-completion/completions/prismopt share/zsh/vendor-completions/_prismopt \
     share/prismopt/scenario.schema.json share/prismopt/scenarios/small.toml share/doc/prismopt/copyright \
-    share/prismopt/slurm/search.sbatch share/prismopt/slurm/array.sbatch share/doc/prismopt/results/README.md; do
+    share/prismopt/slurm/search.sbatch share/prismopt/slurm/array.sbatch share/prismopt/campaign share/doc/prismopt/results/README.md; do
     [[ -s $scratch/root/usr/$file ]] || { echo "FAILED: no $file"; exit 1; }
 done
 "$scratch/root/usr/bin/prismopt" --version

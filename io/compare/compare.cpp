@@ -20,6 +20,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -59,14 +61,46 @@ std::string hypervolumes_text(const std::vector<NamedResults>& studies)
         return "no hypervolumes and no gains: these studies train different workloads\n";
     }
     const std::vector<double> volumes = joint_hypervolumes(studies);
-    std::string text = "hypervolume in the box of all fronts:";
+    const std::vector<std::string> names = study_names(studies);
+    std::vector<std::string> listed_volumes;
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format(" {} {:.4f}{}", study_letter(s), volumes[s], studies[s].results.provisional ? " (provisional)" : "");
+        std::string volume =
+            fmt::format("{} {:.4f}{}", names[s], volumes[s], studies[s].results.provisional ? " (provisional)" : "");
         if (s > 0 && volumes.front() > 0.0) {
-            text += fmt::format(" ({})", change_text(volumes[s] / volumes.front() - 1.0, 2));
+            volume += fmt::format(" ({})", change_text(volumes[s] / volumes.front() - 1.0, 2));
         }
+        listed_volumes.push_back(std::move(volume));
     }
-    return text + "\n";
+    return fmt::format("hypervolume in the box of all fronts: {}\n", listed(listed_volumes));
+}
+
+/// The first names, and the number of the others.
+std::string few_names(const std::vector<std::string>& names)
+{
+    constexpr std::size_t most = 6;
+    if (names.size() <= most) {
+        return listed(names);
+    }
+    return fmt::format("{} and {} others", listed({names.begin(), names.begin() + most}), names.size() - most);
+}
+
+/// "a, b: 4, 8; c: 4, 8, 16": what the studies have, those that have the same together.
+std::string by_value(const std::vector<std::string>& names, const std::vector<std::string>& values)
+{
+    std::vector<std::string> different;
+    std::map<std::string, std::vector<std::string>> with;
+    for (std::size_t s = 0; s < names.size(); ++s) {
+        std::vector<std::string>& same = with[values[s]];
+        if (same.empty()) {
+            different.push_back(values[s]);
+        }
+        same.push_back(names[s]);
+    }
+    std::string text;
+    for (const std::string& value : different) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", few_names(with[value]), value);
+    }
+    return text;
 }
 
 /// The values that a study chooses from, by axis, with each choice of hardware variants as an axis of its own.
@@ -92,24 +126,24 @@ std::map<std::string, std::string> values_by_axis(const Results& results)
 
 std::string axes_text(const std::vector<NamedResults>& studies)
 {
-    std::vector<std::map<std::string, std::string>> values;
-    std::set<std::string> names;
+    std::vector<std::map<std::string, std::string>> of_study;
+    std::set<std::string> axes;
     for (const NamedResults& study : studies) {
-        for (const auto& [name, own] : values.emplace_back(values_by_axis(study.results))) {
-            names.insert(name);
+        for (const auto& [axis, own] : of_study.emplace_back(values_by_axis(study.results))) {
+            axes.insert(axis);
         }
     }
+    const std::vector<std::string> names = study_names(studies);
     std::string text;
-    for (const std::string& name : names) {
-        std::set<std::string> kinds;
-        std::string line;
-        for (std::size_t s = 0; s < studies.size(); ++s) {
-            const auto found = values[s].find(name);
-            const std::string own = found == values[s].end() ? "absent" : found->second;
-            line += fmt::format("{} {}: {}", s == 0 ? "" : ";", study_letter(s), own);
-            kinds.insert(own);
+    for (const std::string& axis : axes) {
+        std::vector<std::string> values;
+        for (const auto& own : of_study) {
+            const auto found = own.find(axis);
+            values.push_back(found == own.end() ? "absent" : found->second);
         }
-        text += kinds.size() > 1 ? fmt::format("  {}:{}\n", name, line) : "";
+        if (std::set<std::string>(values.begin(), values.end()).size() > 1) {
+            text += fmt::format("  {}: {}\n", axis, by_value(names, values));
+        }
     }
     return text.empty() ? "the axes are the same\n" : "axes that differ:\n" + text;
 }
@@ -120,14 +154,14 @@ std::string populations_text(const std::vector<NamedResults>& studies)
     if (same_population(studies)) {
         return fmt::format("quantiles over {}\n", population(studies.front().results.study.nodes_known));
     }
-    std::string text = "Warning: these quantiles are taken over different populations:";
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        text +=
-            fmt::format("{} {} over {}", s == 0 ? "" : ",", study_letter(s), population(studies[s].results.study.nodes_known));
+    std::vector<std::string> values;
+    for (const NamedResults& study : studies) {
+        values.emplace_back(population(study.results.study.nodes_known));
     }
-    return text +
-           ".\nDifferences come from the nodes as well as from the plans; to compare plans, search both with slow_nodes in "
-           "[cluster], or both without.\n";
+    return fmt::format(
+        "Warning: these quantiles are taken over different populations: {}.\nDifferences come from the nodes as well as from the "
+        "plans; to compare plans, search both with slow_nodes in [cluster], or both without.\n",
+        by_value(study_names(studies), values));
 }
 
 /// A warning where the studies do not train the same thing.
@@ -136,13 +170,15 @@ std::string jobs_text(const std::vector<NamedResults>& studies)
     if (train_the_same(studies)) {
         return "";
     }
-    std::string text = "Warning: these studies train different workloads:";
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format("{} {} {}", s == 0 ? "" : ",", study_letter(s), studies[s].job.empty() ? "unknown" : studies[s].job);
+    std::vector<std::string> jobs;
+    for (const NamedResults& study : studies) {
+        jobs.push_back(study.job.empty() ? "unknown" : study.job);
     }
-    return text +
-           ".\nDifferences come from the workloads as well as from the plans; to compare plans or machines, give both the same "
-           "[workload] and [[phase]].\n";
+    return fmt::format(
+        "Warning: these studies train different workloads: {}.\nDifferences come from the workloads as well as from the plans; "
+        "to "
+        "compare plans or machines, give both the same [workload] and [[phase]].\n",
+        by_value(study_names(studies), jobs));
 }
 
 /// What a GPU-hour costs in each study, where the prices are not of one origin, or nobody gave them.
@@ -160,11 +196,12 @@ std::string prices_text(const std::vector<NamedResults>& studies)
     }
     const bool placeholders = std::all_of(notes.begin(), notes.end(),
                                           [](const StudyNotes& one) { return one.price_origin == FigureOrigin::placeholder; });
-    std::string text = fmt::format("Warning: costs rest on {}:", placeholders ? "placeholders" : "different grounds");
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        text += fmt::format("{} {} at {}", s == 0 ? "" : ";", study_letter(s), notes[s].price.empty() ? "?" : notes[s].price);
+    std::vector<std::string> prices;
+    for (const StudyNotes& one : notes) {
+        prices.push_back(one.price.empty() ? "?" : one.price);
     }
-    return text + "\n";
+    return fmt::format("Warning: costs rest on {}: {}\n", placeholders ? "placeholders" : "different grounds",
+                       by_value(study_names(studies), prices));
 }
 
 /// The lines of the files with entries of the user, without comments: a scenario has each file on one line.
@@ -202,41 +239,75 @@ std::vector<std::string> settings(const StudyInfo& study)
     for (std::string line; std::getline(stream, line);) {
         const std::string_view setting = trimmed(std::string_view(line).substr(0, line.find('#')));
         const bool overlay = (!study.learned.empty() && setting.starts_with("learned =")) || setting.starts_with("catalog =");
-        if (!setting.empty() && !overlay) {
+        const bool own_name = setting == fmt::format("name = \"{}\"", study.scenario_name);  // which comparisons show anyway
+        if (!setting.empty() && !overlay && !own_name) {
             lines.emplace_back(setting);
         }
     }
     return lines;
 }
 
-/// Lines of one scenario that another does not have.
+/// Lines of scenarios that others do not have, with the studies that have them.
 std::string scenarios_text(const std::vector<NamedResults>& studies)
 {
     constexpr std::size_t most = 30;
-    std::string text;
-    std::size_t told = 0;
-    const std::vector<std::string> first = settings(studies.front().results.study);
-    const auto tell = [&](const std::vector<std::string>& of, const std::vector<std::string>& without, std::size_t study) {
-        for (const std::string& line : of) {
-            if (std::find(without.begin(), without.end(), line) == without.end() && ++told <= most) {
-                text += fmt::format("  {}: {}\n", study_letter(study), printable(line, 200));
+    const std::vector<std::string> names = study_names(studies);
+    std::vector<std::string> lines;
+    std::map<std::string, std::vector<std::string>> with;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        for (const std::string& line : settings(studies[s].results.study)) {
+            std::vector<std::string>& having = with[line];
+            if (having.empty()) {
+                lines.push_back(line);
+            }
+            if (having.empty() || having.back() != names[s]) {
+                having.push_back(names[s]);
             }
         }
-    };
-    for (std::size_t s = 1; s < studies.size(); ++s) {
-        const std::vector<std::string> other = settings(studies[s].results.study);
-        tell(first, other, 0);
-        tell(other, first, s);
     }
-    if (told > most) {
-        text += fmt::format("  and {} more\n", counted(told - most, "line"));
+    std::erase_if(lines, [&](const std::string& line) { return with[line].size() == studies.size(); });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) {
+        text += fmt::format("  {}: {}\n", few_names(with[lines[i]]), printable(lines[i], 200));
+    }
+    if (lines.size() > most) {
+        text += fmt::format("  and {} more\n", counted(lines.size() - most, "line"));
     }
     return text.empty() ? "the scenarios are the same\n" : "lines of the scenarios that differ:\n" + text;
 }
 
 }  // namespace
 
-std::string study_letter(std::size_t study) { return fmt::format("{}", static_cast<char>('A' + study)); }
+std::vector<std::string> study_names(const std::vector<NamedResults>& studies)
+{
+    using Name = std::string (*)(const NamedResults&);
+    constexpr std::array<Name, 3> candidates{
+        [](const NamedResults& study) { return study.results.study.scenario_name; },
+        [](const NamedResults& study) { return std::filesystem::path(study.file).stem().string(); },
+        [](const NamedResults& study) { return study.file; },
+    };
+    std::vector<std::string> names(studies.size());
+    std::set<std::string> taken;
+    for (const Name candidate : candidates) {
+        std::map<std::string, int> uses;
+        for (const NamedResults& study : studies) {
+            ++uses[candidate(study)];
+        }
+        for (std::size_t s = 0; s < studies.size(); ++s) {
+            const std::string name = candidate(studies[s]);
+            if (names[s].empty() && !name.empty() && uses[name] == 1 && taken.insert(name).second) {
+                names[s] = name;
+            }
+        }
+    }
+    for (std::size_t s = 0; s < studies.size(); ++s) {  // one file twice
+        for (int copy = 1; names[s].empty(); ++copy) {
+            const std::string name = copy == 1 ? studies[s].file : fmt::format("{} ({})", studies[s].file, copy);
+            names[s] = taken.insert(name).second ? name : "";
+        }
+    }
+    return names;
+}
 
 bool same_population(const std::vector<NamedResults>& studies)
 {
@@ -354,15 +425,35 @@ Comparison compared(const std::vector<NamedResults>& studies)
         comparison.gains = best_rows(studies);
         comparison.hypervolumes = hypervolumes_text(studies);
     }
+    comparison.objectives = studies.front().results.objectives;
+    const std::vector<std::string> names = study_names(studies);
+    const std::vector<double> volumes = joint_hypervolumes(studies);
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        const Results& results = studies[s].results;
+        const StudyNotes notes = study_notes(results);
+        comparison.studies.push_back({
+            .name = names[s],
+            .scenario = results.study.scenario_name,
+            .file = studies[s].file,
+            .seed = results.study.seed,
+            .software = notes.trained_with,
+            .hardware = notes.accelerator,
+            .provisional = results.provisional,
+            .front_points = results.front.size(),
+            .hypervolume = train_the_same(studies) ? volumes[s] : std::numeric_limits<double>::quiet_NaN(),
+            .best = best_values(studies, s),
+        });
+    }
     return comparison;
 }
 
 std::string comparison_text(const std::vector<NamedResults>& studies)
 {
     std::string text;
+    const std::vector<std::string> names = study_names(studies);
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const Results& results = studies[s].results;
-        text += fmt::format("{}  {}: study {}, seed {}, {}front of {}, {}\n", study_letter(s), studies[s].file,
+        text += fmt::format("{}  {}: study {}, seed {}, {}front of {}, {}\n", names[s], studies[s].file,
                             results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
                             counted(results.front.size(), "point"), results.study.outcome_text);
     }

@@ -3,6 +3,7 @@
 #include "io/base/aligned.hpp"
 #include "io/base/percent.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace prismopt {
@@ -69,6 +71,7 @@ Estimate with_model_error(const FrontPoint& point, std::size_t objective)
 bool apart(const Estimate& a, const Estimate& b) { return a.high < b.low || b.high < a.low; }
 
 constexpr const char* another_job = "different workload";
+constexpr const char* provisional_front = "provisional";
 
 /// Why limits of the two say nothing of their plans; empty: they do.
 std::string unlike(const NamedResults& a, const NamedResults& b)
@@ -79,7 +82,7 @@ std::string unlike(const NamedResults& a, const NamedResults& b)
     if (a.results.study.nodes_known != b.results.study.nodes_known) {
         return "different nodes";
     }
-    return a.results.provisional || b.results.provisional ? "provisional" : "";
+    return a.results.provisional || b.results.provisional ? provisional_front : "";
 }
 
 /// How `b` does against `a`, both to be minimised, and how much that says.
@@ -102,25 +105,21 @@ std::string gain(const Estimate& a, const Estimate& b, const std::string& why_un
            (apart(a, b) ? ", confidence intervals disjoint" : ", confidence intervals overlap: these draws cannot rank them");
 }
 
-/// One row below an objective: what the model's error makes of it; nothing where no study knows.
-std::vector<std::string> model_row(const std::vector<NamedResults>& studies, std::size_t objective, const ReadingUnit& unit)
+/// What the error of the model makes of the best value of a study, and whether it is apart from the first's; empty: unknown.
+std::string with_model_text(const std::vector<NamedResults>& studies, std::size_t study, std::size_t objective,
+                            const ReadingUnit& unit)
 {
-    std::vector<std::string> row{"  including the model error"};
-    const Estimate first = with_model_error(best(studies.front().results, objective), objective);
-    bool known = false;
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        const Estimate e = with_model_error(best(studies[s].results, objective), objective);
-        const bool here = std::isfinite(e.low) && std::isfinite(e.high);
-        known = known || here;
-        row.push_back(here ? fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name) : "unknown");
-        if (s > 0) {
-            const bool comparable = here && std::isfinite(first.low) && unlike(studies.front(), studies[s]).empty();
-            row.emplace_back(!comparable       ? ""
-                             : apart(first, e) ? "prediction intervals disjoint"
-                                               : "prediction intervals overlap");
-        }
+    const NamedResults& first = studies.front();
+    const Estimate e = with_model_error(best(studies[study].results, objective), objective);
+    if (!in_proportion_to_time(first.results.objectives[objective]) || !std::isfinite(e.low) || !std::isfinite(e.high)) {
+        return "";
     }
-    return known ? row : std::vector<std::string>{};
+    std::string text = fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
+    const Estimate of_first = with_model_error(best(first.results, objective), objective);
+    if (study > 0 && std::isfinite(of_first.low) && unlike(first, studies[study]).empty()) {
+        text += apart(of_first, e) ? ", prediction intervals disjoint" : ", prediction intervals overlap";
+    }
+    return text;
 }
 
 /// Better beyond what the draws leave open in one objective or more, and as good in the others.
@@ -140,54 +139,75 @@ bool surely_dominates(const FrontPoint& one, const FrontPoint& other)
 }
 
 /// Studies of which a point dominates this one of study `own`. Provisional points flatter, and other jobs and nodes say nothing.
-std::string dominated_by(const std::vector<NamedResults>& studies, std::size_t own, const FrontPoint& point)
+std::string dominated_by(const std::vector<NamedResults>& studies, const std::vector<std::string>& names, std::size_t own,
+                         const FrontPoint& point)
 {
-    std::string by;
+    constexpr std::size_t most = 3;
+    std::vector<std::string> by;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         const std::vector<FrontPoint>& front = studies[s].results.front;
         if (unlike(studies[s], studies[own]).empty() &&
             std::any_of(front.begin(), front.end(), [&](const FrontPoint& other) { return surely_dominates(other, point); })) {
-            by += study_letter(s);
+            by.push_back(names[s]);
         }
     }
-    return by;
+    if (by.size() <= most) {
+        return listed(by);
+    }
+    return fmt::format("{} and {} others", listed({by.begin(), by.begin() + most}), by.size() - most);
 }
 
 }  // namespace
 
 std::vector<std::vector<std::string>> best_rows(const std::vector<NamedResults>& studies)
 {
-    Rows rows{{"best"}};
-    for (std::size_t s = 0; s < studies.size(); ++s) {
-        rows.front().push_back(study_letter(s));
-        if (s > 0) {
-            rows.front().push_back(fmt::format("{} against A", study_letter(s)));
-        }
-    }
+    const std::vector<std::string> names = study_names(studies);
+    Rows rows{{"objective", "study", "best", fmt::format("against {}", names.front()), "including the model error"}};
     const std::vector<ReadingUnit> units = units_of(studies);
     const NamedResults& first = studies.front();
     for (std::size_t k = 0; k < units.size(); ++k) {
-        rows.push_back({named(first.results.objectives[k], units[k])});
         for (std::size_t s = 0; s < studies.size(); ++s) {
             const Estimate& here = best(studies[s].results, k).objectives[k];
-            rows.back().push_back(limited(here, units[k]));
-            if (s > 0) {
-                rows.back().push_back(gain(best(first.results, k).objectives[k], here, unlike(first, studies[s])));
-            }
-        }
-        if (in_proportion_to_time(first.results.objectives[k])) {
-            if (auto row = model_row(studies, k, units[k]); !row.empty()) {
-                rows.push_back(std::move(row));
-            }
+            const std::string against = s == 0 ? "" : gain(best(first.results, k).objectives[k], here, unlike(first, studies[s]));
+            rows.push_back({named(first.results.objectives[k], units[k]), names[s], limited(here, units[k]), against,
+                            with_model_text(studies, s, k, units[k])});
         }
     }
     return rows;
 }
 
+std::vector<BestValue> best_values(const std::vector<NamedResults>& studies, std::size_t study)
+{
+    const NamedResults& first = studies.front();
+    const NamedResults& own = studies[study];
+    if (own.results.front.empty()) {
+        return {};
+    }
+    std::vector<BestValue> values;
+    for (std::size_t k = 0; k < first.results.objectives.size(); ++k) {
+        const FrontPoint& point = best(own.results, k);
+        constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+        BestValue value{.point = point.index,
+                        .plan = plan_words(own.results, point),
+                        .value = point.objectives[k],
+                        .with_model_error = {unknown, unknown, unknown}};
+        if (in_proportion_to_time(first.results.objectives[k])) {
+            value.with_model_error = with_model_error(point, k);
+        }
+        const std::string why_unlike = unlike(first, own);
+        if (study > 0 && !first.results.front.empty() && (why_unlike.empty() || why_unlike == provisional_front)) {
+            value.change = value.value.value / best(first.results, k).objectives[k].value - 1.0;
+        }
+        values.push_back(value);
+    }
+    return values;
+}
+
 std::string fronts_text(const std::vector<NamedResults>& studies)
 {
-    Rows rows{{"", "point", "GPUs", "plan"}};
+    Rows rows{{"study", "point", "GPUs", "plan"}};
     const std::vector<ReadingUnit> units = units_of(studies);
+    const std::vector<std::string> names = study_names(studies);
     for (std::size_t k = 0; k < units.size(); ++k) {
         rows.front().push_back(named(studies.front().results.objectives[k], units[k]));
     }
@@ -196,12 +216,12 @@ std::string fronts_text(const std::vector<NamedResults>& studies)
     bool any = false;
     for (std::size_t s = 0; s < studies.size(); ++s) {
         for (const FrontPoint& point : studies[s].results.front) {
-            std::vector<std::string> row{study_letter(s), std::to_string(point.index), std::to_string(point.prediction.gpus),
+            std::vector<std::string> row{names[s], std::to_string(point.index), std::to_string(point.prediction.gpus),
                                          plan_words(studies[s].results, point)};
             for (std::size_t k = 0; k < units.size(); ++k) {
                 row.push_back(fmt::format("{:.5g}", point.objectives[k].value / units[k].size));
             }
-            row.push_back(dominated_by(studies, s, point));
+            row.push_back(dominated_by(studies, names, s, point));
             any = any || !row.back().empty();
             lines.emplace_back(point.objectives.front().value, std::move(row));
         }

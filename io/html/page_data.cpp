@@ -1,6 +1,7 @@
 #include "io/html/page_data.hpp"
 
 #include "io/base/json_number.hpp"
+#include "io/compare/comparison_json.hpp"
 #include "io/html/packed.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/best_plan.hpp"
@@ -384,7 +385,10 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
               {"estimates", Json::array()},
               {"numbers", Json::array()},
               {"comparison",
-               {{"gains", comparison.gains}, {"hypervolumes", comparison.hypervolumes}, {"differences", comparison.differences}}},
+               {{"gains", comparison.gains},
+                {"hypervolumes", comparison.hypervolumes},
+                {"differences", comparison.differences},
+                {"studies", compared_studies(comparison)}}},
               {"studies", Json::array()}};
     for (const auto& column : plan_results<Estimate>()) {
         json["estimates"].push_back(named(column));

@@ -64,6 +64,11 @@ std::string page_title(const std::vector<ReportedStudy>& studies)
         names.push_back(name_in_file(study));
         names_and_jobs.push_back(fmt::format("{}, {}", name_in_file(study), job_title(study.results)));
     }
+    constexpr std::size_t most_named = 4;
+    if (studies.size() > most_named) {
+        const std::string count = fmt::format("{} studies", studies.size());
+        return jobs.size() > 1 ? count : fmt::format("{}: {}", *jobs.begin(), count);
+    }
     if (jobs.size() > 1) {
         return fmt::format("{}", fmt::join(names_and_jobs, ", vs. "));
     }

@@ -1,3 +1,4 @@
+#include "io/report/csv_text.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
@@ -12,71 +13,53 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace prismopt {
 
 namespace {
 
-/// RFC 4180: a field with a comma, a quote or a line break is quoted, and quotes in it are doubled.
-std::string quoted(const std::string& field)
-{
-    if (field.find_first_of(",\"\r\n") == std::string::npos) {
-        return field;
-    }
-    std::string text;
-    for (const char c : field) {
-        text.append(c == '"' ? 2 : 1, c);
-    }
-    return fmt::format("\"{}\"", text);
-}
-
-/// Column name with its unit: training_time_p99 in "s" is training_time_p99_s.
-std::string with_units(std::string_view name, std::string_view limit, std::string_view units)
-{
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> suffixes{
-        {{"s", "_s"}, {"h", "_h"}, {"B", "_bytes"}, {"USD", "_usd"}, {"USD/h", "_usd_per_hour"}, {"J", "_j"}, {"kg", "_kg"}}};
-    const auto* suffix = std::find_if(suffixes.begin(), suffixes.end(), [units](const auto& row) { return row.first == units; });
-    return fmt::format("{}{}{}", name, limit, suffix == suffixes.end() ? "" : suffix->second);
-}
-
 constexpr std::array<std::string_view, 3> limits{"", "_low", "_high"};
-
-/// Empty where there is no value.
-std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 std::string fields(const Estimate& estimate)
 {
-    return fmt::format(",{},{},{}", field(estimate.value), field(estimate.low), field(estimate.high));
+    return fmt::format(",{},{},{}", csv_number(estimate.value), csv_number(estimate.low), csv_number(estimate.high));
 }
 
 std::string header(const Results& results)
 {
     std::string line = "point";
     for (const Axis& axis : results.axes) {
-        line += fmt::format(",{}", quoted(axis.name));
+        line += fmt::format(",{}", csv_field(axis.name));
     }
     for (const VariantChoice& choice : variant_choices(results)) {
-        line += fmt::format(",{}", quoted(choice.name));
+        line += fmt::format(",{}", csv_field(choice.name));
     }
     line += ",total_gpus,dominated,provisional,quantiles_of,step_of_phase,draws";
     for (const auto& column : plan_results<Estimate>()) {
         for (const std::string_view limit : limits) {
-            line += fmt::format(",{}", with_units(column.name, limit, column.units));
+            line += fmt::format(",{}", csv_column(column.name, limit, column.units));
         }
     }
     for (const auto& column : plan_results<double>()) {
-        line += fmt::format(",{}", with_units(column.name, "", column.units));
+        line += fmt::format(",{}", csv_column(column.name, "", column.units));
     }
     for (const ObjectiveInfo& objective : results.objectives) {  // prefixed as in results files: an axis may have the name
         for (const std::string_view limit : limits) {
-            line += fmt::format(",{}", with_units(objective_column(objective.name), limit, objective.units));
+            line += fmt::format(",{}", csv_column(objective_column(objective.name), limit, objective.units));
         }
     }
     return line +
            ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
-           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_not_fit\n";
+           ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_not_fit,study,file,"
+           "seed,hardware\n";
+}
+
+/// Where the rows of a file come from, when files of many studies are joined.
+std::string origin(const Results& results, const std::string& file, const StudyNotes& notes)
+{
+    return fmt::format("{},{},{},{}", csv_field(results.study.scenario_name), csv_field(file), results.study.seed,
+                       csv_field(notes.accelerator));
 }
 
 /// `listed`: with those that may not fit.
@@ -85,10 +68,10 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
-        line += fmt::format(",{}", quoted(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
+        line += fmt::format(",{}", csv_field(results.axes[a].labels.at(static_cast<std::size_t>(point.point.at(a)))));
     }
     for (const VariantChoice& choice : variant_choices(results)) {
-        line += fmt::format(",{}", quoted(choice.at(point.point)));
+        line += fmt::format(",{}", csv_field(choice.at(point.point)));
     }
     line += fmt::format(",{},{},{},{},{},{}", point.prediction.gpus, point.dominated ? 1 : 0, results.provisional ? 1 : 0,
                         quantiles_of(results.study.nodes_known), notes.phases > 0 ? fmt::format("1 of {}", notes.phases) : "",
@@ -97,7 +80,7 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
         line += fields(stated(column.name, column.of(point)));
     }
     for (const auto& column : plan_results<double>()) {
-        line += fmt::format(",{}", field(column.of(point)));
+        line += fmt::format(",{}", csv_number(column.of(point)));
     }
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         line += fields(stated(results.objectives.at(k).name, point.objectives[k]));
@@ -106,22 +89,23 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     line += fmt::format(",{},{}", name(notes.price_origin), name(notes.power_origin));
     const auto done = completions(point.prediction.training, notes.start);
-    return line + fmt::format(",{},{},{},{},{},{},{}\n", field(done[1].seconds), done[0].date, done[1].date, done[2].date,
-                              fmt::join(tied, " "), quoted(notes.trained_with), listed ? 1 : 0);
+    return line + fmt::format(",{},{},{},{},{},{},{}", csv_number(done[1].seconds), done[0].date, done[1].date, done[2].date,
+                              fmt::join(tied, " "), csv_field(notes.trained_with), listed ? 1 : 0);
 }
 
 }  // namespace
 
-std::string front_csv(const Results& results)
+std::string front_csv(const Results& results, const std::string& file)
 {
     std::string text = header(results);
     const StudyNotes notes = study_notes(results);
     const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    const std::string from = origin(results, file, notes);
     for (std::size_t i = 0; i < results.front.size(); ++i) {
-        text += row(results, results.front[i], notes, tied[i], false);
+        text += fmt::format("{},{}\n", row(results, results.front[i], notes, tied[i], false), from);
     }
     for (const FrontPoint& point : results.may_not_fit.plans) {
-        text += row(results, point, notes, {}, true);
+        text += fmt::format("{},{}\n", row(results, point, notes, {}, true), from);
     }
     return text;
 }

@@ -29,8 +29,8 @@ std::string_view model_error_source(bool fitted);
 /// Description of the population that quantiles are taken over.
 std::string_view population(bool nodes_known);
 
-/// The front as CSV: one line per point, a header with units in the column names.
-std::string front_csv(const Results& results);
+/// The front as CSV: one line per point, a header with units in the column names. `file`: path of the results.
+std::string front_csv(const Results& results, const std::string& file);
 
 /// Plots of the front, distributions and progress in one SVG.
 std::string svg_report(const Results& results);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
 #include <span>
 
 namespace prismopt {
@@ -20,6 +21,28 @@ std::string catalog_text(const std::string& name)
     throw InputError(fmt::format("model/catalog/{} is missing from the program; rebuild it", name));
 }
 
+namespace {
+
+/// A file of the catalog, read when it is first asked for: most commands need few of them.
+struct CatalogFile {
+    std::string text;
+    std::once_flag once;
+    TomlFile file;
+};
+
+std::map<std::string, CatalogFile> toml_files()
+{
+    std::map<std::string, CatalogFile> files;
+    for (const EmbeddedFile& file : catalog_files()) {
+        if (file.name.ends_with(".toml")) {
+            files[file.name].text = file.text;
+        }
+    }
+    return files;
+}
+
+}  // namespace
+
 std::string catalog_digest()
 {
     std::string all;
@@ -32,20 +55,14 @@ std::string catalog_digest()
 
 const TomlFile& catalog_file(const std::string& name)
 {
-    static const std::map<std::string, TomlFile> files = [] {
-        std::map<std::string, TomlFile> result;
-        for (const EmbeddedFile& file : catalog_files()) {
-            if (file.name.ends_with(".toml")) {
-                result.emplace(file.name, parse_toml(file.text, "model/catalog/" + file.name));
-            }
-        }
-        return result;
-    }();
+    static std::map<std::string, CatalogFile> files = toml_files();
     const auto found = files.find(name);
     if (found == files.end()) {
         throw InputError(fmt::format("model/catalog/{} is missing from the program; run jobs/fit_constants and rebuild", name));
     }
-    return found->second;
+    CatalogFile& wanted = found->second;
+    std::call_once(wanted.once, [&] { wanted.file = parse_toml(wanted.text, "model/catalog/" + name); });
+    return wanted.file;
 }
 
 }  // namespace prismopt

@@ -24,7 +24,9 @@ public:
     {
         while (!text.empty()) {
             const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
-            lines_.push_back(text.substr(0, end));
+            const std::string_view line = text.substr(0, end);
+            lines_.push_back(
+                {line, std::all_of(line.begin(), line.end(), [](char c) { return static_cast<signed char>(c) >= 0; })});
             text.remove_prefix(end);
         }
     }
@@ -35,18 +37,34 @@ public:
         if (place.line < 1 || place.line > lines_.size()) {
             return "";
         }
-        std::string_view line = lines_[place.line - 1];
-        for (toml::source_index column = 1; column < place.column && !line.empty(); ++column) {  // columns are code points
-            line.remove_prefix(1);
-            while (!line.empty() && (static_cast<unsigned char>(line.front()) & 0xc0U) == 0x80U) {
-                line.remove_prefix(1);
-            }
-        }
+        std::string_view line = lines_[place.line - 1].text;
+        line.remove_prefix(std::min(byte_at(lines_[place.line - 1], place.column), line.size()));
         return std::string(line.substr(0, line.find_first_of(" \t\r\n,]}#")));
     }
 
 private:
-    std::vector<std::string_view> lines_;
+    struct Line {
+        std::string_view text;
+        bool ascii = true;
+    };
+
+    /// The byte of a line at a column; columns are code points. Lists of the catalog have thousands of values a line.
+    static std::size_t byte_at(const Line& line, toml::source_index column)
+    {
+        std::size_t at = column - 1;
+        if (!line.ascii) {
+            at = 0;
+            for (toml::source_index before = 1; before < column && at < line.text.size(); ++before) {
+                ++at;
+                while (at < line.text.size() && (static_cast<unsigned char>(line.text[at]) & 0xc0U) == 0x80U) {
+                    ++at;
+                }
+            }
+        }
+        return at;
+    }
+
+    std::vector<Line> lines_;
 };
 
 /// Quoted keys may have escapes, and names of layers or accelerators are keys.

@@ -1,9 +1,11 @@
 #include "model/distribution/group_distribution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace prismopt {
 
@@ -14,6 +16,8 @@ constexpr int nodes = 113;
 constexpr double limit = 28.0;
 constexpr double spacing = 2.0 * limit / (nodes - 1);
 double logit(int node) { return -limit + spacing * node; }
+/// Probability of the nearer tail at a node.
+double tail_at(int node) { return 1.0 / (1.0 + std::exp(std::abs(logit(node)))); }
 
 // Grid of t / x for the integral: 8 deviations of the lognormal residual either way.
 constexpr int ratios = 97;
@@ -29,37 +33,44 @@ public:
 
     NormalProbability()
     {
-        for (int i = 0; i <= count; ++i) {
+        const auto value = [](int i) { return 0.5 * std::erfc(-(i / per_unit - end) / std::sqrt(2.0)); };
+        const auto slope = [](int i) {  // a distance between nodes
             const double z = i / per_unit - end;
-            value_.push_back(0.5 * std::erfc(-z / std::sqrt(2.0)));
-            slope_.push_back(std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi) / per_unit);
+            return std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi) / per_unit;
+        };
+        for (int i = 0; i < count; ++i) {
+            const double rise = value(i + 1) - value(i);
+            const double bend = slope(i) + slope(i + 1) - 2.0 * rise;
+            cubic_.push_back({value(i), slope(i), rise - slope(i) - bend, bend});
         }
     }
 
-    double operator()(double z) const
+    /// Place of z among the nodes; apart from at_place(), so that compilers vectorise loops of it.
+    static double place(double z) { return (std::min(std::max(z, -end), end) + end) * per_unit; }
+
+    double at_place(double at) const
     {
-        const double at = (std::clamp(z, -end, end) + end) * per_unit;
         const auto i = std::min(static_cast<std::size_t>(at), std::size_t{count - 1});
         const double s = at - static_cast<double>(i);
-        const double rise = value_[i + 1] - value_[i];
-        const double bend = slope_[i] + slope_[i + 1] - 2.0 * rise;
-        return value_[i] + s * (slope_[i] + s * (rise - slope_[i] - bend + s * bend));
+        const std::array<double, 4>& c = cubic_[i];
+        return c[0] + s * (c[1] + s * (c[2] + s * c[3]));
     }
 
 private:
     static constexpr double per_unit = 256.0;
     static constexpr int count = static_cast<int>(2.0 * end * per_unit);
 
-    std::vector<double> value_;
-    std::vector<double> slope_;  // a distance between nodes
+    std::vector<std::array<double, 4>> cubic_;  // of the distance from a node, in distances between nodes
 };
 
-/// Lognormal residual of mean one: probability of at most r, given log r.
-double residual_cdf(double log_r, double deviation)
+const NormalProbability& normal_probability()
 {
     static const NormalProbability normal;
-    return normal(log_r / deviation + 0.5 * deviation);
+    return normal;
 }
+
+/// Place of the normal probability that is that of a residual of at most r: lognormal, of mean one.
+double residual_place(double log_r, double deviation) { return NormalProbability::place(log_r / deviation + 0.5 * deviation); }
 
 /// From this log r on, the probability is 1.
 double certain_from(double deviation) { return deviation * (NormalProbability::end - 0.5 * deviation); }
@@ -68,25 +79,35 @@ double log_ratio(int k, double deviation) { return deviation * deviations * (2.0
 
 }  // namespace
 
-GroupDistribution::GroupDistribution(const Quantile& member, double segment_cv) : member_(member), segment_cv_(segment_cv)
+std::vector<double> group_nodes(const Quantile& member)
 {
-    std::vector<double> weight(nodes);
+    std::vector<double> values;
     for (int i = 0; i < nodes; ++i) {
-        const double tail = 1.0 / (1.0 + std::exp(std::abs(logit(i))));
-        x_.push_back(member(tail, i > nodes / 2));
-        weight[i] = tail * (1.0 - tail) * spacing;
+        values.push_back(member(tail_at(i), i > nodes / 2));
     }
+    return values;
+}
+
+GroupDistribution::GroupDistribution(std::vector<double> of_nodes, double segment_cv)
+    : segment_cv_(segment_cv), x_(std::move(of_nodes))
+{
     if (segment_cv == 0.0) {
         return;
     }
+    std::vector<double> weight(nodes);
+    for (int i = 0; i < nodes; ++i) {
+        weight[i] = tail_at(i) * (1.0 - tail_at(i)) * spacing;
+    }
+    const NormalProbability& normal = normal_probability();
     const double deviation = deviation_of(segment_cv);
     std::vector<double> log_x;
     for (const double x : x_) {
         log_x.push_back(std::log(x));
     }
     for (int k = 0; k < ratios; ++k) {
-        equal_.push_back(residual_cdf(log_ratio(k, deviation), deviation));
+        equal_.push_back(normal.at_place(residual_place(log_ratio(k, deviation), deviation)));
     }
+    std::array<double, nodes> place{};
     below_.assign(nodes, std::vector<double>(ratios));
     for (int i = 0; i < nodes; ++i) {
         const double total = std::accumulate(weight.begin(), weight.begin() + i, 0.0) + 0.5 * weight[i];
@@ -97,10 +118,14 @@ GroupDistribution::GroupDistribution(const Quantile& member, double segment_cv) 
             while (first < i && log_t - log_x[first] >= certain_from(deviation)) {
                 certain += weight[first++];
             }
-            double sum = certain;
             for (int j = first; j <= i; ++j) {
-                sum += (j == i ? 0.5 : 1.0) * weight[j] * residual_cdf(log_t - log_x[j], deviation);
+                place[j] = residual_place(log_t - log_x[j], deviation);
             }
+            double sum = certain;
+            for (int j = first; j < i; ++j) {
+                sum += weight[j] * normal.at_place(place[j]);
+            }
+            sum += 0.5 * weight[i] * normal.at_place(place[i]);
             below_[i][k] = sum / total;
         }
     }

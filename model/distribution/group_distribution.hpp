@@ -8,11 +8,15 @@
 
 namespace prismopt {
 
+/// Quantiles of one GPU's persistent factor at the nodes of group distributions, for all of which they serve.
+std::vector<double> group_nodes(const Quantile& member);
+
 /// Distribution of the factor g(x) = E[max_i S_i R_i | max_i S_i = x] / E[max_i R_i] of n members with persistent factors S_i.
 class GroupDistribution {
 public:
-    /// `member`: quantile function of one GPU's persistent factor; `segment_cv`: cv of the work between two barriers.
-    GroupDistribution(const Quantile& member, double segment_cv);
+    /// `nodes`: group_nodes() of a member; `segment_cv`: cv of the work between two barriers.
+    GroupDistribution(std::vector<double> nodes, double segment_cv);
+    GroupDistribution(const Quantile& member, double segment_cv) : GroupDistribution(group_nodes(member), segment_cv) {}
 
     /// Returns the quantile function of the factor of a group of n members; one if all members are equal.
     Quantile factor(int n) const;
@@ -23,7 +27,6 @@ private:
     /// below[k].
     double mean_of_largest(double x, const std::vector<double>& below, int n) const;
 
-    Quantile member_;
     double segment_cv_;
     std::vector<double> x_;                   // [node]: quantiles of one member
     std::vector<std::vector<double>> below_;  // [node][k]: H_x(t) at t = x_[node] * ratio(k)

@@ -1,5 +1,6 @@
 #include "model/distribution/noise_tables.hpp"
 
+#include "model/base/parallel.hpp"
 #include "model/base/statistics.hpp"
 #include "model/distribution/group_distribution.hpp"
 
@@ -10,8 +11,10 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace prismopt {
 
@@ -81,6 +84,19 @@ MicrobatchPowers microbatch_powers(const Variability& variability)
 
 /// Segment cv of a group distribution; the inverse of the position used by group_factor().
 double group_cv(int index) { return index == 0 ? 0.0 : 1e-3 * std::exp2(0.5 * (index - 1)); }
+
+std::vector<GroupDistribution> group_distributions(const Distribution& gpu)
+{
+    const std::vector<double> nodes = group_nodes(quantile_of(gpu));
+    std::vector<std::optional<GroupDistribution>> made(NoiseTables::group_distributions);
+    parallel_for(NoiseTables::group_distributions,
+                 [&](int, std::int64_t i) { made[i].emplace(nodes, group_cv(static_cast<int>(i))); });
+    std::vector<GroupDistribution> groups;
+    for (std::optional<GroupDistribution>& group : made) {
+        groups.push_back(std::move(*group));
+    }
+    return groups;
+}
 
 /// Reads and writes the numbers of all tables in one order.
 template <class Visit>
@@ -213,11 +229,7 @@ NoiseTables build_noise_tables(const Variability& variability, std::span<const i
                                      tables.node_probability);
         tables.standard.back().standardise(tables.node_probability);
     }
-    std::vector<GroupDistribution> groups;
-    groups.reserve(NoiseTables::group_distributions);
-    for (int i = 0; i < NoiseTables::group_distributions; ++i) {
-        groups.emplace_back(quantile_of(variability.gpu), group_cv(i));
-    }
+    const std::vector<GroupDistribution> groups = group_distributions(variability.gpu);
     for (const int width : tensor_parallel_degrees) {
         for (const auto& group : groups) {
             tables.group[width].emplace_back(group.factor(width));

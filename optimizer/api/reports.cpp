@@ -231,4 +231,25 @@ std::string text_with_placements(const Results& results)
     return text;
 }
 
+std::string comparison_page(const std::vector<NamedResults>& studies)
+{
+    constexpr std::size_t most_in_detail = 8;  // beyond, a page has no room for their steps, and takes a second of each study
+    const std::vector<std::string> names = study_names(studies);
+    std::vector<ReportedStudy> reported;
+    for (std::size_t s = 0; s < studies.size(); ++s) {
+        ReportedStudy study;
+        if (studies.size() <= most_in_detail) {
+            study = reported_study(studies[s].results, studies[s].file);
+        } else {
+            study.results = studies[s].results;
+            study.file = studies[s].file;
+            study.timeline_note = fmt::format(
+                "Steps are shown on pages of up to {} studies; prismopt report --html shows those of one.", most_in_detail);
+        }
+        study.name = names[s];
+        reported.push_back(std::move(study));
+    }
+    return report_page(reported, program_name(), compared(studies));
+}
+
 }  // namespace prismopt

@@ -8,6 +8,7 @@
 #include "io/report/report_json.hpp"
 
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -24,5 +25,8 @@ std::string html_report(const Results& results, const std::string& file, const s
 /// A study for pages of several. `file`: path of the results. If this version cannot read their scenario, the note says so and there
 /// are no timelines.
 ReportedStudy reported_study(const Results& results, const std::string& file);
+
+/// The HTML page of several studies with the same objectives, named by study_names().
+std::string comparison_page(const std::vector<NamedResults>& studies);
 
 }  // namespace prismopt

@@ -5,19 +5,17 @@
 #include "io/toml/nearest.hpp"
 #include "optimizer/api/reports.hpp"
 #include "optimizer/api/results.hpp"
-#include "optimizer/program/release.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace prismopt {
 
 namespace po = boost::program_options;
 
 namespace {
-
-constexpr std::size_t most_studies = 26;  // named A to Z
 
 std::string objectives_of(const Results& results)
 {
@@ -58,31 +56,44 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("html", po::value<std::string>()->value_name("FILE"), "write one HTML page with all fronts")(
+        "csv", po::value<std::string>()->value_name("FILE"), "write the best values of each study as CSV, a row per study")(
+        "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
+        "print the comparison as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
         "common", po::bool_switch(), "compare only the objectives that all results share");
     const auto values = parse_options("compare", options, {"RESULTS", -1}, words, call);
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
     const auto paths = (*values)["RESULTS"].as<std::vector<std::string>>();
-    if (paths.size() < 2 || paths.size() > most_studies) {
-        throw InputError(fmt::format("prismopt compare needs 2 to {} results files; see prismopt compare --help", most_studies));
+    if (paths.size() < 2) {
+        throw InputError("prismopt compare needs 2 or more results files; see prismopt compare --help");
     }
+    const bool json_printed = values->count("json") > 0 && (*values)["json"].as<std::string>() == "-";
+    std::vector<OutputPath> outputs;
+    for (const char* option : {"html", "csv", "json"}) {
+        if (values->count(option) > 0 && !(json_printed && std::string_view(option) == "json")) {
+            outputs.push_back({option, (*values)[option].as<std::string>()});
+        }
+    }
+    refuse_same_outputs(outputs);
     std::vector<NamedResults> studies;
     for (const std::string& path : paths) {
         studies.push_back({path, open_results(path), ""});
         studies.back().job = trained_job(studies.back().results);
     }
     share_objectives(studies, (*values)["common"].as<bool>());
-    if (values->count("html") > 0) {
-        std::vector<ReportedStudy> reported;
-        for (const NamedResults& study : studies) {
-            reported.push_back(reported_study(study.results, study.file));
-            reported.back().name =
-                fmt::format("{} {}", static_cast<char>('A' + reported.size() - 1), study.results.study.scenario_name);
+    const auto write = [&](const char* option, const auto& make) {
+        if (values->count(option) > 0) {
+            write_output(option, (*values)[option].as<std::string>(), make(), paths);
         }
-        write_output("html", (*values)["html"].as<std::string>(), report_page(reported, program_name(), compared(studies)),
-                     paths);
+    };
+    write("html", [&] { return comparison_page(studies); });
+    write("csv", [&] { return comparison_csv(studies); });
+    if (json_printed) {
+        fmt::print("{}", comparison_json(studies));
+        return exit_done;
     }
+    write("json", [&] { return comparison_json(studies); });
     fmt::print("{}", comparison_text(studies));
     return exit_done;
 }

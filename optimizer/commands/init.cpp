@@ -16,6 +16,7 @@
 #include "io/base/shell_word.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
+#include "io/toml/toml.hpp"
 #include "io/trainers/trainer.hpp"
 #include "optimizer/program/log.hpp"
 
@@ -98,6 +99,38 @@ std::string named_beside(const std::string& file, const std::string& out)
     return stays ? file : std::filesystem::proximate(file, std::filesystem::absolute(out).parent_path()).string();
 }
 
+/// The text of another scenario with the values that --set gives, as they are written there.
+std::string changed_text(const po::variables_map& values)
+{
+    const std::string from = text_of(values, "from");
+    if (!std::filesystem::is_regular_file(from)) {
+        throw InputError(fmt::format("--from {} is not a file; give a scenario", escape_controls(from)));
+    }
+    std::string text = read_text(from);
+    for (const std::string& change :
+         values.count("set") > 0 ? values["set"].as<std::vector<std::string>>() : std::vector<std::string>{}) {
+        const std::size_t equals = change.find('=');
+        if (equals == std::string::npos) {
+            throw InputError(fmt::format("--set {} has no value; write for example --set cluster.gpus=128", change));
+        }
+        text = with_value(text, from, change.substr(0, equals), change.substr(equals + 1));
+    }
+    return text;
+}
+
+/// Writes a scenario that no other command has written, or prints it.
+void write_new(const std::string& out, const std::string& text)
+{
+    if (out.empty()) {
+        fmt::print("{}", text);
+        return;
+    }
+    if (std::filesystem::exists(out)) {
+        throw InputError(fmt::format("--out {} already exists and is not overwritten; name another file", out));
+    }
+    write_output("out", out, text, {});
+}
+
 /// Warns if the cluster cannot train the model at all, before the user edits the scenario.
 void warn_of_no_plan(const Scenario& scenario)
 {
@@ -142,8 +175,13 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "factor)")("tokens", po::value<std::string>()->value_name("N"),
                    "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
                    "network without a vocabulary)")(
-        "out", po::value<std::string>()->value_name("FILE"),
-        "write to FILE instead of standard output; an existing file is not overwritten")(
+        "from", po::value<std::string>()->value_name("SCENARIO"),
+        "start from this scenario instead: its text with the values of --set, and all other lines as they are")(
+        "set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
+        "a value as the file writes it: --set cluster.gpus=128, --set 'cluster.gpu_price=\"2 USD/h\"', --set "
+        "'phase[1].tokens=1e12' "
+        "(repeat it for each)")("out", po::value<std::string>()->value_name("FILE"),
+                                "write to FILE instead of standard output; an existing file is not overwritten")(
         "for", po::value<std::string>()->value_name("TRAINER"),
         trainers.c_str())("schema", po::bool_switch(), "print the JSON Schema of scenarios instead, for text editors")(
         "reference", po::bool_switch(), "print the reference page of scenarios instead, in Markdown");
@@ -157,6 +195,14 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     }
     if ((*values)["reference"].as<bool>()) {
         fmt::print("{}", scenario_reference());
+        return exit_done;
+    }
+    if (values->count("set") > values->count("from")) {
+        throw InputError("--set changes a scenario; name it with --from SCENARIO");
+    }
+    const std::string out = text_of(*values, "out");
+    if (values->count("from") > 0) {
+        write_new(out, changed_text(*values));
         return exit_done;
     }
     const std::vector<std::string> files = catalogs_of(*values);
@@ -194,7 +240,6 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     choice.sequence = positive(*values, "sequence-length", 0);
     choice.global_batch = positive(*values, "global-batch", 0);
     choice.tokens = tokens_of(*values);
-    const std::string out = text_of(*values, "out");
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();
     }
@@ -204,15 +249,11 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     const std::string text = starter_scenario(choice, catalog);
     const bool named = !choice.software.empty() || !choice.trainer.empty();
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
+    write_new(out, text);
     if (out.empty()) {
-        fmt::print("{}", text);
         warn_of_no_plan(scenario);
         return exit_done;
     }
-    if (std::filesystem::exists(out)) {
-        throw InputError(fmt::format("--out {} already exists and is not overwritten; name another file", out));
-    }
-    write_output("out", out, text, {});
     if (!named) {
         log_info(fmt::format("software assumed: {}; --software names yours", scenario.cluster.software.text()));
     }

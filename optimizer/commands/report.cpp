@@ -60,7 +60,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
-    write("csv", [&] { return front_csv(results); });
+    write("csv", [&] { return front_csv(results, path); });
     write("svg", [&] { return svg_report(results); });
     if (json_printed) {
         fmt::print("{}", report_json(results, path));

@@ -148,9 +148,17 @@ std::string Communicator::library_version()
 
 bool Communicator::launched()
 {
-    // Open MPI; PMIx (Open MPI 5, jsrun); MPICH, Intel MPI; MVAPICH2; srun; Cray PALS and ALPS; Flux.
-    constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
-                                   "SLURM_PROCID",         "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK"};
+    // What launchers set in each process that they start, and in none that a batch script starts itself.
+    constexpr std::array variables{
+        "OMPI_COMM_WORLD_RANK",  // mpirun and mpiexec of Open MPI: docs.open-mpi.org, "Environment variables set for MPI applications"
+        "PMIX_RANK",             // PMIx servers (srun --mpi=pmix, jsrun, prterun): PMIx Standard 4.1, chapter 1
+        "PMI_RANK",  // PMI-1 and PMI-2 (Hydra of MPICH and Intel MPI, srun --mpi=pmi2, Flux): Flux RFC 13, "Environment"
+        "MV2_COMM_WORLD_RANK",  // mpirun_rsh: MVAPICH2 user guide
+        "SLURM_STEP_ID",   // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
+        "PALS_RANKID",     // mpiexec and aprun of HPE Cray: PALS, mpiexec(1)
+        "ALPS_APP_PE",     // aprun of ALPS: intro_alps(1)
+        "FLUX_TASK_RANK",  // flux run: flux-environment(7)
+    };
     return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
 }
 

@@ -110,6 +110,8 @@ class Reports(CliTest):
         self.assertEqual([int(row["pp"]) for row in rows], front["pp"])
         column = next(name for name in rows[0] if name.startswith("training_time_p99") and "low" not in name and "high" not in name)
         self.assertEqual([float(row[column]) for row in rows], p99)
+        self.assertEqual({(row["study"], row["file"], row["seed"], row["hardware"]) for row in rows}, {("small", "small.h5", "1", "a100-sxm-40gb")})
+        self.assertIn("no software in particular", rows[0]["software"])
         for point in points:
             self.assertRegex(report, rf"(?m)^ *\*?{point} ")
         summary = self.output("inspect", "small.h5")

@@ -5,6 +5,7 @@ Exit code 77: a Python module is missing, so nothing was checked. The environmen
 cmake/mpi_tests.cmake.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -37,9 +38,16 @@ def main():
     unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
 
 
+@functools.cache
+def launcher_options():
+    """Open MPI's mpirun refuses more ranks than cores; others know neither that option nor one with two dashes."""
+    version = subprocess.run([MPIRUN, "--version"], text=True, capture_output=True, check=False).stdout
+    return ["--oversubscribe", "--bind-to", "none"] if "Open MPI" in version else ["-bind-to", "none"]
+
+
 def command(arguments, ranks):
     """`ranks` = 0: without mpirun."""
-    launcher = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks else []
+    launcher = [MPIRUN, *launcher_options(), "-n", str(ranks)] if ranks else []
     return [*launcher, PROGRAM, *map(str, arguments)]
 
 

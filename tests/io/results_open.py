@@ -4,6 +4,7 @@ usage: results_open.py F.h5    (the sample study of tests/io/sample_results.cpp)
 Exit code 77: a Python module is missing, so nothing was checked.
 """
 
+import pathlib
 import struct
 import sys
 import zlib
@@ -122,7 +123,23 @@ def check_with_xarray(path):
     assert list(open_group(path, "ranks")["rank"].values) == [0, 1]
 
 
+def check_page(path):
+    """The example of results/README.md, on this file."""
+    try:
+        import pandas  # noqa: F401  of to_dataframe()
+    except ImportError as missing:
+        print(f"the example is not checked: {missing}; install python3-pandas")
+        return
+    page = (pathlib.Path(__file__).parents[2] / "results/README.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+    names = {}
+    exec(example.replace("study.h5", path), names)
+    assert list(names["table"]["schedule"]) == ["interleaved", "interleaved"]
+    assert list(names["table"]["dominated"].cat.categories) == ["dominated", "non_dominated"]
+
+
 check_header(sys.argv[1])
+check_page(sys.argv[1])
 check_with_h5py(sys.argv[1])
 check_with_xarray(sys.argv[1])
 print("opened with h5py", h5py.__version__, "and xarray", xr.__version__)

@@ -113,7 +113,7 @@ another_system_is_told_the_names() {
     rm "$scratch/bin/apt-get"
     run bash "$install"
     expect_status 1
-    expect_said "libhdf5-openmpi-dev"
+    expect_said "libhdf5-dev"
     expect_said "Fedora"
     expect_said "Spack"
 }

@@ -6,8 +6,7 @@ function showChoices(id) {
     const place = document.getElementById(`${id}-text`);
     for (const study of shown) {
         const { title, cells, note } = study[id];
-        if (studies.length > 1) place.append(element("h3", {}, study.name));
-        place.append(element("p", {}, title), plainTable(cells[0], cells.slice(1)), element("p", { class: "note" }, note));
+        placeOf(study, place).append(element("p", {}, title), plainTable(cells[0], cells.slice(1)), element("p", { class: "note" }, note));
     }
 }
 

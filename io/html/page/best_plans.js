@@ -62,15 +62,15 @@ function startBestPlans() {
     const place = document.getElementById("best-plans-text");
     let count = 0;
     for (const study of studies.filter((one) => one.contests.length > 0)) {
-        if (studies.length > 1) place.append(element("h3", {}, study.name));
+        const own = placeOf(study, place);
         for (const contest of study.contests) {
             const id = `best-plans-chart-${count++}`;
             const height = 100 + 30 * contestPlans(contest).length;
-            place.append(contestTable(contest), element("div", { class: "chart contest", id, style: `height: ${height}px` }),
+            own.append(contestTable(contest), manyStudies ? "" : element("div", { class: "chart contest", id, style: `height: ${height}px` }),
                 element("p", { class: "note" },
                     `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${chanceText(contest.cover)}; ` +
                     `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 30 % of the best.`));
-            makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
+            if (!manyStudies) makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
                 () => contestOption(contest));
         }
     }

@@ -40,9 +40,24 @@ for (const [s, study] of studies.entries()) {
     }
 }
 
+/// Of many studies, the comparison comes first, what is said of each is folded, and charts of a study are of the first few.
+const fewStudies = 4;
+const manyStudies = studies.length > fewStudies;
+
+/// Where a section writes about a study: under its name.
+function placeOf(study, place, title = study.name) {
+    if (studies.length === 1) return place;
+    const own = manyStudies ? element("details", {}, element("summary", {}, title)) : element("h3", {}, title);
+    place.append(own);
+    return manyStudies ? own : place;
+}
+
+/// "a, b, c and 47 others".
+const fewNames = (list) => (list.length > fewStudies ? `${list.slice(0, fewStudies - 1).join(", ")} and ${list.length - fewStudies + 1} others` : list.join(", "));
+
 /// Note on a stopped search, whose front is not confirmed.
 const anyProvisional = studies.some((study) => study.provisional);
-const provisionalText = `Provisional${studies.length > 1 ? ` (${studies.filter((study) => study.provisional).map((study) => study.name).join(", ")})` : ""}: ` +
+const provisionalText = `Provisional${studies.length > 1 ? ` (${fewNames(studies.filter((study) => study.provisional).map((study) => study.name))})` : ""}: ` +
     "the search was stopped, and these are the best plans so far. Their estimates are optimistic, because the same draws selected them; " +
     "some rest on few draws. A complete search (prismopt resume) confirms its front on fresh draws.";
 

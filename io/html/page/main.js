@@ -16,10 +16,11 @@ function startWords() {
 
 const names = studies.map((study) => study.name).join(" vs. ");
 document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
-    `${studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
+    `${manyStudies ? `fronts of ${counted(points.length, "plan")}` : studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
+if (manyStudies) document.querySelector("main").prepend(document.getElementById("gains"));
 document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;
 
-for (const study of studies) {
+for (const study of studies.slice(0, fewStudies)) {
     for (const point of [best(study), knee(study)]) if (point) add(point.key);
 }
 startWords();

@@ -1,17 +1,18 @@
 // Infeasible plans, and progress of the search.
 
 function infeasibleOption() {
-    const reasons = [...new Set(studies.flatMap((study) => study.space.rejected.map((one) => one.reason)))];
+    const shown = studies.slice(0, fewStudies);
+    const reasons = [...new Set(shown.flatMap((study) => study.space.rejected.map((one) => one.reason)))];
     if (reasons.length === 0) return null;
     const place = document.getElementById("infeasible-chart");
-    place.style.height = `${110 + Math.max(narrow() ? 44 : 30, 30 * studies.length) * reasons.length}px`;
+    place.style.height = `${110 + Math.max(narrow() ? 44 : 30, 30 * shown.length) * reasons.length}px`;
     return {
         ...baseOption(""),
         grid: { left: narrow() ? 150 : 310, right: narrow() ? 70 : 90, top: studies.length > 1 ? 40 : 14, bottom: 54 },
         legend: studies.length > 1 ? legendStyle({ top: 8 }) : undefined,
         xAxis: axisStyle("combinations of values (logarithmic)", { type: "log", min: 1 }),
         yAxis: axisStyle("", { type: "category", data: reasons, inverse: true, axisLabel: { color: themeColour("text"), width: narrow() ? 140 : 290, overflow: "break", fontSize: narrow() ? 11 : 12, lineHeight: 13 } }),
-        series: studies.map((study) => ({
+        series: shown.map((study) => ({
             name: study.name, type: "bar", barMaxWidth: 20, itemStyle: { color: studyStyle(study).color, decal: studyStyle(study).decal },
             data: reasons.map((reason) => study.space.rejected.find((one) => one.reason === reason)?.count ?? null),
             label: { show: true, position: "right", color: themeColour("text"), formatter: (event) => grouped(event.value) },
@@ -25,10 +26,15 @@ function startInfeasible() {
         const { combinations, examined, feasible, infeasible, not_plans: notPlans } = study.space;
         const seen = examined === combinations ? "" : `, of which ${grouped(examined)} were examined`;
         const others = notPlans > 0 ? `, ${grouped(notPlans)} that duplicate another plan or have no defined schedule` : "";
-        return `${studies.length > 1 ? `${study.name}: ` : ""}${grouped(combinations)} combinations of values${seen}: ${grouped(feasible)} feasible plans, ${grouped(infeasible)} infeasible${others}.`;
+        return `${grouped(combinations)} combinations of values${seen}: ${grouped(feasible)} feasible plans, ${grouped(infeasible)} infeasible${others}.`;
     });
-    document.getElementById("infeasible-text").textContent = sentences.join(" ");
-    const misses = studies.flatMap((study) => study.space.rejected.filter((one) => one.nearest));
+    const told = [...new Set(sentences)].map((sentence) => {
+        const of = studies.filter((_, s) => sentences[s] === sentence).map((study) => study.name);
+        return studies.length > 1 ? `${fewNames(of)}: ${sentence}` : sentence;
+    });
+    if (manyStudies) told.push(`Bars: the first ${fewStudies} studies.`);
+    document.getElementById("infeasible-text").textContent = told.join(" ");
+    const misses = studies.slice(0, fewStudies).flatMap((study) => study.space.rejected.filter((one) => one.nearest));
     const table = document.getElementById("infeasible-table");
     table.closest(".table-box").hidden = misses.length === 0;
     table.replaceChildren(

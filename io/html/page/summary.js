@@ -163,14 +163,14 @@ function namedTable(study) {
 
 function studySummary(study) {
     const made = element("div", { class: "answer" });
-    if (studies.length > 1) made.append(element("h3", {}, `${nameInFile(study)}: ${study.title}`));
+    const place = placeOf(study, made, `${nameInFile(study)}: ${study.title}`);
     const first = best(study);
     if (first === null) {
-        made.append(element("p", {}, "The front is empty: no plan was evaluated completely."));
+        place.append(element("p", {}, "The front is empty: no plan was evaluated completely."));
         return made;
     }
-    if (study.provisional) made.append(element("p", { class: "warning" }, provisionalText));
-    made.append(...[questionBlock(study)].filter(Boolean),
+    if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
+    place.append(...[questionBlock(study)].filter(Boolean),
         element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
         namedTable(study),

@@ -34,10 +34,10 @@ function accuracyOf(of) {
 function studyTrust(study) {
     const { trust } = study;
     const made = element("div", {});
-    if (studies.length > 1) made.append(element("h3", {}, study.name));
+    const place = placeOf(study, made);
     const sentence = intervals(study);
-    if (sentence) made.append(sentence);
-    made.append(definitions([
+    if (sentence) place.append(sentence);
+    place.append(definitions([
         ["quantiles over", study.population], ["costs at", study.price], ["placement", study.placement], ["host", study.host],
         ["held at one value by [space]", study.levers],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at a simultaneous confidence level of ${percent(trust.confidence)}` : "no"],
@@ -46,8 +46,8 @@ function studyTrust(study) {
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
         ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${counted(trust.threads, "thread")} each`],
     ]));
-    made.append(...study.accuracy.map(accuracyOf));
-    made.append(element("details", {}, element("summary", {}, `Scenario ${trust.scenario_path}`), element("pre", { tabindex: "0" }, trust.scenario_text)));
+    place.append(...study.accuracy.map(accuracyOf));
+    place.append(element("details", {}, element("summary", {}, `Scenario ${trust.scenario_path}`), element("pre", { tabindex: "0" }, trust.scenario_text)));
     return made;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 namespace prismopt {
@@ -80,6 +81,26 @@ LeftOutErrors read_left_out(Table table)
     return errors;
 }
 
+/// Covariances of a row, separated by blanks; none if one of them is no number in its range.
+std::vector<double> numbers_in(const Value& row)
+{
+    const std::string text = row.text("\"0.01 0.02\"");
+    std::vector<double> numbers;
+    const char* const end = text.data() + text.size();
+    const char* at = text.data();
+    while (at != end) {
+        double number = 0.0;
+        const auto [rest, error] = std::from_chars(at, end, number);
+        const bool separated = rest == end || *rest == ' ';
+        if (error != std::errc{} || !separated || !covariance_range.contains(number)) {
+            return {};
+        }
+        numbers.push_back(number);
+        at = rest == end ? end : rest + 1;
+    }
+    return numbers;
+}
+
 FittedModel read_fit(Table table)
 {
     FittedModel model;
@@ -92,8 +113,8 @@ FittedModel read_fit(Table table)
     const std::vector<Value> names = table.at("names", "names = [...]").list("[\"h100-sxm.gemm\"]");
     const Value all_entries = table.at("entries", "entries = [[...]]");
     const std::vector<Value> entries = all_entries.list("[[\"h100-sxm\"]]");
-    const Value matrix = table.at("covariance", "covariance = [[...]]");
-    const std::vector<Value> rows = matrix.list("[[0.01]]");
+    const Value matrix = table.at("covariance", "covariance = [\"...\"]");
+    const std::vector<Value> rows = matrix.list("[\"0.01\"]");
     const Value all_counts = table.at("constant_rows", "constant_rows = [...]");
     const std::vector<Value> counts = all_counts.list("[123]");
     const std::size_t n = names.size();
@@ -110,12 +131,12 @@ FittedModel read_fit(Table table)
     model.covariance.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
         model.constants.push_back(read_constant(names[i], entries[i], counts[i]));
-        const std::vector<Value> row = rows[i].list("[0.01]");
+        const std::vector<double> row = numbers_in(rows[i]);
         if (row.size() != i + 1) {
             rows[i].fail(complaint);
         }
         for (std::size_t j = 0; j <= i; ++j) {
-            model.covariance[i * n + j] = model.covariance[j * n + i] = row[j].number(covariance_range);
+            model.covariance[i * n + j] = model.covariance[j * n + i] = row[j];
         }
     }
     const std::vector<Value> scatter = table.at("scatter", "scatter = [0.05, ...]").list("[0.05, ...]");

@@ -95,6 +95,7 @@ TEST(ReportPage, HoldsComparisonsAndSensitivities)
         report_page({study, reported(sample_results())}, "prismopt", {{{"best", "A"}, {"cost", "1"}}, "volumes", "axes"}));
     EXPECT_EQ(data["comparison"]["gains"][1][0], "cost");
     EXPECT_EQ(data["comparison"]["differences"], "axes");
+    EXPECT_TRUE(data["comparison"]["studies"].empty());
     EXPECT_EQ(data["studies"][0]["sensitivity"]["point"], "30");
     EXPECT_FALSE(data["studies"][1].contains("sensitivity"));
 }

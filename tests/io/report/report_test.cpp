@@ -114,9 +114,9 @@ TEST(TextReport, TellsTiesFromPlansThatAreBetter)
     third.prediction.memory_headroom = 0.2;  // not minimised
     results.front.push_back(third);
     EXPECT_THAT(text_report(results), HasSubstr("\nTies (all objectives are equal within the sampling error): points 30 = 22. "));
-    EXPECT_THAT(front_csv(results), HasSubstr(",ties_with,software,may_not_fit\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",22,,0\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",30,,0\n"));
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",ties_with,software,may_not_fit,study,file,seed,hardware\n"));
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",22,,0,sample,a.h5,"));
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",30,,0,sample,a.h5,"));
 }
 
 TEST(TextReport, ListsPlansThatMayNotFit)
@@ -132,7 +132,7 @@ TEST(TextReport, ListsPlansThatMayNotFit)
     const std::string text = text_report(results);
     EXPECT_THAT(text, HasSubstr("point 7: 10 % less training time p99, but fits into memory with a probability of 64 %\n"));
     EXPECT_THAT(text, HasSubstr("may not fit into memory (proved complete, 3 evaluated):\n"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",1\n"));
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",1,sample,a.h5,"));
 }
 
 TEST(TextReport, SaysThatAPartHasNoFeasiblePlan)
@@ -195,7 +195,7 @@ TEST(TextReport, SaysThatTheFrontOfAStoppedSearchIsProvisionalAndCountsEachTuple
     EXPECT_THAT(text_report(results), HasSubstr("2176 step draws, none to confirm the front"));
     EXPECT_THAT(summary(results), HasSubstr("Provisional front of 2 points"));
     EXPECT_THAT(summary(results), HasSubstr("Counts: " + counts));
-    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,1,this cluster,,8192,"));
+    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1], HasSubstr(",16384,0,1,this cluster,,8192,"));
 }
 
 /// Half an hour is no fraction of a day.
@@ -251,7 +251,7 @@ TEST(FrontCsv, HasTheChoicesOfHardwareVariantsOneByOne)
          {"global_batch=512 precision=fp8 node.bandwidth=900GB/s", "global_batch=1024 precision=bf16 node.bandwidth=900GB/s"}});
     results.front[0].point.push_back(1);
     results.front[1].point.push_back(0);
-    const std::vector<std::string> csv = lines(front_csv(results));
+    const std::vector<std::string> csv = lines(front_csv(results, "a.h5"));
     EXPECT_THAT(csv[0], HasSubstr(",schedule,variant,global_batch,precision,node.bandwidth,total_gpus,"));
     EXPECT_THAT(csv[1],
                 HasSubstr(",interleaved,global_batch=1024 precision=bf16 node.bandwidth=900GB/s,1024,bf16,900GB/s,16384,"));
@@ -261,7 +261,7 @@ TEST(FrontCsv, HasTheChoicesOfHardwareVariantsOneByOne)
 
 TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
 {
-    const std::vector<std::string> csv = lines(front_csv(plain()));
+    const std::vector<std::string> csv = lines(front_csv(plain(), "a.h5"));
     ASSERT_EQ(csv.size(), 3U);
     EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
                                    "phase,draws,step_time_mean_s,"
@@ -276,8 +276,8 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
                 EndsWith(
                     ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
                     "model_low,miss_probability_model_high,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
-                    "p99,ties_with,software,may_not_fit"));
-    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,,,0"));
+                    "p99,ties_with,software,may_not_fit,study,file,seed,hardware"));
+    EXPECT_THAT(csv[1], EndsWith(",16384,16384,16384,,,,unknown,unknown,4968000,,,,,,0,sample,a.h5,7,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {
         EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(csv[0].begin(), csv[0].end(), ','));
@@ -289,28 +289,28 @@ TEST(FrontCsv, LeavesOutWhatIsNotKnown)
 {
     Results results = plain();
     results.front.front().prediction.run.energy_j = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
-    EXPECT_THAT(lines(front_csv(results))[1], Not(HasSubstr("nan")));
+    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1], Not(HasSubstr("nan")));
 }
 
 TEST(FrontCsv, SaysWhatQuantilesAreOf)
 {
     Results results = plain();
     results.study.nodes_known = false;
-    EXPECT_THAT(lines(front_csv(results))[1], HasSubstr(",16384,0,0,fleet,,8192,"));
+    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1], HasSubstr(",16384,0,0,fleet,,8192,"));
 }
 
 TEST(FrontCsv, QuotesWhatWouldBreakALine)
 {
     Results results = plain();
     results.axes.back().labels[1] = "a, \"b\"";
-    EXPECT_THAT(lines(front_csv(results))[1], StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
+    EXPECT_THAT(lines(front_csv(results, "a.h5"))[1], StartsWith("30,16384,8,16,4,1,\"a, \"\"b\"\"\",16384,"));
 }
 
 TEST(FrontCsv, OfAnEmptyFrontIsItsHeader)
 {
     Results results = plain();
     results.front.clear();
-    EXPECT_EQ(lines(front_csv(results)).size(), 1U);
+    EXPECT_EQ(lines(front_csv(results, "a.h5")).size(), 1U);
 }
 
 TEST(Summary, IsOneParagraphAndItsLegs)

@@ -35,14 +35,14 @@ TEST(StudyNotes, SayOfWhichPhaseStepsAre)
     const Results two = sample_of("small.toml", second);
     EXPECT_EQ(study_notes(two).phases, 2);
     EXPECT_THAT(text_report(two), HasSubstr("\nStep times, MFU and step breakdowns are of the first of 2 phases; "));
-    EXPECT_THAT(front_csv(two), HasSubstr(",this cluster,1 of 2,8192,"));
+    EXPECT_THAT(front_csv(two, "a.h5"), HasSubstr(",this cluster,1 of 2,8192,"));
     EXPECT_THAT(svg_report(two), HasSubstr("Distribution of the step time, this cluster, phase 1 of 2"));
     const Results one = sample_of("small.toml");
     EXPECT_EQ(study_notes(one).phases, 1);
     EXPECT_THAT(text_report(one), Not(HasSubstr("phases")));
-    EXPECT_THAT(front_csv(one), HasSubstr(",this cluster,1 of 1,8192,"));
+    EXPECT_THAT(front_csv(one, "a.h5"), HasSubstr(",this cluster,1 of 1,8192,"));
     EXPECT_EQ(study_notes(sample_results()).phases, 0);  // of another version
-    EXPECT_THAT(front_csv(sample_results()), HasSubstr(",this cluster,,8192,"));
+    EXPECT_THAT(front_csv(sample_results(), "a.h5"), HasSubstr(",this cluster,,8192,"));
 }
 
 TEST(StudyNotes, SayWhatIsTrainedAndWhen)
@@ -61,7 +61,7 @@ TEST(StudyNotes, SayWhatIsTrainedAndWhen)
     EXPECT_THAT(text, HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14)\n"));
     EXPECT_THAT(text, HasSubstr("done by"));
     EXPECT_THAT(text, Not(HasSubstr("deadline")));
-    EXPECT_THAT(front_csv(results), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0\n"));
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0,"));
 }
 
 TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
@@ -76,7 +76,7 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
                           "model error, 4.7 % (less than 0.1 % to 49 % at the limits of its interval)\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
     EXPECT_THAT(text_report(results), HasSubstr("with model error"));
-    EXPECT_THAT(front_csv(results), HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
+    EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));  // limits of the risk with the model error
 }
 
 TEST(StudyNotes, SayOnWhichMixturesTheModelIntervalRests)

@@ -130,6 +130,15 @@ TEST(Toml, ChangesOneValue)
     EXPECT_THAT(with_value("[b]", "f", "b.c", "true"), HasSubstr("[b]\nc = true\n"));
 }
 
+/// Columns of toml++ are code points, bytes of lines are not.
+TEST(Toml, ShowsNumbersAsTheyAreWritten)
+{
+    const TomlFile file = parse_toml("a = [1e3, 0x10]\nb = { name = \"größer, 9\", x = 2.50, y = 1_000 }\n", "f");
+    EXPECT_EQ(file.root.children[0].shown, "[1e3, 0x10]");
+    EXPECT_EQ(file.root.children[1].children[1].shown, "2.50");
+    EXPECT_EQ(file.root.children[1].children[2].shown, "1_000");
+}
+
 TEST(Toml, RefusesValuesThatAreNone)
 {
     const std::string text = "a = 1\nb = { c = 2 }\n";

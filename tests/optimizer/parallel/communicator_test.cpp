@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
@@ -25,6 +27,24 @@ TEST(TeamOfOne, DoesNotWaitForAMessageThatCannotCome)
 }
 
 TEST(TeamOfOne, AbortEndsTheProcessWithTheCode) { EXPECT_EXIT(Communicator().abort(7), testing::ExitedWithCode(7), ""); }
+
+/// mpirun of Open MPI, Hydra (MPICH, Intel MPI), srun of any --mpi, PMIx servers, Flux; a batch script, which has SLURM_PROCID, starts no ranks.
+TEST(Launcher, IsKnownByTheVariablesOfItsProcesses)
+{
+    constexpr std::array variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
+                                   "SLURM_STEP_ID",        "PALS_RANKID", "ALPS_APP_PE", "FLUX_TASK_RANK"};
+    for (const char* name : variables) {
+        unsetenv(name);
+    }
+    setenv("SLURM_PROCID", "0", 1);
+    EXPECT_FALSE(Communicator::launched());
+    for (const char* name : variables) {
+        setenv(name, "0", 1);
+        EXPECT_TRUE(Communicator::launched()) << name;
+        unsetenv(name);
+    }
+    unsetenv("SLURM_PROCID");
+}
 
 TEST(MessageCount, IsCheckedAgainstTheLimitOfMpi)
 {

@@ -1,0 +1,36 @@
+# A process can hold one MPI library, so a parallel HDF5 must be linked with the one that the program uses.
+
+# The MPI libraries that a shared library needs, and its own name, from its dynamic section; empty where it has none.
+function(mpi_names_of library needed own)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE section ERROR_QUIET)
+  string(REGEX MATCHALL "NEEDED[^\n]*\\[lib[a-z]*mpi[^]]*\\]" lines "${section}")
+  string(REGEX REPLACE "NEEDED[^[]*\\[([^]]*)\\]" "\\1" names "${lines}")
+  set(${needed} ${names} PARENT_SCOPE)
+  string(REGEX MATCH "SONAME[^[]*\\[([^]]*)\\]" unused "${section}")
+  set(${own} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+# refuse_hdf5_of_another_mpi(): ends the configuration where HDF5_C_LIBRARIES need an MPI library that is not among MPI_C_LIBRARIES.
+function(refuse_hdf5_of_another_mpi)
+  if(NOT HDF5_IS_PARALLEL OR NOT CMAKE_READELF)
+    return()
+  endif()
+  set(of_program)
+  foreach(library IN LISTS MPI_C_LIBRARIES)
+    mpi_names_of(${library} unused own)
+    list(APPEND of_program ${own})
+  endforeach()
+  foreach(library IN LISTS HDF5_C_LIBRARIES)
+    if(NOT EXISTS ${library})
+      continue()
+    endif()
+    mpi_names_of(${library} needed unused)
+    list(REMOVE_ITEM needed ${of_program})
+    if(needed)
+      list(JOIN needed ", " needed)
+      list(JOIN of_program ", " of_program)
+      message(FATAL_ERROR "HDF5 (${library}) belongs to another MPI: it needs ${needed}, and ${MPI_C_COMPILER} links ${of_program}. Install a "
+        "serial HDF5 (libhdf5-dev), or name that of this MPI with -DHDF5_ROOT=FOLDER; then configure with -U 'HDF5*'")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,101 @@
+"""jobs/campaign: a table of overrides times one scenario, stopped and continued, with its page; `init --from`."""
+
+import csv
+import pathlib
+import subprocess
+import sys
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).parents[2]
+TABLE = """study,cluster.gpus,cluster.gpu_price,space.gpus,space.schedule
+base,,,"[16, 32]","[""1f1b""]"
+half,32,2 USD/h,"[16, 32]","[""1f1b""]"
+small,16,,[16],"[""1f1b""]"
+"""
+
+
+class Campaign(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write(TABLE, "table.csv")
+
+    def campaign(self, *options, code=0):
+        done = subprocess.run([sys.executable, "-B", ROOT / "jobs/campaign", "--program", support.PROGRAM, support.SMALL, "table.csv", "out", *options],
+                              cwd=self.folder, env=support.environment(1), text=True, capture_output=True, timeout=200)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def rows(self, name):
+        with open(self.folder / "out" / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_a_search_for_each_row(self):
+        self.assertIn("3 of 3 studies have results", self.campaign("--jobs", "2"))
+        studies = ["base", "half", "small"]
+        self.assertEqual([row["name"] for row in self.rows("compare.csv")], studies)
+        self.assertEqual(sorted({row["study"] for row in self.rows("fronts.csv")}), studies)
+        self.assertIn("studies", (self.folder / "out/compare.html").read_text())
+        half = (self.folder / "out/half.toml").read_text()
+        self.assertIn('gpu_price = "2 USD/h"', half)
+        self.assertIn("# assumption", half)  # all other lines stay
+        before = {path: path.stat().st_mtime_ns for path in (self.folder / "out").glob("*.h5")}
+        self.campaign()
+        self.assertEqual(before, {path: path.stat().st_mtime_ns for path in before})  # complete studies are kept
+        self.write(TABLE.replace("half,32", "half,48"), "table.csv")
+        self.assertIn("half.toml is of another table or scenario", self.campaign(code=support.WRONG_INPUT))
+
+    def test_the_same_line_continues_it(self):
+        self.assertIn("3 of 3 studies are not complete", self.campaign("--", "--max-time", "0.01 s", code=support.CALL_AGAIN))
+        self.assertTrue((self.folder / "out/base.h5.journal").exists())
+        self.campaign()
+        self.assertFalse((self.folder / "out/base.h5.journal").exists())
+        self.output("search", "out/base.toml", "--out", "alone.h5")
+        self.assert_same_results("alone.h5", "out/base.h5")
+
+    def test_tasks_of_an_array_divide_the_rows(self):
+        self.campaign("--task", "1/2")
+        self.assertEqual(sorted(path.name for path in (self.folder / "out").glob("*.h5")), ["base.h5", "small.h5"])
+        self.assertIn("2 of 3 studies have results", self.campaign("--page-only"))
+        self.campaign("--task", "2/2")
+        self.assertTrue((self.folder / "out/half.h5").exists())
+
+    def test_wrong_tables(self):
+        for table, message in (("study,cluster.gpus\nx,12,3\n", "has not as many fields"), ("name,x\na,1\n", "is no name of a file"),
+                               ("study\na\na\n", "is there twice"), ("study,cluster\na,[1\n", "study a: "), ("study\n", "has no rows")):
+            with self.subTest(table):
+                self.write(table, "table.csv")
+                self.assertIn(message, self.campaign(code=support.WRONG_INPUT))
+        self.write("study,cluster.gpu\na,12\n", "table.csv")
+        self.assertIn("study a failed with exit code 2", self.campaign(code=support.FAILURE))
+
+    def test_the_example_of_the_page(self):
+        """docs/campaigns.md: fronts joined by pandas."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("no python3-pandas")
+        self.campaign()
+        page = (ROOT / "docs/campaigns.md").read_text()
+        example = page.split("```python\n")[1].split("```")[0]
+        for path in (self.folder / "out").glob("*.h5"):
+            self.output("report", path, "--csv", path.with_suffix(".front"))
+            path.with_suffix(".front").rename(self.folder / f"{path.stem}.csv")
+        (self.folder / "table.csv").unlink()
+        done = subprocess.run([sys.executable, "-c", example], cwd=self.folder, text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("base", "half", "small"):
+            self.assertRegex(done.stdout, rf"(?m)\b{name} ")
+
+    def test_init_changes_a_scenario(self):
+        text = self.output("init", "--from", support.SMALL, "--set", "cluster.gpus=32", "--set", "phase[0].tokens=2e10")
+        before, after = pathlib.Path(support.SMALL).read_text().splitlines(), text.splitlines()
+        self.assertEqual([line for line in after if line not in before], ["tokens = 2e10", "gpus = 32"])
+        self.assertIn("is not valid TOML", self.refusal("init", "--from", support.SMALL, "--set", "cluster.gpu_price=2 USD/h"))
+        self.assertIn("has no value", self.refusal("init", "--from", support.SMALL, "--set", "cluster.gpus"))
+        self.assertIn("name it with --from", self.refusal("init", "--set", "cluster.gpus=32"))
+
+
+if __name__ == "__main__":
+    support.main()
