@@ -168,8 +168,8 @@ class Records(StopTest):
                 self.assertGreater(described["core_hours"], 0.0)
 
     def test_exhausted_memory_says_what_to_request(self):
-        """Which limit ends the start of MPI and which ends the search depends on the machine."""
-        for megabytes in range(160, 600, 20):
+        """Which limit ends the start of the program and which ends the search depends on the machine."""
+        for megabytes in range(70, 300, 4):
             limit = megabytes * 1000 * 1000
             finished = self.run_with("search", self.toml, "--out", "study.h5", text=True, capture_output=True,
                                      prepare=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
