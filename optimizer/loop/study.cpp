@@ -360,12 +360,24 @@ private:
         asked_count_ += requests.size();
         asked_.insert(asked_.end(), requests.begin(), requests.end());
         std::vector<Request> unknown;
+        std::vector<std::uint64_t> numbers;
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            if (!journal_.knows(asked_count_ - requests.size() + i)) {
+            const std::uint64_t number = asked_count_ - requests.size() + i;
+            if (!journal_.knows(number)) {
                 unknown.push_back(requests[i]);
+                numbers.push_back(number);
             }
         }
-        evaluator_.submit(unknown);
+        evaluator_.submit(unknown, [this, numbers](std::size_t i, const FullAnswer& answer) { store(numbers[i], answer); });
+    }
+
+    /// Stores an answer as soon as it is there, whether those before it are there or not.
+    void store(std::uint64_t number, const FullAnswer& answer)
+    {
+        keep([&] { journal_.append(number, answer); });
+        if (const auto* evaluation = std::get_if<Evaluation>(&answer.answer)) {
+            draws_.answered(evaluation->index, evaluation->source);
+        }
     }
 
     /// Reports limits that need more fleets than the last rung has.
@@ -390,14 +402,6 @@ private:
         auto answer = evaluator_.next();
         if (!answer) {
             return std::nullopt;
-        }
-        const auto* evaluation = std::get_if<Evaluation>(&answer->answer);
-        if (evaluation != nullptr && evaluation->source.purpose == Purpose::scout) {
-            answer->drawn.reset();
-        }
-        keep([&] { journal_.append(answered_, *answer); });
-        if (evaluation != nullptr) {
-            draws_.answered(evaluation->index, evaluation->source);
         }
         return taken(std::move(*answer), request, pass);
     }

@@ -307,7 +307,8 @@ JournalCount count_records(const JournalContents& contents)
         }
     });
     count.answers = numbers.size();
-    count.lost = numbers.empty() ? 0 : *numbers.rbegin() + 1 - numbers.size();
+    // Answers are stored as they come, so numbers are missing in any journal; in a damaged one, some of them were lost.
+    count.lost = numbers.empty() || contents.damage.empty() ? 0 : *numbers.rbegin() + 1 - numbers.size();
     return count;
 }
 

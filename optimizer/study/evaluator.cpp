@@ -58,11 +58,17 @@ void Evaluator::compare_at_once(std::uint64_t points)
     confidence_.simultaneous = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 
-void Evaluator::submit(std::span<const Request> requests)
+void Evaluator::submit(std::span<const Request> requests, const Arrived& arrived)
 {
-    for (const Request& request : requests) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const Request& request = requests[i];
         Open& open = open_.emplace_back(Open{request});
-        const auto take = [&open](FullAnswer answer) { open.answer = std::move(answer); };
+        const auto take = [&open, arrived, i](FullAnswer answer) {
+            if (arrived) {
+                arrived(i, answer);
+            }
+            open.answer = std::move(answer);
+        };
         if (const auto* range = std::get_if<SweepRange>(&request)) {
             submit_draws();
             scheduler_.submit(encode(WorkItem{*range}), [take](const Message& result) { take(decode_full_answer(result)); });

@@ -56,8 +56,10 @@ public:
     /// Call before the first request.
     void remember(DrawMemory memory) { memory_ = std::move(memory); }
 
+    /// Is told of the answer to a request of one submit(), by its position, as soon as it is there: answers may come in any order.
+    using Arrived = std::function<void(std::size_t request, const FullAnswer& answer)>;
     /// A point must not be requested again before it is answered.
-    void submit(std::span<const Request> requests);
+    void submit(std::span<const Request> requests, const Arrived& arrived = {});
     /// The answer to the oldest open request; nothing if the run is to stop. Do not call it again then.
     std::optional<FullAnswer> next();
 

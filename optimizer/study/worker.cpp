@@ -53,7 +53,11 @@ FullAnswer Worker::judge(const Judgement& judgement)
     if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
         values.push_back(Estimate::exact(1.0 - prediction.memory_headroom));
     }
-    return {Evaluation{request.index, request.rung, prediction.draws, std::move(values), request.source}, std::move(drawn)};
+    FullAnswer answer{Evaluation{request.index, request.rung, prediction.draws, std::move(values), request.source}};
+    if (request.source.purpose != Purpose::scout) {
+        answer.drawn = std::move(drawn);
+    }
+    return answer;
 }
 
 std::vector<PlanFacts> Worker::facts(const FactsRequest& request)

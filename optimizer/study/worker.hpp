@@ -31,7 +31,7 @@ public:
     Sweep sweep(const SweepRange& range);
     /// Draws by point, in the order of the block.
     std::vector<PhaseDraws> draw(const DrawBlock& block);
-    /// The estimates of a plan from all of its draws.
+    /// The estimates of a plan from all of its draws; those of scouts without the rest of the prediction.
     FullAnswer judge(const Judgement& judgement);
     std::vector<PlanFacts> facts(const FactsRequest& request);
 

@@ -83,6 +83,23 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
     EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(high));
 }
 
+/// An answer is told when it is there, and once, whatever is asked for before it.
+TEST_F(EvaluatorTest, AnswersAreToldWhenTheyArrive)
+{
+    const std::vector<std::uint64_t> points = feasible_points();
+    const std::vector<Request> requests{PointRequest{points[1], 2}, PointRequest{points[4], 1}, SweepRange{0, 4}};
+    std::map<std::size_t, Answer> told;
+    evaluator_.submit(requests, [&](std::size_t request, const FullAnswer& answer) {
+        EXPECT_TRUE(told.emplace(request, answer.answer).second);
+    });
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const Answer next = evaluator_.next()->answer;
+        ASSERT_TRUE(told.contains(i));
+        EXPECT_EQ(encode(told.at(i)), encode(next));
+    }
+    EXPECT_EQ(told.size(), requests.size());
+}
+
 /// Draws that were dropped are made again, and change nothing.
 TEST_F(EvaluatorTest, AnswersDoNotDependOnWhatDrawsAreKept)
 {
