@@ -18,7 +18,7 @@ constexpr double freedom_of_mad = 0.367;
 
 /// Probability of a distance from the median, in standard deviations of which `seen` is estimated from that many values: Student's t with
 /// Satterthwaite's degrees of freedom (Biometrics Bulletin 2 (1946) 110-114).
-double beyond(double distance, double deviation, double seen, std::size_t values)
+double beyond_median(double distance, double deviation, double seen, std::size_t values)
 {
     const double z = distance / deviation;
     const double estimated = seen / deviation;  // part of it
@@ -47,7 +47,7 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     const double spread = std::sqrt(std::max(0.0, seen * seen - usual_error * usual_error));
     std::vector<Outlier> found;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        found.push_back({i, beyond(values[i] - median, std::hypot(spread, errors[i]), seen, values.size())});
+        found.push_back({i, beyond_median(values[i] - median, std::hypot(spread, errors[i]), seen, values.size())});
     }
     std::sort(found.begin(), found.end(), [](const Outlier& a, const Outlier& b) { return a.probability < b.probability; });
     double before = 0.0;
