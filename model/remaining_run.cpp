@@ -14,11 +14,34 @@ namespace prismopt {
 namespace {
 
 constexpr std::size_t histories = 8192;
+/// Failures of all histories, which take some seconds. A longer run has fewer histories, whose times differ less in relation, and one
+/// too long for the least number is said to take about its mean.
+constexpr double most_failures = 1e8;
+constexpr double least_histories = 128.0;
 
 FailureModel failures_of(const Problem& problem, const ParallelPlan& plan)
 {
     return failure_model(problem.reliability,
                          {nodes_used(plan, problem.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
+}
+
+/// Expected time of the parts as if failures were independent, and their number.
+struct Outline {
+    double seconds = 0.0;
+    double failures = 0.0;
+};
+Outline outline_of(const std::vector<RunSegment>& parts, const std::vector<double>& part_s)
+{
+    Outline outline;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const double seconds = expected_training_time(part_s[i], parts[i].model);
+        const auto& sources = parts[i].model.sources;
+        const double rate = std::accumulate(sources.begin(), sources.end(), 0.0,
+                                            [](double sum, const FailureModel::Source& source) { return sum + source.rate; });
+        outline.seconds += seconds;
+        outline.failures += rate * seconds;
+    }
+    return outline;
 }
 
 }  // namespace
@@ -73,7 +96,16 @@ RemainingRun remaining_run(const Problem& problem, const ParallelPlan& plan, con
         if (run_problem(parts[i].model, part_s[i])) {
             return result;
         }
-        for (std::uint32_t history = 0; history < histories; ++history) {
+    }
+    const Outline outline = outline_of(parts, part_s);
+    const double affordable = std::floor(most_failures / std::max(1.0, outline.failures));
+    if (!(affordable >= least_histories)) {
+        result.about_s = outline.seconds;
+        return result;
+    }
+    const auto count = static_cast<std::uint32_t>(std::min(static_cast<double>(histories), affordable));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (std::uint32_t history = 0; history < count; ++history) {
             parts[i].productive_s.push_back(
                 part_s[i] * std::max(0.0, drift_factor(cv, problem.noise.scores, options.seed, options.purpose, history)));
         }

@@ -25,7 +25,8 @@ struct RemainingRun {
     double steps = 0.0;
     double expected_failures = 0.0;  // in the time so far, by the scenario
     double rate_factor = 1.0;        // of the failure rates, from the failures so far
-    std::vector<double> seconds;     // by history, ascending; empty: the run never ends
+    std::vector<double> seconds;     // by history, ascending; empty: the run never ends, or
+    double about_s = 0.0;            // takes so long that no histories are drawn
 };
 
 /// The failures of a job so far and their rate: the mean of a gamma distribution of the rate with mean one and this shape, after

@@ -594,6 +594,28 @@ double LogReader::batch_by_samples(const LoggedStep& step) const
     return plausible ? batch : 0.0;
 }
 
+/// Ranks that write some lines each by turns look like a job that restarts each time at the step with which its news began. A restart
+/// goes back to a checkpoint, which may be there once or twice.
+void LogReader::refuse_ranks(const LoggedStep& step)
+{
+    constexpr int most_alike = 5;
+    if (step.restarted) {
+        alike_ = goes_on_ && step.number == first_new_ ? alike_ + 1 : 0;
+        goes_on_ = false;
+        if (alike_ > most_alike) {
+            refuse(step.line,
+                   fmt::format("the numbers of steps go back for the {}th time to where they went on last, as where several "
+                               "ranks write to one log without their names; give the lines of one rank",
+                               alike_));
+        }
+    }
+    if (largest_ == 0 || step.number > largest_) {
+        first_new_ = largest_ == 0 || !goes_on_ ? step.number : first_new_;
+        goes_on_ = true;
+        largest_ = step.number;
+    }
+}
+
 void LogReader::add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step)
 {
     numbers_steps_ = numbers_steps_ || number.has_value();
@@ -610,6 +632,7 @@ void LogReader::add_step(std::optional<double> number, double seconds, bool mean
         const std::int64_t difference = step.number - last_;  // more than the interval where a line is missing
         interval_ = interval_ == 0 ? difference : std::min(interval_, difference);
     }
+    refuse_ranks(step);
     step.steps = mean ? std::max<std::int64_t>(1, interval_) : 1;
     last_ = step.number;
     if (number && step.samples > 0.0) {

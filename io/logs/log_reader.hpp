@@ -98,6 +98,7 @@ private:
     double batch_of(const Found& found) const;
     double seconds(StepQuantity kind, double quantity, std::int64_t line) const;
     double batch_by_samples(const LoggedStep& step) const;
+    void refuse_ranks(const LoggedStep& step);
     [[noreturn]] void refuse(std::int64_t line, const std::string& text) const;
     [[noreturn]] void refuse_columns(std::int64_t line, const std::vector<std::string>& header) const;
 
@@ -124,6 +125,10 @@ private:
     std::int64_t last_ = 0;
     std::int64_t interval_ = 0;  // steps between lines; 0: not known yet
     bool steps_seen_ = false;
+    std::int64_t largest_ = 0;    // number of a step
+    std::int64_t first_new_ = 0;  // the first one beyond what was the largest
+    bool goes_on_ = true;         // beyond it, since the last restart
+    int alike_ = 0;               // restarts in succession that began again at first_new_
     double peak_memory_ = 0.0;
     int restarts_ = 0;
     bool numbers_steps_ = false;

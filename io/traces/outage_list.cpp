@@ -216,6 +216,10 @@ void add_outage(OutageRecords& records, Outage outage, std::string_view state, s
     if (is_planned_event(outage.cause, state)) {
         return add_fault(records.excluded, "planned events (maintenance, updates, tests)", line);
     }
+    const bool ended = outage.end_s >= outage.start_s;
+    if (ended && !records.known.emplace(outage.node, outage.start_s, outage.end_s).second) {
+        return add_fault(records.excluded, "outages that are listed again, with the node, start and end of another", line);
+    }
     records.outages.push_back(std::move(outage));
 }
 

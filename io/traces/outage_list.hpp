@@ -6,8 +6,10 @@
 #include "model/calibration/fit/failure_fit.hpp"
 #include "model/calibration/records/faults.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace prismopt {
@@ -16,11 +18,12 @@ namespace prismopt {
 struct OutageRecords {
     std::vector<Outage> outages;
     std::vector<Fault> excluded;
+    std::set<std::tuple<std::string, double, double>> known{};  // node, start and end of outages that ended
 };
 
 /// An outage that begins and, unless `end_s` is not a number, ends. Throws InputError if it ends before it begins, or lasts ten years.
 Outage outage_between(const std::string& path, std::uint32_t line, double start_s, double end_s);
-/// Adds an outage, unless its cause or the node's state says that it was planned.
+/// Adds an outage, unless its cause or the node's state says that it was planned, or the list has it already.
 void add_outage(OutageRecords& records, Outage outage, std::string_view state, std::uint32_t line);
 [[noreturn]] void refuse_outage_date(const std::string& path, std::uint32_t line, std::string_view text);
 

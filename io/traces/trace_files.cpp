@@ -88,7 +88,7 @@ void read_one(const std::string& path, const KernelNames& names, std::uint64_t c
         return;
     }
     const auto read_outages = [&](const auto& read) {
-        OutageRecords records{std::move(files.outages), std::move(files.excluded_events)};
+        OutageRecords records{.outages = std::move(files.outages), .excluded = std::move(files.excluded_events)};
         read(records);
         files.outages = std::move(records.outages);
         files.excluded_events = std::move(records.excluded);

@@ -166,6 +166,10 @@ struct PlanChoice::State {
             plan.regret_after_measuring = chosen.regret[i];
             plan.step_s = steps.mean_s;
             plan.steps_to_measure = steps.count;
+            const auto& measured = plans->measured();
+            plan.measured = std::any_of(measured.begin(), measured.end(), [&](const MeasuredAndPredicted& row) {
+                return row.measured.index == plan.point && row.measured.step_s > 0.0 && !row.left_out;
+            });
             for (const std::size_t other : groups[m].others) {
                 plan.equivalents.push_back(plans->contenders()[other].index);
             }

@@ -41,6 +41,7 @@ struct ShortlistedPlan {
     double regret_after_measuring = 0.0;    // this plan and those above it
     double step_s = 0.0;                    // predicted mean
     std::size_t steps_to_measure = 0;       // for a mean of that precision
+    bool measured = false;                  // in time, and not excluded
 };
 
 struct PlanShortlist {
@@ -110,7 +111,8 @@ private:
 };
 
 std::string shortlist_text(const Shortlists& all);
-/// One sentence for each list: which plan to use, how sure that is, and what measuring the others would gain.
+/// Which plan to use, how sure that is, and what measuring would gain: one sentence for the best of all lists; with several lists, one
+/// for each after it.
 std::string verdict_text(const Shortlists& all);
 std::string measured_text(const WhatWasLearned& learned);
 /// One JSON object; results/README.md lists the keys. `learned`: null for results alone.

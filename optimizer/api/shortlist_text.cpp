@@ -35,7 +35,8 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
     for (const ShortlistedPlan& plan : list.plans) {
         const std::size_t alike = plan.equivalents.size();
         rows.push_back(
-            {std::to_string(plan.point), plan.plan + (alike > 0 ? fmt::format(" (and {} alike)", alike) : ""),
+            {std::to_string(plan.point),
+             plan.plan + (alike > 0 ? fmt::format(" (and {} alike)", alike) : "") + (plan.measured ? ", measured" : ""),
              fmt::format("{}{:.4g}", plan.drawn ? "" : "~", plan.value / unit.size),
              fmt::format("{:.4g} ({:.4g} to {:.4g})", plan.median / unit.size, plan.low / unit.size, plan.high / unit.size),
              chance_figure(plan.chance_best), chance_figure(plan.chance_best_by_constants), chance_figure(plan.cover),
@@ -51,6 +52,35 @@ std::string list_text(const PlanShortlist& list, const Shortlists& all)
     }
     return fmt::format("\n{} GPUs: {}; plans within {} of the best: {}\n{}", list.gpus, why, relative_text(near_best),
                        list.contenders, aligned(rows, 1));
+}
+
+const ShortlistedPlan& plan_to_use(const PlanShortlist& list)
+{
+    return *std::min_element(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& a, const ShortlistedPlan& b) {
+        return a.expected_regret < b.expected_regret;
+    });
+}
+
+std::string sentence_of(const PlanShortlist& list, const ShortlistedPlan& use, const Shortlists& all)
+{
+    const std::string text = fmt::format(
+        "use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at most {} with "
+        "95 %",
+        use.point, all.objective.long_name, chance_text(use.chance_best), percent_text(use.expected_regret),
+        percent_text(use.most_regret));
+    const auto measured =
+        std::count_if(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& p) { return p.measured; });
+    const auto listed = std::ssize(list.plans);
+    const std::string gain = percent_text(std::max(0.0, use.expected_regret - list.plans.back().regret_after_measuring));
+    if (listed == 1) {
+        return text + ".\n";
+    }
+    if (measured == listed) {
+        return text + fmt::format(
+                          "; all listed plans are measured, and measuring them for longer gains at most {} in the mean.\n", gain);
+    }
+    const std::string again = measured > 0 ? fmt::format(", {} of them for longer,", measured) : "";
+    return text + fmt::format("; measuring the {} listed plans{} gains {} in the mean.\n", listed, again, gain);
 }
 
 Json to_json(const ShortlistedPlan& plan)
@@ -71,7 +101,8 @@ Json to_json(const ShortlistedPlan& plan)
             {"cover", plan.cover},
             {"regret_after_measuring", plan.regret_after_measuring},
             {"step_s", plan.step_s},
-            {"steps_to_measure", plan.steps_to_measure}};
+            {"steps_to_measure", plan.steps_to_measure},
+            {"measured", plan.measured}};
 }
 
 Json to_json(const MeasuredAndPredicted& plan)
@@ -247,26 +278,25 @@ std::string shortlist_json(const Shortlists& all, const WhatWasLearned* learned)
 
 std::string verdict_text(const Shortlists& all)
 {
-    std::string text;
+    std::string each;
+    const PlanShortlist* best = nullptr;
+    const ShortlistedPlan* use = nullptr;
     for (const PlanShortlist& list : all.lists) {
-        const auto use =
-            std::min_element(list.plans.begin(), list.plans.end(), [](const ShortlistedPlan& a, const ShortlistedPlan& b) {
-                return a.expected_regret < b.expected_regret;
-            });
-        if (use == list.plans.end()) {
+        if (list.plans.empty()) {
             continue;
         }
-        text += fmt::format(
-            "{} GPUs: use plan {}, the best by {} with a probability of {}; it is {} above the best in the mean, and at most {} "
-            "with 95 %",
-            list.gpus, use->point, all.objective.long_name, chance_text(use->chance_best), percent_text(use->expected_regret),
-            percent_text(use->most_regret));
-        const double gain = use->expected_regret - list.plans.back().regret_after_measuring;
-        text += list.plans.size() > 1 ? fmt::format("; measuring all {} listed plans gains {} in the mean.\n", list.plans.size(),
-                                                    percent_text(std::max(0.0, gain)))
-                                      : ".\n";
+        const ShortlistedPlan& here = plan_to_use(list);
+        each += fmt::format("{} GPUs: {}", list.gpus, sentence_of(list, here, all));
+        if (use == nullptr || here.median < use->median) {
+            best = &list;
+            use = &here;
+        }
     }
-    return text;
+    if (use == nullptr) {
+        return each;
+    }
+    const std::string one = fmt::format("On {} GPUs: {}", best->gpus, sentence_of(*best, *use, all));
+    return all.lists.size() > 1 ? "Of all numbers of GPUs: on" + one.substr(2) + each : one;
 }
 
 std::string shortlist_text(const Shortlists& all)

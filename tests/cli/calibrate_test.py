@@ -376,6 +376,17 @@ class Calibrate(CliTest):
                          {"gemm": "gemm", "zzz_mixer": "scan"})
         self.assertIn("names.toml:1", self.refusal("calibrate", "trace.json", "--kernel-names", self.write("[[kernel]]\n", "names.toml").name))
 
+    def test_outages_that_are_listed_again_count_once(self):
+        rows = [f"{i % 7},{86400 * i},{86400 * i + 7200},GPU" for i in range(20)]
+        header = "node,start_s,end_s,cause"
+        self.write("\n".join([header, *rows]) + "\n", "once.csv")
+        self.write("\n".join([header, *rows, *rows[:5]]) + "\n", "again.csv")
+        once, again = (json.loads(self.output("calibrate", f"{name}.csv", "--nodes", 40, "--days", 30, "--json"))["failures"]
+                       for name in ("once", "again"))
+        self.assertEqual(again["causes"], once["causes"])
+        self.assertEqual([row["count"] for row in again["excluded"]], [5])
+        self.assertRegex(self.output("calibrate", "again.csv", "--nodes", 40, "--days", 30), "Excluded: 5 outages .* again, .* line 22")
+
     def test_outages_need_to_know_of_how_many_nodes(self):
         self.write(OUTAGES, "outages.csv")
         self.assertIn("--nodes", self.refusal("calibrate", "outages.csv"))

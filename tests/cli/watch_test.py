@@ -233,7 +233,7 @@ class Watch(CliTest):
                       for i, seconds in enumerate(steps, 1))
         self.write(log, "job.log")
         text = self.output("watch", "study.h5", "job.log")
-        share = float(re.search(r"single slow steps: 1, ([\d.]+) % of the time", text)[1])
+        share = float(re.search(r"slow steps, single or in a block: 1, ([\d.]+) % of the time", text)[1])
         self.assertAlmostEqual(share, 100 * 0.5 / 400, delta=0.02)
 
     def test_signal_before_the_baseline(self):

@@ -73,6 +73,19 @@ TEST(RemainingRun, IsAsWideAsTheSpeedIsUncertain)
                 0.02 * 4.0 / std::sqrt(2.0 * static_cast<double>(seconds.size())));  // four standard errors
 }
 
+TEST(RemainingRun, BoundsTheWorkOfJobsThatTakeForever)
+{
+    const Problem failing = problem();
+    const RemainingRun usual = remaining_run(failing, plan(), {10.0, 10.0}, {}, options);
+    EXPECT_EQ(usual.seconds.size(), 8192U);
+    EXPECT_EQ(usual.about_s, 0.0);
+    const RemainingRun slow = remaining_run(failing, plan(), {10.0, 10.0}, {.speed = 1e5}, options);
+    EXPECT_GE(slow.seconds.size(), 128U);
+    const RemainingRun endless = remaining_run(failing, plan(), {10.0, 10.0}, {.speed = 1e12}, options);
+    EXPECT_TRUE(endless.seconds.empty());
+    EXPECT_GT(endless.about_s, 1e12 * mean(usual.seconds) * 0.9);
+}
+
 TEST(RemainingRun, LearnsTheRateFromTheFailures)
 {
     const Problem failing = problem();

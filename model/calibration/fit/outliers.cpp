@@ -3,10 +3,34 @@
 #include "model/base/median.hpp"
 #include "model/calibration/fit/goodness.hpp"
 
+#include <boost/math/distributions/students_t.hpp>
+
 #include <algorithm>
 #include <cmath>
 
 namespace prismopt {
+
+namespace {
+
+/// Degrees of freedom of the median absolute deviation of so many normal values, over their number: of its asymptotic variance
+/// (Rousseeuw and Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283: an efficiency of 36.7 %, where the standard deviation has n).
+constexpr double freedom_of_mad = 0.367;
+
+/// Probability of a distance from the median, in standard deviations of which `seen` is estimated from that many values: Student's t with
+/// Satterthwaite's degrees of freedom (Biometrics Bulletin 2 (1946) 110-114).
+double beyond_median(double distance, double deviation, double seen, std::size_t values)
+{
+    const double z = distance / deviation;
+    const double estimated = seen / deviation;  // part of it
+    const double freedom = freedom_of_mad * static_cast<double>(values) / std::pow(estimated, 4.0);
+    constexpr double many = 1e6;
+    if (!(freedom < many)) {
+        return 0.5 * std::erfc(z / std::sqrt(2.0));
+    }
+    return boost::math::cdf(boost::math::complement(boost::math::students_t(std::max(1.0, freedom)), z));
+}
+
+}  // namespace
 
 std::vector<Outlier> outliers(const std::vector<double>& values, const std::vector<double>& errors)
 {
@@ -23,8 +47,7 @@ std::vector<Outlier> outliers(const std::vector<double>& values, const std::vect
     const double spread = std::sqrt(std::max(0.0, seen * seen - usual_error * usual_error));
     std::vector<Outlier> found;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const double z = (values[i] - median) / std::hypot(spread, errors[i]);
-        found.push_back({i, 0.5 * std::erfc(z / std::sqrt(2.0))});
+        found.push_back({i, beyond_median(values[i] - median, std::hypot(spread, errors[i]), seen, values.size())});
     }
     std::sort(found.begin(), found.end(), [](const Outlier& a, const Outlier& b) { return a.probability < b.probability; });
     double before = 0.0;

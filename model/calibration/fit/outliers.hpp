@@ -14,7 +14,7 @@ struct Outlier {
 };
 /// Returns the outliers among values with standard errors: Holm's procedure (Scand. J. Statist. 6 (1979) 65-70) at 1 % on the
 /// distance of each value above the median, in units of its error and of the values' own spread together: their robust spread
-/// (median absolute deviation), less the usual error.
+/// (median absolute deviation), less the usual error. That is estimated: Student's t.
 std::vector<Outlier> outliers(const std::vector<double>& values, const std::vector<double>& errors);
 
 /// Returns the outliers with the values that are more probably of their mode than of the others', until no more are: two normal distributions

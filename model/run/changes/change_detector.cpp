@@ -28,8 +28,6 @@ constexpr double clipped_deviation = 0.9877;
 /// A spike exceeds its level by so many standard deviations, and by so much.
 constexpr double spike_deviations = 5.0;
 constexpr double spike_least = 0.02;
-/// Variance of a median over that of a mean, of normal values: pi / 2.
-constexpr double median_variance = std::numbers::pi / 2.0;
 /// The level is a mean over about so many observations: it follows slower movements, which are no shifts.
 constexpr double followed = 100.0;
 constexpr double all = std::numeric_limits<double>::infinity();
@@ -51,6 +49,10 @@ constexpr std::ptrdiff_t last_few = 4;
 constexpr double baseline_errors = 12.0;
 constexpr double baseline_deviations = 3.0;
 constexpr std::size_t least_apart = 10;
+/// A shift of so many standard deviations, after which a quarter of the steps are still nearer to the level before, is a second level
+/// that alternates with it: noise. That is learnt again if it has grown by this factor.
+constexpr double mode_deviations = 3.0;
+constexpr double grown = 1.5;
 /// So many changes in succession, all slower or all faster, are a drift.
 constexpr std::ptrdiff_t least_of_drift = 3;
 
@@ -84,23 +86,6 @@ bool is_news(const Change& change, double least)
     return std::abs(change.size) >= least && surely >= least / 2.0;
 }
 
-/// One drift in place of its steps; their errors are independent.
-Change drift_of(const std::vector<Change>& steps)
-{
-    Change drift = steps.front();
-    drift.kind = ChangeKind::drift;
-    drift.found = steps.back().found;
-    double size = 0.0;
-    double variance = 0.0;
-    for (const Change& step : steps) {
-        const double deviation = std::log((1.0 + step.high) / (1.0 + step.low)) / (2.0 * two_sided_95);
-        size += std::log1p(step.size);
-        variance += deviation * deviation;
-    }
-    set_size(drift, size, std::sqrt(variance));
-    return drift;
-}
-
 }  // namespace
 
 ChangeDetector::ChangeDetector(ChangeDetectorOptions options) : options_(options), skip_(warm_up_steps) {}
@@ -108,7 +93,7 @@ ChangeDetector::ChangeDetector(ChangeDetectorOptions options) : options_(options
 /// After a change within the baseline, half of it suffices.
 int ChangeDetector::needed() const
 {
-    const double steps = changes_.empty() ? options_.baseline : 0.5 * options_.baseline;
+    const double steps = levels_.changes.empty() ? options_.baseline : 0.5 * options_.baseline;
     return std::max(std::min(options_.baseline, least_observations), static_cast<int>(std::ceil(steps / typical_steps_)));
 }
 
@@ -143,15 +128,12 @@ void ChangeDetector::begin()
     const std::vector<double> logs = this->logs(0, records_.size());
     Baseline baseline;
     const double median = median_of(logs);
-    baseline.deviation = robust_deviation(logs, median);
-    clip_ = level_clip * baseline.deviation;
-    set_level(0);
-    baseline_log_s_ = level_.log_s;
-    explained_log_s_ = level_.log_s;
-    for (const Record& r : records_) {
-        settle(r.deviation);
-    }
-    fit_noise();
+    baseline.deviation = noise_deviation(logs);
+    baseline_logs_ = logs;
+    learn_noise(0);
+    baseline_log_s_ = levels_.now.log_s;
+    levels_.explained_log_s = levels_.now.log_s;
+    levels_.near = records_.back().number;
     double counted = 0.0;
     for (const Record& r : records_) {
         if (r.deviation > spike_limit()) {
@@ -171,14 +153,27 @@ void ChangeDetector::begin()
     baseline.mean_error = std::sqrt(std::pow(noise_.mean_deviation(counted), 2.0) + amplitude * amplitude / 2.0 +
                                     options_.drift.cv * options_.drift.cv);
     baseline_ = baseline;
-    baseline_changes_ = changes_.size();
+    baseline_changes_ = levels_.changes.size();
+}
+
+/// Level and noise are those of the records from `first` on.
+void ChangeDetector::learn_noise(std::size_t first)
+{
+    clip_ = level_clip * noise_deviation(logs(first, records_.size()));
+    set_level(first);
+    autocovariances_ = {};
+    tails_ = {};
+    for (std::size_t i = first; i < records_.size(); ++i) {
+        settle(records_[i].deviation);
+    }
+    fit_noise();
 }
 
 /// Where the level changes within the baseline, that begins again there.
 bool ChangeDetector::restart_baseline()
 {
     const std::vector<double> logs = this->logs(0, records_.size());
-    const Split split = best_split(logs, least_apart, innovation_clip * robust_deviation(logs, median_of(logs)));
+    const Split split = best_split(logs, least_apart, innovation_clip * noise_deviation(logs));
     const std::vector<double> residuals = about_running_median(logs);
     const double deviation = robust_deviation(residuals, 0.0);
     Autocovariances sums;
@@ -190,11 +185,14 @@ bool ChangeDetector::restart_baseline()
     const double error =
         std::hypot(noise.mean_deviation(before), noise.mean_deviation(static_cast<double>(logs.size()) - before));
     const double size = split.after - split.before;
-    if (std::abs(size) < std::max({options_.least_change, baseline_errors * error, baseline_deviations * deviation})) {
+    if (std::abs(size) < std::max({options_.least_change, baseline_errors * error, baseline_deviations * deviation}) ||
+        !separates(logs, split)) {
         return false;
     }
-    changes_.push_back(change_at(size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift, records_[split.first].number));
-    set_size(changes_.back(), size, error);
+    Change change = change_at(size < 0.0 ? ChangeKind::warm_up : ChangeKind::shift, records_[split.first].number);
+    set_size(change, size, error);
+    const MeanLevel first{split.before, before};
+    levels_.changes.push_back({change, first, {split.after, static_cast<double>(logs.size()) - before}, first, change.since});
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(split.first));
     return true;
 }
@@ -215,7 +213,7 @@ double ChangeDetector::spike_limit() const { return std::max(spike_deviations * 
 void ChangeDetector::watch()
 {
     Record& record = records_.back();
-    const double deviation = record.log_s - level_.log_s;
+    const double deviation = record.log_s - levels_.now.log_s;
     if (deviation > spike_limit()) {
         spikes_.push_back({record.number, record.steps, std::expm1(deviation)});
     }
@@ -229,24 +227,25 @@ void ChangeDetector::watch()
     cleaned_.push_front(predicted + clipped(innovation, innovation_clip * noise_.innovation_deviation));
     cleaned_.pop_back();
 
-    const double value = level_.log_s + clipped(deviation, clip_);
-    level_.add(value, followed);
-    lasting_.add(value, all);
-    if (settled_.observations < few) {
-        settled_.add(value, few);
+    const double value = levels_.now.log_s + clipped(deviation, clip_);
+    levels_.now.add(value, followed);
+    levels_.lasting.add(value, all);
+    if (is_open()) {
+        levels_.changes.back().after.add(value, few);
     }
     if (const auto length = charts_.add(innovation / noise_.innovation_deviation)) {
         take_shift(*length);
         return;
     }
     if (drifts_on()) {
-        settled_ = level_;
-        lasting_ = level_;
+        levels_.changes.back().after = levels_.now;
+        levels_.lasting = levels_.now;
     }
-    const double moved = std::abs(level_.log_s - explained_log_s());
+    size_live_change();
+    const double moved = std::abs(levels_.now.log_s - explained_log_s());
     if (moved <= options_.least_change) {
-        near_ = record.number;
-    } else if (moved > options_.swing + options_.least_change + contradiction_errors * error_of(level_)) {
+        levels_.near = record.number;
+    } else if (!is_open() && moved > options_.swing + options_.least_change + contradiction_errors * error_of(levels_.now)) {
         take_drift();
     }
     if (records_.size() > unsettled) {
@@ -281,12 +280,16 @@ void ChangeDetector::settle(double deviation)
 /// The level begins with the records from `first` on.
 void ChangeDetector::set_level(std::size_t first)
 {
-    lasting_ = mean_level(first, records_.size());
-    level_ = {lasting_.log_s, std::min(followed, lasting_.observations)};
-    settled_ = level_;
-    near_ = records_.back().number;
+    levels_.lasting = mean_level(first, records_.size());
+    levels_.now = {levels_.lasting.log_s, std::min(followed, levels_.lasting.observations)};
+    set_deviations(first);
+}
+
+/// Deviations of the records from `first` on from the level.
+void ChangeDetector::set_deviations(std::size_t first)
+{
     for (std::size_t i = first; i < records_.size(); ++i) {
-        records_[i].deviation = records_[i].log_s - level_.log_s;
+        records_[i].deviation = records_[i].log_s - levels_.now.log_s;
     }
     cleaned_.clear();
     for (auto r = records_.rbegin(); r != records_.rend() && cleaned_.size() < Autocovariances::lags; ++r) {
@@ -298,11 +301,11 @@ void ChangeDetector::set_level(std::size_t first)
 void ChangeDetector::take_shift(std::int64_t length)
 {
     const std::size_t end = records_.size();
-    const std::size_t known = std::min(end, static_cast<std::size_t>(lasting_.observations));  // since the last change
+    const std::size_t known = std::min(end, static_cast<std::size_t>(levels_.lasting.observations));  // since the last change
     const std::size_t from = end - std::min(known, static_cast<std::size_t>(length) + places_before);
     std::vector<double> deviations = logs(from, end);
     for (double& deviation : deviations) {
-        deviation -= level_.log_s;
+        deviation -= levels_.now.log_s;
     }
     // Single slow steps are no shift.
     const std::ptrdiff_t judged = std::min(std::ssize(deviations), last_few);
@@ -311,70 +314,208 @@ void ChangeDetector::take_shift(std::int64_t length)
         deviation = std::clamp(deviation, std::min(0.0, shift) - clip_, std::max(0.0, shift) + clip_);
     }
     const ChangePlace place = likeliest_shift(deviations, noise_);
-    conclude_last();
     const std::size_t shifted = from + place.index;
-    const std::size_t before = std::min(shifted - (end - known), static_cast<std::size_t>(followed));
-    before_ = before > 0 ? mean_level(shifted - before, shifted) : level_;
+    const std::size_t lasted = shifted - (end - known);  // records of the level before
+    const std::size_t before = std::min(lasted, static_cast<std::size_t>(followed));
+    const Split split{before, before > 0 ? median_of(logs(shifted - before, shifted)) : levels_.now.log_s,
+                      median_of(logs(shifted, end))};
+    if (std::abs(split.after - levels_.now.log_s) > mode_deviations * noise_.deviation &&
+        !separates(logs(shifted - before, end), split)) {
+        take_mixture();
+        return;
+    }
+    if (is_back(shifted, lasted)) {
+        take_pause(shifted - lasted, shifted);
+        return;
+    }
+    const MeanLevel level = before > 0 ? mean_level(shifted - before, shifted) : levels_.now;
+    if (has_live_change() && before > 0 && static_cast<double>(lasted) < few) {
+        levels_.changes.back().after = level;  // without the steps since
+        size_live_change();
+    }
+    earlier_ = levels_;
+    conclude_last();
     Change change = change_at(ChangeKind::shift, records_[shifted].number);
     change.since_low = records_[from + place.low].number;
     change.since_high = records_[from + place.high].number;
-    changes_.push_back(change);
     std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= change.since; });
     set_level(shifted);
+    add_change(change, level, levels_.now);
+}
+
+/// The level before a shift is back, `lasted` records after it, and before its size is final.
+bool ChangeDetector::is_back(std::size_t first, std::size_t lasted) const
+{
+    if (!earlier_ || static_cast<double>(lasted) >= few) {
+        return false;
+    }
+    const MeanLevel back = mean_level(first, records_.size());
+    const Found& shift = levels_.changes.back();
+    const double size = shift.after.log_s - shift.before.log_s;
+    const double left = std::copysign(1.0, size) * (back.log_s - shift.before.log_s);
+    const double error = std::hypot(error_of(back), error_of(shift.before));
+    return std::abs(left) <= options_.least_change + contradiction_errors * error && left <= std::abs(size) / 2.0;
+}
+
+/// The records [first, end) were a pause, which leaves the level as it was.
+void ChangeDetector::take_pause(std::size_t first, std::size_t end)
+{
+    levels_ = *earlier_;
+    earlier_.reset();
+    Spike pause{.number = records_[end - 1].number, .steps = 0};
+    double seconds = 0.0;
+    for (std::size_t i = first; i < end; ++i) {
+        pause.steps += records_[i].steps;
+        seconds += std::exp(records_[i].log_s) * static_cast<double>(records_[i].steps);
+    }
+    pause.excess = seconds / static_cast<double>(pause.steps) / std::exp(levels_.now.log_s) - 1.0;
+    if (pause.excess > 0.0) {
+        std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= records_[first].number; });
+        spikes_.push_back(pause);
+    }
+    for (std::size_t i = end; i < records_.size(); ++i) {
+        const double value = levels_.now.log_s + clipped(records_[i].log_s - levels_.now.log_s, clip_);
+        levels_.now.add(value, followed);
+        levels_.lasting.add(value, all);
+    }
+    set_deviations(first);
+    take_mixture();
+}
+
+/// Where two levels alternate, they are the noise from here on.
+void ChangeDetector::take_mixture()
+{
+    const std::size_t end = records_.size();
+    const std::size_t known = std::min(end, static_cast<std::size_t>(levels_.lasting.observations));
+    const std::size_t first = end - std::min(known, static_cast<std::size_t>(followed));
+    const std::vector<double> logs = this->logs(first, end);
+    if (static_cast<double>(logs.size()) < few) {
+        return;
+    }
+    const double deviation = noise_deviation(logs);
+    if (deviation <= grown * noise_.deviation || separates(logs, best_split(logs, least_apart, innovation_clip * deviation))) {
+        return;
+    }
+    conclude_last();
+    earlier_.reset();
+    const auto other = std::find_if(records_.begin() + static_cast<std::ptrdiff_t>(first), records_.end(),
+                                    [&](const Record& record) { return std::abs(record.deviation) > clip_; });
+    Change change = change_at(ChangeKind::shift, other == records_.end() ? records_[first].number : other->number);
+    change.since_low = records_[first].number;
+    change.since_high = records_.back().number;
+    std::erase_if(spikes_, [&](const Spike& spike) { return spike.number >= change.since; });
+    MeanLevel before = levels_.now;
+    learn_noise(first);
+    if (end - first < known) {
+        before = mean_level(end - known, first);
+    }
+    // What counts as noise from here on did so in the baseline, too.
+    const double baseline_log_s = clipped_mean(baseline_logs_, clip_);
+    levels_.explained_log_s += baseline_log_s - baseline_log_s_;
+    baseline_log_s_ = baseline_log_s;
+    add_change(change, before, {levels_.now.log_s, 1.0});  // sized by the steps to come
 }
 
 /// The level has moved slowly from what the changes so far explain.
 void ChangeDetector::take_drift()
 {
     conclude_last();
-    Change change = change_at(ChangeKind::drift, near_);
-    const std::int64_t explained = changes_.empty() ? baseline_->last : std::max(baseline_->last, changes_.back().since);
-    change.since_low = std::min(near_, explained);  // later ones, after a restart, have lower numbers
-    changes_.push_back(change);
-    before_ = {explained_log_s_, followed};
-    settled_ = level_;
-    lasting_ = level_;
-    near_ = records_.back().number;
+    earlier_.reset();
+    Change change = change_at(ChangeKind::drift, levels_.near);
+    const std::int64_t explained =
+        levels_.changes.empty() ? baseline_->last : std::max(baseline_->last, levels_.changes.back().change.since);
+    change.since_low = std::min(levels_.near, explained);  // later ones, after a restart, have lower numbers
+    levels_.lasting = levels_.now;
+    add_change(change, {levels_.explained_log_s, followed}, levels_.now);
+}
+
+void ChangeDetector::add_change(const Change& change, const MeanLevel& before, const MeanLevel& after)
+{
+    levels_.changes.push_back({change, before, after, {levels_.explained_log_s, followed}, levels_.near});
+    levels_.near = records_.back().number;
+    size_live_change();
 }
 
 /// The size of the last change is final. A small one is forgotten, and is a part of the next drift.
 void ChangeDetector::conclude_last()
 {
-    explained_log_s_ = explained_log_s();
-    changes_ = known_changes();
-    if (has_live_change() && !is_news(changes_.back(), options_.least_change)) {
-        changes_.pop_back();
+    levels_.explained_log_s = explained_log_s();
+    if (has_live_change() && !is_news(levels_.changes.back().change, options_.least_change)) {
+        levels_.changes.pop_back();
     }
 }
 
-/// The last change is a drift, and the level is further by more than its standard error than when its size was taken.
+/// The last change belongs to a drift, and the level is further by more than its standard error than when its size was taken.
 bool ChangeDetector::drifts_on() const
 {
-    if (!has_live_change() || changes_.back().kind != ChangeKind::drift) {
+    if (!has_live_change()) {
         return false;
     }
-    const double direction = settled_.log_s > before_.log_s ? 1.0 : -1.0;
-    return direction * (level_.log_s - settled_.log_s) > error_of(level_);
+    const auto end = levels_.changes.end();
+    auto first = levels_.changes.begin();
+    for (auto next = first; next != end; next = std::max(first + 1, end_of_direction(first))) {
+        first = next;
+    }
+    if (!is_drift(first, end)) {
+        return false;
+    }
+    const Found& last = levels_.changes.back();
+    const double direction = last.after.log_s > last.before.log_s ? 1.0 : -1.0;
+    return direction * (levels_.now.log_s - last.after.log_s) > error_of(levels_.now);
 }
 
-bool ChangeDetector::has_live_change() const { return baseline_ && changes_.size() > baseline_changes_; }
+/// First of the changes after `first` that is in another direction.
+std::vector<ChangeDetector::Found>::const_iterator ChangeDetector::end_of_direction(
+    std::vector<Found>::const_iterator first) const
+{
+    return std::find_if(first, levels_.changes.end(), [&](const Found& found) {
+        return found.change.kind == ChangeKind::warm_up || std::signbit(found.change.size) != std::signbit(first->change.size);
+    });
+}
+
+/// Changes in one direction: many, or in such haste that the level between them did not last.
+bool ChangeDetector::is_drift(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const
+{
+    const auto of_baseline =
+        levels_.changes.begin() + static_cast<std::ptrdiff_t>(baseline_ ? baseline_changes_ : levels_.changes.size());
+    const auto hastens = [](const Found& found) { return found.before.observations < followed; };
+    return end - first >= least_of_drift ||
+           std::any_of(first, end, [](const Found& found) { return found.change.kind == ChangeKind::drift; }) ||
+           (end - std::max(first, of_baseline) > 1 && std::any_of(std::max(first, of_baseline) + 1, end, hastens));
+}
+
+/// One drift in place of its steps: from what explained the level before the first to the level after the last, so that what moved
+/// unnoticed before and between them is in it.
+Change ChangeDetector::drift_of(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const
+{
+    const Found& last = *std::prev(end);
+    Change drift = first->change;
+    drift.kind = ChangeKind::drift;
+    drift.found = last.change.found;
+    drift.since_low = std::min(drift.since_low, first->near);
+    set_size(drift, last.after.log_s - first->explained.log_s, std::hypot(error_of(first->explained), error_of(last.after)));
+    return drift;
+}
+
+bool ChangeDetector::has_live_change() const { return baseline_ && levels_.changes.size() > baseline_changes_; }
+
+/// The size of the last change is not final.
+bool ChangeDetector::is_open() const { return has_live_change() && levels_.changes.back().after.observations < few; }
 
 /// The level of the baseline, with all changes since.
 double ChangeDetector::explained_log_s() const
 {
-    if (!has_live_change()) {
-        return explained_log_s_;
-    }
-    const bool news = is_news(live_change(), options_.least_change);
-    return explained_log_s_ + (news ? settled_.log_s - before_.log_s : 0.0);
+    const bool news = has_live_change() && is_news(levels_.changes.back().change, options_.least_change);
+    return levels_.explained_log_s + (news ? levels_.changes.back().after.log_s - levels_.changes.back().before.log_s : 0.0);
 }
 
-/// The last change, with its size by the steps since.
-Change ChangeDetector::live_change() const
+/// The last change, if after the baseline, has its size by the steps since.
+void ChangeDetector::size_live_change()
 {
-    Change change = changes_.back();
-    set_size(change, settled_.log_s - before_.log_s, std::hypot(error_of(settled_), error_of(before_)));
-    return change;
+    if (has_live_change()) {
+        Found& last = levels_.changes.back();
+        set_size(last.change, last.after.log_s - last.before.log_s, std::hypot(error_of(last.after), error_of(last.before)));
+    }
 }
 
 Change ChangeDetector::change_at(ChangeKind kind, std::int64_t since) const
@@ -382,45 +523,32 @@ Change ChangeDetector::change_at(ChangeKind kind, std::int64_t since) const
     return {.kind = kind, .since = since, .since_low = since, .since_high = since, .found = records_.back().number};
 }
 
-std::vector<Change> ChangeDetector::known_changes() const
-{
-    std::vector<Change> result = changes_;
-    if (has_live_change()) {
-        result.back() = live_change();
-    }
-    return result;
-}
-
 std::vector<Change> ChangeDetector::changes() const
 {
-    const std::vector<Change> known = known_changes();
     std::vector<Change> result;
-    for (auto first = known.begin(); first != known.end();) {
-        const auto end = std::find_if(first, known.end(), [&](const Change& change) {
-            return change.kind == ChangeKind::warm_up || std::signbit(change.size) != std::signbit(first->size);
-        });
-        const bool drift = std::any_of(first, end, [](const Change& change) { return change.kind == ChangeKind::drift; });
-        if (end - first >= least_of_drift || (drift && end - first > 1)) {
-            result.push_back(drift_of({first, end}));
+    for (auto first = levels_.changes.begin(); first != levels_.changes.end();) {
+        const auto end = end_of_direction(first);
+        if (is_drift(first, end)) {
+            result.push_back(drift_of(first, end));
             first = end;
         } else {
-            result.push_back(*first++);
+            result.push_back((first++)->change);
         }
     }
     std::erase_if(result, [&](const Change& change) { return !is_news(change, options_.least_change); });
     return result;
 }
 
-/// The level, unless the median of the last records contradicts it, however they are autocorrelated, by more than the time of day
+/// The level, unless the mean of the last records contradicts it, however they are autocorrelated, by more than the time of day
 /// explains.
 MeanLevel ChangeDetector::known_level(const MeanLevel& level) const
 {
-    const double last = std::min(few, lasting_.observations);
-    const double now = median_of(logs(records_.size() - static_cast<std::size_t>(last), records_.size()));
-    const double error = noise_.deviation * std::sqrt(median_variance / last);
+    const double last = std::min(few, levels_.lasting.observations);
+    const MeanLevel now = mean_level(records_.size() - static_cast<std::size_t>(last), records_.size());
+    const double error = noise_.deviation / std::sqrt(last);
     const double most = std::max(2.0 * options_.least_change, contradiction_errors * error);
-    const bool contradicts = std::abs(now - level.log_s) > most + swing_between(level.observations, last);
-    return contradicts ? MeanLevel{now, last} : level;
+    const bool contradicts = std::abs(now.log_s - level.log_s) > most + swing_between(level.observations, last);
+    return contradicts ? now : level;
 }
 
 double ChangeDetector::level_s() const
@@ -431,18 +559,24 @@ double ChangeDetector::level_s() const
     return records_.empty() ? 0.0 : std::exp(median_of(logs(0, records_.size())));
 }
 
-double ChangeDetector::level_change() const { return baseline_ ? std::expm1(known_level(level_).log_s - baseline_log_s_) : 0.0; }
+double ChangeDetector::level_change() const
+{
+    return baseline_ ? std::expm1(known_level(levels_.now).log_s - baseline_log_s_) : 0.0;
+}
 
-double ChangeDetector::level_error() const { return baseline_ ? error_of(known_level(level_)) : 0.0; }
+double ChangeDetector::level_error() const { return baseline_ ? error_of(known_level(levels_.now)) : 0.0; }
 
-double ChangeDetector::lasting_s() const { return baseline_ ? std::exp(known_level(lasting_).log_s) * tails_.mean() : level_s(); }
+double ChangeDetector::lasting_s() const
+{
+    return baseline_ ? std::exp(known_level(levels_.lasting).log_s) * tails_.mean() : level_s();
+}
 
 double ChangeDetector::lasting_error(double steps) const
 {
     if (!baseline_) {
         return 0.0;
     }
-    const MeanLevel level = known_level(lasting_);
+    const MeanLevel level = known_level(levels_.lasting);
     const MeanLevel further{0.0, std::max(1.0, steps / typical_steps_)};
     const double relative_variance =
         tails_.variance() / (tails_.mean() * tails_.mean());  // of the logarithm of the mean, times n
@@ -452,7 +586,7 @@ double ChangeDetector::lasting_error(double steps) const
                      tails * (1.0 / tails_.observations + 1.0 / further.observations) + swing * swing);
 }
 
-double ChangeDetector::interval_s() const { return std::exp(level_.log_s) * typical_steps_; }
+double ChangeDetector::interval_s() const { return std::exp(levels_.now.log_s) * typical_steps_; }
 
 /// Most that the time of day changes between the means of so many observations and of so many later ones.
 double ChangeDetector::swing_between(double before, double after) const

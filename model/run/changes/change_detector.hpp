@@ -46,7 +46,7 @@ struct Change {
     std::int64_t found = 0;  // step at which it was found
 };
 
-/// A single slow step, or several whose mean is slow.
+/// A single slow step, several whose mean is slow, or slow steps in succession after which the job is back.
 struct Spike {
     std::int64_t number = 0;  // of the last of them
     std::int64_t steps = 1;
@@ -81,7 +81,7 @@ public:
     /// All changes of at least `least_change`, in order; the size of the last one is as precise as the first steps since allow.
     std::vector<Change> changes() const;
     /// Step at which the last of them was found; 0: none.
-    std::int64_t found() const { return changes_.empty() ? 0 : changes_.back().found; }
+    std::int64_t found() const { return levels_.changes.empty() ? 0 : levels_.changes.back().change.found; }
     const std::vector<Spike>& spikes() const { return spikes_; }
     /// Step time now, in seconds, as the mean of the baseline without spikes; and the standard error of its logarithm. Without a
     /// baseline, the median so far.
@@ -100,15 +100,39 @@ private:
         std::int64_t steps = 1;
         double deviation = 0.0;  // from the level
     };
+    /// A change, and the levels on both sides of it.
+    struct Found {
+        Change change;
+        MeanLevel before;
+        MeanLevel after;
+        MeanLevel explained;    // of the baseline, with all changes before
+        std::int64_t near = 0;  // last step before with the level near that
+    };
+    /// What is known of the job's levels.
+    struct Levels {
+        double explained_log_s = 0.0;  // level of the baseline, with all changes before the last one
+        MeanLevel now;                 // follows slow movements
+        MeanLevel lasting;             // since the last change
+        std::int64_t near = 0;         // last step with the level near the explained one
+        std::vector<Found> changes;
+    };
     void begin();
+    void learn_noise(std::size_t first);
     bool restart_baseline();
     void watch();
     std::vector<double> logs(std::size_t first, std::size_t end) const;
     MeanLevel mean_level(std::size_t first, std::size_t end) const;
     void take_shift(std::int64_t length);
+    bool is_back(std::size_t first, std::size_t lasted) const;
+    void take_pause(std::size_t first, std::size_t end);
+    void take_mixture();
     void take_drift();
     bool drifts_on() const;
+    bool is_drift(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const;
+    std::vector<Found>::const_iterator end_of_direction(std::vector<Found>::const_iterator first) const;
+    Change drift_of(std::vector<Found>::const_iterator first, std::vector<Found>::const_iterator end) const;
     void set_level(std::size_t first);
+    void set_deviations(std::size_t first);
     void settle(double deviation);
     void fit_noise();
     double spike_limit() const;
@@ -116,12 +140,13 @@ private:
     double swing_between(double before, double after) const;
     void conclude_last();
     bool has_live_change() const;
-    Change live_change() const;
+    bool is_open() const;
+    void size_live_change();
     double explained_log_s() const;
-    std::vector<Change> known_changes() const;
     MeanLevel known_level(const MeanLevel& level) const;
     double error_of(const MeanLevel& level) const { return noise_.mean_deviation(level.observations); }
     Change change_at(ChangeKind kind, std::int64_t since) const;
+    void add_change(const Change& change, const MeanLevel& before, const MeanLevel& after);
 
     ChangeDetectorOptions options_;
     std::deque<Record> records_;  // the last ones
@@ -129,12 +154,10 @@ private:
     double typical_steps_ = 1.0;  // averaged by an observation
 
     std::optional<Baseline> baseline_;
+    std::vector<double> baseline_logs_;
     double baseline_log_s_ = 0.0;
-    double explained_log_s_ = 0.0;  // level of the baseline, with all changes before the last one
-    MeanLevel level_;               // follows slow movements
-    MeanLevel lasting_;             // since the last change
-    MeanLevel settled_;             // soon after the last change
-    MeanLevel before_;              // before it
+    Levels levels_;
+    std::optional<Levels> earlier_;  // before the last shift, until its size is final
     StepTails tails_;
     std::deque<double> cleaned_;  // last deviations from the level, the latest first; innovations are clipped
     Autocovariances autocovariances_;
@@ -142,8 +165,6 @@ private:
     double clip_ = 0.0;
     std::int64_t next_fit_ = 0;
     CusumCharts charts_;
-    std::int64_t near_ = 0;  // last step with the level near the explained one
-    std::vector<Change> changes_;
     std::size_t baseline_changes_ = 0;  // the first of them: within the baseline
     std::vector<Spike> spikes_;
 };

@@ -76,4 +76,17 @@ Split best_split(const std::vector<double>& values, std::size_t least, double cl
     return split;
 }
 
+bool separates(const std::vector<double>& values, const Split& split)
+{
+    constexpr double least_share = 0.75;
+    const double middle = (split.before + split.after) / 2.0;
+    const auto holds = [&](auto first, auto end, bool above) {
+        const auto own = std::count_if(first, end, [&](double value) { return (value > middle) == above; });
+        return static_cast<double>(own) >= least_share * static_cast<double>(end - first);
+    };
+    const auto second = values.begin() + static_cast<std::ptrdiff_t>(split.first);
+    const bool rises = split.after > split.before;
+    return holds(values.begin(), second, !rises) && holds(second, values.end(), rises);
+}
+
 }  // namespace prismopt

@@ -31,4 +31,8 @@ struct Split {
 /// clipped to the distance `clip` from the median of all.
 Split best_split(const std::vector<double>& values, std::size_t least, double clip);
 
+/// Whether three quarters of the values on each side of the split are nearer to the median of their own side: two levels in succession,
+/// rather than two that alternate. One side may be empty.
+bool separates(const std::vector<double>& values, const Split& split);
+
 }  // namespace prismopt

@@ -42,6 +42,19 @@ double robust_deviation(std::vector<double> values, double middle)
     return std::max(least_deviation, mad_scale * median_of(values));
 }
 
+double noise_deviation(const std::vector<double>& values)
+{
+    constexpr double share = 1.0 / 7.0;
+    constexpr double normal_quantile = 1.0676;  // that a standard normal value exceeds with this probability
+    constexpr double apart = 2.0;               // over the other one: a mode of 15 % that is 3 deviations away
+    const double deviation = robust_deviation(values, median_of(values));
+    std::vector<double> rising = values;
+    std::sort(rising.begin(), rising.end());
+    const auto beyond = static_cast<std::size_t>(share * static_cast<double>(rising.size()));
+    const double wide = (rising[rising.size() - 1 - beyond] - rising[beyond]) / (2.0 * normal_quantile);
+    return wide > apart * deviation ? wide : deviation;
+}
+
 double clipped_mean(const std::vector<double>& values, double clip)
 {
     const double median = median_of(values);

@@ -32,6 +32,10 @@ inline constexpr double least_deviation = 1e-5;
 /// Standard deviation by the median absolute deviation from `middle`; at least the least.
 double robust_deviation(std::vector<double> values, double middle);
 
+/// The same, unless more than one in seven of the values are in a mode of their own, as where every third step is slow: these are noise
+/// too, and the deviation is that of the quantiles beyond which one in seven are.
+double noise_deviation(const std::vector<double>& values);
+
 /// Mean of the values, each clipped to this distance from their median.
 double clipped_mean(const std::vector<double>& values, double clip);
 

@@ -76,6 +76,11 @@ std::string remaining_text(const WatchedJob& job)
                           *job.failures, remaining.expected_failures, remaining.rate_factor)
             : fmt::format("failures so far: not in this log ({:.2f} expected); give them with --failures\n",
                           remaining.expected_failures);
+    if (remaining.seconds.empty() && remaining.about_s > 0.0) {
+        return text +
+               fmt::format("completion: {} ({:.4g} days), too far away for quantiles; check the step times, and --failures\n",
+                           date_after(job.now, remaining.about_s), remaining.about_s / one_day_s);
+    }
     if (remaining.seconds.empty()) {
         return text + "completion: never, as failures occur faster than checkpoints and restarts\n";
     }
@@ -161,9 +166,9 @@ std::string watch_text(const WatchedJob& job)
     if (!job.spikes.empty()) {
         const auto largest = std::max_element(job.spikes.begin(), job.spikes.end(),
                                               [](const Spike& a, const Spike& b) { return a.excess < b.excess; });
-        text +=
-            fmt::format("single slow steps: {}, {} of the time; the slowest is step {}, {} above the level\n", job.spikes.size(),
-                        percent_text(job.spike_excess_s / job.trained_s, 2), largest->number, percent_text(largest->excess, 0));
+        text += fmt::format("slow steps, single or in a block: {}, {} of the time; the slowest is step {}, {} above the level\n",
+                            job.spikes.size(), percent_text(job.spike_excess_s / job.trained_s, 2), largest->number,
+                            percent_text(largest->excess, 0));
     }
     return job.remaining ? text + remaining_text(job) : text;
 }
@@ -216,7 +221,7 @@ nlohmann::json watch_json(const WatchedJob& job)
         json["changes"].push_back(to_json(change));
     }
     for (const Spike& spike : job.spikes) {
-        json["spikes"].push_back({{"step", spike.number}, {"excess", spike.excess}});
+        json["spikes"].push_back({{"step", spike.number}, {"steps", spike.steps}, {"excess", spike.excess}});
     }
     if (job.remaining) {
         json["completion"] = {{"steps", job.remaining->steps},

@@ -453,6 +453,29 @@ std::string refusal(const std::string& text, LogOptions options)
     return "";
 }
 
+TEST(LogReader, RefusesRanksThatWriteByTurns)
+{
+    const auto lines = [](int first, int last) {
+        std::string text;
+        for (int step = first; step <= last; ++step) {
+            text += " iteration " + std::to_string(step) + "/ 5000 | elapsed time per iteration (ms): 1000.0 |\n";
+        }
+        return text;
+    };
+    std::string two_ranks;
+    std::string restarts;
+    std::string begins_again;
+    for (int block = 0; block < 10; ++block) {
+        const int first = 1 + 5 * block;
+        two_ranks += lines(first, first + 4) + lines(first, first + 4);
+        restarts += lines(1 + 5 * block, 8 + 5 * block);  // from a checkpoint of every fifth step
+        begins_again += lines(1, 3 + block);              // before the first checkpoint
+    }
+    EXPECT_THAT(refusal(two_ranks, plan_of_log()), HasSubstr("lines of one rank"));
+    EXPECT_EQ(refusal(restarts, plan_of_log()), "");
+    EXPECT_EQ(refusal(begins_again, plan_of_log()), "");
+}
+
 TEST(LogReader, RefusesWhatIsNoStepTime)
 {
     EXPECT_THAT(refusal("1.5\nabc\n", plan_of_log()), HasSubstr("job.log:2:"));

@@ -378,6 +378,29 @@ TEST(Drift, is_found_where_it_is)
     EXPECT_FALSE(fit_drift({noise.begin(), noise.begin() + 20}, places, 2.0).found);
 }
 
+/// Values of normal workers, of which one more than 1 % of the time would be an error of the level.
+TEST(Outliers, few_workers)
+{
+    std::mt19937_64 generator(1);
+    std::normal_distribution<double> normal(0.0, 0.01);
+    constexpr int runs = 1000;
+    for (const std::size_t workers : {6U, 8U, 16U}) {
+        int wrong = 0;
+        int found = 0;
+        for (int run = 0; run < runs; ++run) {
+            std::vector<double> values(workers);
+            std::generate(values.begin(), values.end(), [&] { return normal(generator); });
+            const std::vector<double> errors(workers, 0.001);
+            wrong += outliers(values, errors).empty() ? 0 : 1;
+            values[1] += 0.3;
+            const std::vector<Outlier> slow = outliers(values, errors);
+            found += std::any_of(slow.begin(), slow.end(), [](const Outlier& outlier) { return outlier.index == 1; }) ? 1 : 0;
+        }
+        EXPECT_LE(wrong, runs / 40) << workers;
+        EXPECT_GE(found, runs * 9 / 10) << workers;
+    }
+}
+
 TEST(Outliers, one_among_many)
 {
     std::vector<double> values;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -304,6 +305,112 @@ TEST(ChangeDetector, SizesADriftByAllOfIt)
     EXPECT_LE(drift.since_low, 500);
     EXPECT_GE(drift.since_high, 500);
     EXPECT_NEAR(detector.lasting_s(), 1.08, 0.005);
+}
+
+/// Autocorrelated step times of 6 s, multiplied by `factor(step, share)`, where the share is uniform from 0 to 1.
+ChangeDetector watched_mixture(std::uint64_t seed, int steps, const std::function<double(int, double)>& factor)
+{
+    std::mt19937_64 generator(seed + 100);
+    std::uniform_real_distribution<double> uniform;
+    ChangeDetector detector({});
+    int number = 0;
+    for (const double seconds : autocorrelated(seed, 0.5, 0.003, steps, 0, 1.0)) {
+        ++number;
+        detector.add({number, 6.0 * seconds * factor(number, uniform(generator)), 1, false});
+    }
+    return detector;
+}
+
+constexpr std::array<std::uint64_t, 3> three_seeds{1, 2, 3};
+
+TEST(ChangeDetector, TakesAMixtureOfTwoStepTimesAsNoise)
+{
+    for (const std::uint64_t seed : three_seeds) {
+        const ChangeDetector alternating = watched_mixture(seed, 3000, [](int i, double) { return i % 2 == 0 ? 1.5 : 1.0; });
+        ASSERT_TRUE(alternating.baseline());
+        EXPECT_THAT(alternating.changes(), IsEmpty()) << seed;
+        EXPECT_NEAR(alternating.lasting_s(), 7.5, 0.03) << seed;
+        for (const double share : {0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9}) {
+            for (const double excess : {0.03, 0.1, 0.5, 2.0}) {
+                const ChangeDetector detector =
+                    watched_mixture(seed, 3000, [&](int, double u) { return u < share ? 1.0 + excess : 1.0; });
+                ASSERT_TRUE(detector.baseline());
+                EXPECT_LE(detector.changes().size(), 1) << seed << " " << share << " " << excess;
+                EXPECT_NEAR(detector.lasting_s() / (6.0 * (1.0 + share * excess)), 1.0, 3.0 * detector.lasting_error(1e9))
+                    << seed << " " << share << " " << excess;
+            }
+        }
+    }
+}
+
+TEST(ChangeDetector, FindsAShiftOnTopOfAMixture)
+{
+    for (const std::uint64_t seed : three_seeds) {
+        for (const double share : {0.1, 0.3, 0.5, 0.7}) {
+            const ChangeDetector detector =
+                watched_mixture(seed, 3000, [&](int i, double u) { return (u < share ? 1.1 : 1.0) * (i >= 1500 ? 1.05 : 1.0); });
+            ASSERT_THAT(detector.changes(), SizeIs(1)) << seed << " " << share;
+            EXPECT_NEAR(static_cast<double>(detector.changes()[0].since), 1500.0, 30.0) << seed << " " << share;
+            EXPECT_NEAR(detector.changes()[0].size, 0.05, 0.02) << seed << " " << share;
+        }
+    }
+}
+
+TEST(ChangeDetector, ForecastsByTheShareOfSlowStepsOfToday)
+{
+    for (const std::uint64_t seed : three_seeds) {
+        const ChangeDetector detector =
+            watched_mixture(seed, 3000, [](int i, double u) { return u < (i < 1500 ? 0.05 : 0.3) ? 1.2 : 1.0; });
+        EXPECT_LE(detector.changes().size(), 1) << seed;
+        EXPECT_NEAR(detector.lasting_s(), 6.36, 0.04) << seed;
+    }
+}
+
+TEST(ChangeDetector, TakesABlockOfSlowStepsAsOneEvent)
+{
+    for (const int length : {3, 4, 5, 6, 10, 20}) {
+        for (const double excess : {0.1, 2.0}) {
+            const ChangeDetector detector =
+                watched_mixture(1, 2000, [&](int i, double) { return i >= 1000 && i < 1000 + length ? 1.0 + excess : 1.0; });
+            EXPECT_THAT(detector.changes(), IsEmpty()) << length << " " << excess;
+            EXPECT_NEAR(detector.level_change(), 0.0, 0.002) << length << " " << excess;
+            std::int64_t slow = 0;
+            for (const Spike& spike : detector.spikes()) {
+                slow += spike.steps;
+                EXPECT_NEAR(spike.excess, excess, 0.02);
+            }
+            EXPECT_EQ(slow, length);
+            if (length > 3) {
+                ASSERT_THAT(detector.spikes(), SizeIs(1)) << length;
+                EXPECT_EQ(detector.spikes()[0].number, 999 + length);
+            }
+            EXPECT_NEAR(detector.lasting_s(), 6.0 * (1.0 + excess * length / 1995.0), 0.01) << length << " " << excess;
+        }
+    }
+}
+
+TEST(ChangeDetector, TellsASlowBlockThatStillLasts)
+{
+    const ChangeDetector detector = watched_mixture(1, 1009, [](int i, double) { return i >= 1000 ? 1.5 : 1.0; });
+    ASSERT_THAT(detector.changes(), SizeIs(1));
+    EXPECT_EQ(detector.changes()[0].since, 1000);
+}
+
+TEST(ChangeDetector, SizesADriftAsTheLevelNow)
+{
+    for (const std::uint64_t seed : three_seeds) {
+        for (const int length : {30, 100, 200, 300, 600, 1000}) {
+            for (const double size : {-0.05, 0.05, 0.1}) {
+                const ChangeDetector detector = watched_mixture(seed, 4000, [&](int i, double) {
+                    return 1.0 + size * std::clamp((i - 1000.0) / length, 0.0, 1.0);
+                });
+                ASSERT_THAT(detector.changes(), SizeIs(1)) << seed << " " << length << " " << size;
+                EXPECT_EQ(detector.changes()[0].kind, ChangeKind::drift);
+                EXPECT_NEAR(detector.changes()[0].size, detector.level_change(), 0.003) << seed << " " << length << " " << size;
+                EXPECT_LE(detector.changes()[0].since, 1000 + length) << seed << " " << length << " " << size;
+            }
+        }
+    }
 }
 
 TEST(ChangeDetector, SpikesSayHowManyStepsTheyAre)

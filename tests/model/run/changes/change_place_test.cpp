@@ -42,6 +42,16 @@ TEST(BestSplit, IgnoresSingleValues)
     EXPECT_EQ(split.first, 30U);
     EXPECT_EQ(split.before, 0.0);
     EXPECT_EQ(split.after, 1.0);
+    EXPECT_TRUE(separates(values, split));
+}
+
+TEST(BestSplit, DoesNotSeparateLevelsThatAlternate)
+{
+    std::vector<double> values;
+    for (int i = 0; i < 101; ++i) {
+        values.push_back(i % 2);
+    }
+    EXPECT_FALSE(separates(values, best_split(values, 10, 2.0)));
 }
 
 }  // namespace

@@ -41,6 +41,20 @@ TEST(RobustMeans, IgnoreHowFarSingleValuesAre)
     EXPECT_GT(robust_deviation({1.0, 1.0, 1.0}, 1.0), 0.0);
 }
 
+TEST(NoiseDeviation, SeesAModeOfMoreThanOneInSeven)
+{
+    const auto with_slow = [](int every) {
+        std::vector<double> values;
+        for (int i = 0; i < 210; ++i) {
+            values.push_back(0.01 * (i % 5) + (i % every == 0 ? 10.0 : 0.0));
+        }
+        return values;
+    };
+    EXPECT_GT(noise_deviation(with_slow(3)), 4.0);
+    EXPECT_GT(noise_deviation(with_slow(6)), 4.0);
+    EXPECT_LT(noise_deviation(with_slow(10)), 0.05);
+}
+
 TEST(DailyDifference, VanishesForShortAndForWholeDays)
 {
     constexpr double day_s = 86'400.0;
