@@ -6,6 +6,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 stand_in python3 'trap "exit 75" USR1
 [[ -z ${search_lasts:-} ]] || { kill -USR1 "$PPID"; for _ in $(/usr/bin/seq 100); do /bin/sleep 0.1; done; }
 exit "${campaign_status:-0}"'
+stand_in sleep 'exit 0'
 stand_in scontrol ''
 unset PRISMOPT JOBS
 cd "$root"
