@@ -86,7 +86,7 @@ class Continue(StopTest):
         self.stopped_journal()
         before = self.journal.read_bytes()
         other = self.scenario("other.toml", tokens="2e10")
-        for line, differs in ((self.line("--seed", "7"), r"seed \(1 in the journal, 7 here\) differs"), (self.line(toml=other), r'scenario \("small" in the journal'),
+        for line, differs in ((self.line("--seed", "7"), r"seed \(1 in the journal, 7 here\) differs"), (self.line(toml=other), r'scenario in line \d+ \("'),
                               (self.line("--strategy", "racing"), r"strategy \(\w+ in the journal, racing here\)"), (self.line("--part", "1/2", "--strategy", "racing"), r"part of the space \(1/1 in the journal, 1/2 here\)"),
                               (self.line("--max-evaluations", "9"), r"limit of evaluations \(0 in the journal, 9 here\)")):
             self.assertRegex(self.refusal(*line, ranks=0), rf"study\.h5\.journal belongs to another study: its .*{differs}")
