@@ -168,14 +168,14 @@ class Records(StopTest):
                 self.assertGreater(described["core_hours"], 0.0)
 
     def test_exhausted_memory_says_what_to_request(self):
-        """Which limit ends the start of MPI and which ends the search depends on the machine."""
-        for megabytes in range(160, 600, 20):
+        """Which limit ends the start of the program and which ends the search depends on the machine."""
+        for megabytes in range(40, 600, 5):
             limit = megabytes * 1000 * 1000
             finished = self.run_with("search", self.toml, "--out", "study.h5", text=True, capture_output=True,
-                                     prepare=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+                                     prepare=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
             if "memory is exhausted" in finished.stderr:
                 self.assertEqual(finished.returncode, FAILURE)
-                self.assertRegex(finished.stderr, r"rank 0: memory is exhausted after \S+ GB \(ulimit -v allows 0\.\d+ GB\); the journal keeps what was computed: "
+                self.assertRegex(finished.stderr, r"prismopt: (rank 0: )?memory is exhausted after \S+ GB \(ulimit -v allows 0\.\d+ GB\); the journal keeps what was computed: "
                                                   r"request about \S+ GB for each rank .*--continue")
                 return
             self.journal.unlink(missing_ok=True)
