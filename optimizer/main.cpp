@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -121,6 +122,25 @@ std::string reason(const std::exception& error, const std::vector<std::string>& 
         words.empty() ? "" : words.front(), error.what());
 }
 
+const std::vector<std::string>* words_of_call = nullptr;
+const std::terminate_handler usual_end = std::get_terminate();
+
+/// Exceptions do not leave threads of a parallel region, so memory that is exhausted there has its message here.
+void end_with_reason()
+{
+    try {
+        if (const std::exception_ptr error = std::current_exception()) {
+            std::rethrow_exception(error);
+        }
+    } catch (const std::bad_alloc& error) {
+        prismopt::print_error(reason(error, *words_of_call));
+        std::_Exit(prismopt::exit_failure);
+    } catch (...) {
+        usual_end();  // a fault of the program
+    }
+    usual_end();
+}
+
 constexpr const char* output_text = "cannot write to standard output; check its destination and the free disk space";
 
 }  // namespace
@@ -130,6 +150,8 @@ int main(int argc, char** argv)
     prismopt::make_write_failures_errors();
     prismopt::wait_briefly(argv);
     const std::vector<std::string> words(argv + 1, argv + argc);
+    words_of_call = &words;
+    std::set_terminate(end_with_reason);
     if (is_parallel(words) && std::find(words.begin(), words.end(), "--dry-run") == words.end()) {
         prismopt::catch_stop_signals();  // also signals that arrive while MPI starts; they end a dry run
     }

@@ -104,12 +104,14 @@ std::string limit_text(const Question& question)
 
 std::string asked_text(const Question& question, const QuestionAnswer& answer)
 {
+    const std::string_view error = answer.model_error     ? "model error included"
+                                   : question.model_error ? "assuming the model is exact: its error is not in this file"
+                                                          : "assuming the model is exact";
     std::string text{row_of(question.minimise).words};
     if (answer.limit.si > 0.0) {
-        text += fmt::format(", done {} with {} ({})", limit_text(question), probability_text(question.probability),
-                            answer.model_error     ? "model error included"
-                            : question.model_error ? "assuming the model is exact: its error is not in this file"
-                                                   : "assuming the model is exact");
+        text += fmt::format(", done {} with {} ({})", limit_text(question), probability_text(question.probability), error);
+    } else {
+        text += fmt::format(", times with {} ({})", probability_text(question.probability), error);
     }
     if (question.power_limit.si > 0.0) {
         text += ", at most " + amount_text(question.power_limit.si, "W");

@@ -1,6 +1,7 @@
 #include "optimizer/loop/legs.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
 
@@ -33,8 +34,8 @@ std::string why_last_leg(const std::vector<Leg>& legs, int most, const std::stri
 void refuse_more_legs(const std::vector<Leg>& legs, int most, const std::string& out)
 {
     if (static_cast<int>(legs.size()) >= most) {
-        throw InputError(fmt::format("{} has had {} legs and is not complete ({:.3g} core-hours so far): {}", out, legs.size(),
-                                     core_hours(legs), more_legs_text(most, out)));
+        throw InputError(fmt::format("{} has had {} and is not complete ({:.3g} core-hours so far): {}", out,
+                                     counted(legs.size(), "leg"), core_hours(legs), more_legs_text(most, out)));
     }
 }
 

@@ -7,6 +7,7 @@
 #include "io/results/may_not_fit.hpp"
 #include "io/results/posix_file.hpp"
 #include "io/results/results_file.hpp"
+#include "io/toml/reading_units.hpp"
 #include "model/base/parallel.hpp"
 #include "optimizer/loop/codesign.hpp"
 #include "optimizer/loop/draw_store.hpp"
@@ -629,7 +630,7 @@ void log_launch(const StudyJournal& journal, const StudyOptions& options)
         log_info(fmt::format("taken from {}: {} answers{}; {:.3g} core-hours in {} before", journal_path(options.out),
                              journal.known_answers(),
                              journal.known_tuning() > 0 ? fmt::format(", {} tuning steps", journal.known_tuning()) : "",
-                             core_hours(before), before.size() == 1 ? "1 leg" : fmt::format("{} legs", before.size())));
+                             core_hours(before), counted(before.size(), "leg")));
     }
 }
 

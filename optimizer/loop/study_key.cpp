@@ -1,11 +1,40 @@
 #include "optimizer/loop/study_key.hpp"
 
+#include "io/base/control_characters.hpp"
 #include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sstream>
+
 namespace prismopt {
+
+namespace {
+
+struct DifferingLines {
+    int number = 0;
+    std::string one;
+    std::string other;
+};
+
+/// The first lines that differ, of two texts that do.
+DifferingLines first_differing(const std::string& one, const std::string& other)
+{
+    std::istringstream here(one);
+    std::istringstream there(other);
+    DifferingLines lines;
+    do {
+        ++lines.number;
+        lines.one.clear();
+        lines.other.clear();
+        std::getline(here, lines.one);
+        std::getline(there, lines.other);
+    } while (lines.one == lines.other && (here || there));
+    return lines;
+}
+
+}  // namespace
 
 StudyKey key_of(const Scenario& scenario)
 {
@@ -39,7 +68,12 @@ std::string difference(const StudyKey& one, const StudyKey& other, const Places&
     };
     const auto part_of = [](const StudyKey& key) { return fmt::format("{}/{}", fmt::join(key.held, ","), key.parts); };
     if (one.text != other.text) {
-        return differing("scenario", "\"" + one.name + "\"", "\"" + other.name + "\"");
+        const auto quoted = [](const std::string& text) { return "\"" + escape_controls(text) + "\""; };
+        if (one.name != other.name) {
+            return differing("scenario", quoted(one.name), quoted(other.name));
+        }
+        const DifferingLines lines = first_differing(one.text, other.text);
+        return differing(fmt::format("scenario in line {}", lines.number), quoted(lines.one), quoted(lines.other));
     }
     if (one.seed != other.seed) {
         return differing("seed", one.seed, other.seed);

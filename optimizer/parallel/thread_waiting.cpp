@@ -1,6 +1,8 @@
 #include "optimizer/parallel/thread_waiting.hpp"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -12,7 +14,11 @@ void wait_briefly(char** argv)
         return;
     }
     setenv("GOMP_SPINCOUNT", "1000", 1);
-    execv("/proc/self/exe", argv);  // returns where there is no such file: then they spin
+    std::error_code missing;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", missing);
+    if (!missing) {
+        execv(program.c_str(), argv);  // by its own name, which ps shows and pkill finds; returns where it cannot: then they spin
+    }
 }
 
 }  // namespace prismopt

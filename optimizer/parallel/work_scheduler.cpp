@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace prismopt {
 
@@ -168,6 +169,8 @@ void WorkScheduler::serve()
     assert(team_.rank() != 0);
     try {
         work_until_released();
+    } catch (const std::bad_alloc&) {  // the program knows what to say
+        throw;
     } catch (const std::exception& error) {
         print_error(fmt::format("rank {}: {}", team_.rank(), error.what()));
         team_.abort(1);

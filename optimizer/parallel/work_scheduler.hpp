@@ -58,7 +58,7 @@ public:
     void release();  // ends `serve` on the other ranks and drops outstanding items; call once
 
     /// The other ranks: computes items until released. An exception of `work` is printed and ends the program on all ranks with
-    /// code 1.
+    /// code 1, but for std::bad_alloc, which passes through.
     void serve();
 
     /// Called by long work. Throws Stopped if the result is no longer needed: the run is to stop, or the rank was released.

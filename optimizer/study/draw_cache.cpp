@@ -33,10 +33,10 @@ void DrawCache::put(const DrawnPoint& point, int fleets, PhaseDraws draws)
     bytes_ += bytes_of(draws);
     drawn_[point] = {fleets, std::move(draws), ++puts_};
     order_.emplace_back(puts_, point);
-    while (bytes_ > most_bytes_) {
-        const auto& [number, oldest] = order_.front();
-        if (drawn_.at(oldest).put == number) {
-            take(oldest);
+    const auto is_newest = [this] { return drawn_.at(order_.front().second).put == order_.front().first; };
+    while (!order_.empty() && (bytes_ > most_bytes_ || !is_newest())) {
+        if (is_newest()) {
+            take(order_.front().second);
         }
         order_.pop_front();
     }

@@ -2,8 +2,10 @@
 
 import csv
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import support
 from support import CliTest
@@ -21,11 +23,17 @@ class Campaign(CliTest):
         super().setUp()
         self.write(TABLE, "table.csv")
 
+    def start(self, *options):
+        return subprocess.Popen([sys.executable, "-B", ROOT / "jobs/campaign", "--program", support.PROGRAM, support.SMALL, "table.csv", "out", *options],
+                                cwd=self.folder, env=support.environment(1), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def end(self, process, code):
+        output, errors = process.communicate(timeout=200)
+        self.assertEqual(process.returncode, code, errors)
+        return output + errors
+
     def campaign(self, *options, code=0):
-        done = subprocess.run([sys.executable, "-B", ROOT / "jobs/campaign", "--program", support.PROGRAM, support.SMALL, "table.csv", "out", *options],
-                              cwd=self.folder, env=support.environment(1), text=True, capture_output=True, timeout=200)
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done.stdout + done.stderr
+        return self.end(self.start(*options), code)
 
     def rows(self, name):
         with open(self.folder / "out" / name, newline="") as file:
@@ -47,12 +55,25 @@ class Campaign(CliTest):
         self.assertIn("half.toml is of another table or scenario", self.campaign(code=support.WRONG_INPUT))
 
     def test_the_same_line_continues_it(self):
-        self.assertIn("3 of 3 studies are not complete", self.campaign("--", "--max-time", "0.1 s", code=support.CALL_AGAIN))
-        self.assertTrue((self.folder / "out/base.h5.journal").exists())
-        self.campaign("--", "--max-time", "10 min")  # else that of the first leg holds
-        self.assertFalse((self.folder / "out/base.h5.journal").exists())
+        process = self.start()
+        journal = self.folder / "out/base.h5.journal"
+        while not journal.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        self.assertIn("studies are not complete; the same line continues them", self.end(process, support.CALL_AGAIN))
+        self.campaign()
+        self.assertFalse(journal.exists())
         self.output("search", "out/base.toml", "--out", "alone.h5")
         self.assert_same_results("alone.h5", "out/base.h5")
+        self.assertIn("study small failed with exit code 2", self.campaign("--", "--seed", "2", code=support.FAILURE))
+        self.assertIn("its seed (1 in the results, 2 here) differs", (self.folder / "out/small.log").read_text())
+
+    def test_studies_that_never_end_are_not_called_again_for_ever(self):
+        for _ in range(2):
+            self.campaign("--", "--max-time", "1 ms", "--legs", "1", code=support.FAILURE)
+        log = (self.folder / "out/base.log").read_text()
+        self.assertIn("saved nothing from which another one could go on", log)
+        self.assertRegex(log, r"has had 1 legs? and is not complete")
 
     def test_tasks_of_an_array_divide_the_rows(self):
         self.campaign("--task", "1/2")

@@ -1,6 +1,7 @@
 """A search that was stopped or killed and then resumed ends with the results of one that was not. More cases: long/stops_test.py."""
 
 import os
+import pathlib
 import random
 import signal
 import struct
@@ -31,6 +32,12 @@ class Stop(StopTest):
         process.send_signal(signal.SIGUSR1)  # mpirun hands it to the ranks
         self.assert_stopped(process, "SIGUSR1")
         self.assert_resumes_to_the_end(threads=2)
+
+    def test_ps_and_pkill_know_the_search_by_its_name(self):
+        process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=20_000)
+        self.assertEqual(pathlib.Path(f"/proc/{process.pid}/comm").read_text(), "prismopt\n")
+        process.send_signal(signal.SIGTERM)
+        self.assert_stopped(process, "SIGTERM")
 
     def test_sigterm(self):
         process = self.start_and_wait("search", self.toml, "--out", "study.h5", grow=40_000)

@@ -7,7 +7,8 @@ stand_in python3 'trap "exit 75" USR1
 [[ -z ${search_lasts:-} ]] || { kill -USR1 "$PPID"; for _ in $(/usr/bin/seq 100); do /bin/sleep 0.1; done; }
 exit "${campaign_status:-0}"'
 stand_in sleep 'exit 0'
-stand_in scontrol ''
+# shellcheck disable=SC2016
+stand_in scontrol 'exit "${requeue_status:-0}"'
 unset PRISMOPT JOBS
 cd "$root"
 
@@ -25,6 +26,12 @@ a_stopped_campaign_is_requeued() {
     run "${job[@]}" campaign_status=75 "${script[@]}"
     expect_status 75
     expect_call "scontrol requeue 42"
+}
+
+a_campaign_that_cannot_be_requeued_keeps_its_exit_code() {
+    run "${job[@]}" campaign_status=75 requeue_status=1 "${script[@]}"
+    expect_status 75
+    expect_said "job 42 cannot be requeued: submit the same line again to continue the campaign"
 }
 
 the_signal_before_the_limit_is_passed_on() {
@@ -55,6 +62,7 @@ it_needs_an_array() {
 
 each_job_has_its_rows
 a_stopped_campaign_is_requeued
+a_campaign_that_cannot_be_requeued_keeps_its_exit_code
 the_signal_before_the_limit_is_passed_on
 a_failed_campaign_is_not
 some_jobs_of_an_array_need_the_number_of_all

@@ -152,7 +152,7 @@ class RareStops(StopTest):
 
     def test_a_journal_beside_results_of_another_study_is_refused(self):
         journal = self.stopped_journal()
-        for name, options, why in (("scenario", (self.scenario("other.toml", tokens="2e10"),), 'scenario ("small" in the journal'),
+        for name, options, why in (("scenario", (self.scenario("other.toml", tokens="2e10"),), 'scenario in line '),
                                    ("seed", (self.toml, "--seed", "7"), "seed (1 in the journal, 7 in the results)")):
             with self.subTest(name):
                 self.journal.unlink(missing_ok=True)

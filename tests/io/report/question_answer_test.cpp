@@ -134,6 +134,15 @@ TEST_F(Asked, AFileWithoutModelErrorSaysSo)
     EXPECT_THAT(question_lines(results_, notes_).front().text, HasSubstr("its error is not in this file"));
 }
 
+/// Without a limit, too: the answer has a time.
+TEST_F(Asked, SaysWhetherTimesIncludeTheErrorOfTheModel)
+{
+    notes_.question = Question{};
+    EXPECT_EQ(question_lines(results_, notes_).front().text, "least cost, times with 90 % (model error included)");
+    notes_.question->model_error = false;
+    EXPECT_EQ(question_lines(results_, notes_).front().text, "least cost, times with 90 % (assuming the model is exact)");
+}
+
 TEST_F(Asked, NothingWithoutAQuestion)
 {
     EXPECT_THAT(question_lines(results_, notes_), IsEmpty());

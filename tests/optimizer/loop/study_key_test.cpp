@@ -31,8 +31,18 @@ TEST(StudyKey, DiffersByItsFirstDifference)
     EXPECT_EQ(compared(asked(), other), "part of the space (1/1 in the journal, 2/3 here)");
     other.seed = 7;
     EXPECT_EQ(compared(asked(), other), "seed (1 in the journal, 7 here)");
-    other.text = "";
-    EXPECT_EQ(compared(asked(), other), "scenario (\"small\" in the journal, \"small\" here)");
+    other.text = "name = \"small\"\nseed = 7\n";
+    EXPECT_EQ(compared(asked(), other), "scenario in line 2 (\"\" in the journal, \"seed = 7\" here)");
+    other.name = "large";
+    EXPECT_EQ(compared(asked(), other), "scenario (\"small\" in the journal, \"large\" here)");
+}
+
+/// Lines are equal, and the texts are not.
+TEST(StudyKey, OfTheSameLinesDiffersByTheEndOfTheText)
+{
+    StudyKey other = asked();
+    other.text += '\n';
+    EXPECT_EQ(compared(asked(), other), "scenario in line 2 (\"\" in the journal, \"\" here)");
 }
 
 /// Results hold the strategy that was chosen, and no limit of evaluations.
