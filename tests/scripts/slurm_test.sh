@@ -2,10 +2,10 @@
 # The scripts of jobs/slurm, with stand-ins for Slurm.
 source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
+stand_in sleep 'exit 0'
 # shellcheck disable=SC2016  # expanded by the stand-ins
 stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
 # shellcheck disable=SC2016
-stand_in sleep 'exit 0'
 stand_in scontrol 'exit "${requeue_status:-0}"'
 unset SLURM_RESTART_COUNT PRISMOPT
 
