@@ -21,16 +21,16 @@ namespace {
 struct Aim {
     QuestionAim aim;
     std::string_view words;       // "least cost"
-    std::string_view units;       // for reading_unit()
+    std::string_view what;        // "cost"
     std::string_view objectives;  // names of objectives begin with it
     double (*amount)(const QuestionedPlan& plan);
 };
 constexpr std::array<Aim, 4> aims{{
-    {QuestionAim::cost, "least cost", "USD", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
-    {QuestionAim::time, "least time", "s", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
-    {QuestionAim::gpus, "fewest GPUs", "", "gpus",
+    {QuestionAim::cost, "least cost", "cost", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+    {QuestionAim::time, "least time", "time", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
+    {QuestionAim::gpus, "fewest GPUs", "GPUs", "gpus",
      [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }},
-    {QuestionAim::energy, "least energy", "J", "energy",
+    {QuestionAim::energy, "least energy", "energy", "energy",
      [](const QuestionedPlan& p) { return p.plan->prediction.run.energy_j.value; }},
 }};
 
@@ -102,17 +102,20 @@ std::string limit_text(const Question& question)
     return question.deadline.si > 0.0 ? "within " + time_text(question.deadline.si, 3) : std::string();
 }
 
+/// What the probabilities hold of the model's error.
+std::string_view error_words(const Question& question, const QuestionAnswer& answer)
+{
+    if (answer.model_error) {
+        return "model error included";
+    }
+    return question.model_error ? "assuming the model is exact: its error is not in this file" : "assuming the model is exact";
+}
+
 std::string asked_text(const Question& question, const QuestionAnswer& answer)
 {
-    const std::string_view error = answer.model_error     ? "model error included"
-                                   : question.model_error ? "assuming the model is exact: its error is not in this file"
-                                                          : "assuming the model is exact";
-    std::string text{row_of(question.minimise).words};
-    if (answer.limit.si > 0.0) {
-        text += fmt::format(", done {} with {} ({})", limit_text(question), probability_text(question.probability), error);
-    } else {
-        text += fmt::format(", times with {} ({})", probability_text(question.probability), error);
-    }
+    const std::string when = answer.limit.si > 0.0 ? "done " + limit_text(question) : "times";
+    std::string text = fmt::format("{}, {} with {} ({})", row_of(question.minimise).words, when,
+                                   probability_text(question.probability), error_words(question, answer));
     if (question.power_limit.si > 0.0) {
         text += ", at most " + amount_text(question.power_limit.si, "W");
     }
@@ -166,49 +169,57 @@ std::string doubt_text(const QuestionAnswer& answer, const FrontPoint& plan, con
         plan.model_low, plan.model_high);
 }
 
+/// Of the plans that count, the first with the least of a figure; nothing if none counts.
+template <class Counts, class Figure>
+std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts, const Figure& figure)
+{
+    std::optional<QuestionedPlan> found;
+    for (const QuestionedPlan& plan : plans) {
+        if (counts(plan) && (!found || figure(plan) < figure(*found))) {
+            found = plan;
+        }
+    }
+    return found;
+}
+
+bool has_table(const FrontPoint& plan) { return plan.prediction.training.quantiles.size() == reported_probabilities.size(); }
+bool has_model_error(const FrontPoint& plan) { return std::isfinite(plan.model_low) && std::isfinite(plan.model_high); }
+
 }  // namespace
 
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes)
 {
-    if (results.front.empty()) {
+    const std::vector<FrontPoint>& front = results.front;
+    if (front.empty() || !std::all_of(front.begin(), front.end(), has_table)) {
         return std::nullopt;
     }
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
-    answer.model_error = question.model_error && std::all_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) {
-                             return std::isfinite(p.model_low) && std::isfinite(p.model_high);
-                         });
+    answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
     std::vector<QuestionedPlan> plans;
-    for (const FrontPoint& plan : results.front) {
+    for (const FrontPoint& plan : front) {
         plans.push_back(questioned(plan, question, answer.model_error, answer.limit));
     }
-    const auto in_time = [&question](const QuestionedPlan& p) { return p.probability >= question.probability; };
-    const auto take = [](std::optional<QuestionedPlan>& of, const QuestionedPlan& plan, bool better) {
-        if (!of || better) {
-            of = plan;
-        }
-    };
-    for (const QuestionedPlan& plan : plans) {
-        if (!plan.within_limits) {
-            continue;
-        }
-        if (in_time(plan)) {
-            take(answer.best, plan, answer.best && plan.amount < answer.best->amount);
-        }
-        take(answer.surest, plan, answer.surest && plan.probability > answer.surest->probability);
+    using Plan = QuestionedPlan;
+    const auto amount = [](const Plan& p) { return p.amount; };
+    const auto risk = [](const Plan& p) { return 1.0 - p.probability; };
+    const auto in_time = [&question](const Plan& p) { return p.probability >= question.probability; };
+    answer.best = least(
+        plans, [&](const Plan& p) { return p.within_limits && in_time(p); }, amount);
+    answer.surest = least(
+        plans, [](const Plan& p) { return p.within_limits; }, risk);
+    if (answer.best) {
+        const auto elsewhere = [best = *answer.best](const Plan& p) {
+            return p.within_limits && p.plan->prediction.gpus != best.plan->prediction.gpus;
+        };
+        const auto too_late = [&](const Plan& p) { return elsewhere(p) && !in_time(p) && p.amount < answer.best->amount; };
+        answer.next = least(
+            plans, [&](const Plan& p) { return elsewhere(p) && in_time(p); }, amount);
+        answer.not_enough = least(plans, too_late, risk);
     }
-    for (const QuestionedPlan& plan : plans) {
-        if (!answer.best || !plan.within_limits || plan.plan->prediction.gpus == answer.best->plan->prediction.gpus) {
-            continue;
-        }
-        if (in_time(plan)) {
-            take(answer.next, plan, answer.next && plan.amount < answer.next->amount);
-        } else if (plan.amount < answer.best->amount) {
-            take(answer.not_enough, plan, answer.not_enough && plan.probability > answer.not_enough->probability);
-        }
+    if (answer.shown()) {
+        answer.doubt = largest_doubt(*answer.shown()->plan);
     }
-    const QuestionedPlan* shown = answer.best ? &*answer.best : answer.surest ? &*answer.surest : nullptr;
-    answer.doubt = shown == nullptr ? LargestDoubt::model : largest_doubt(*shown->plan);
     answer.minimised = std::any_of(results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
         return objective.name.starts_with(row_of(question.minimise).objectives);
     });
@@ -240,14 +251,14 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     if (answer->not_enough) {
         lines.push_back({"not enough", text(*answer->not_enough)});
     }
-    if (answer->best || answer->surest) {
-        lines.push_back({"largest doubt", doubt_text(*answer, *(answer->best ? answer->best : answer->surest)->plan, notes)});
+    if (answer->shown()) {
+        lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});
     }
     if (!answer->minimised) {
         lines.push_back(
             {"note", fmt::format("this study does not minimise {0}, so plans off its front may have less; add it to minimise in "
                                  "[objectives], and search again",
-                                 row_of(question.minimise).words.substr(row_of(question.minimise).words.find(' ') + 1))});
+                                 row_of(question.minimise).what)});
     }
     return lines;
 }

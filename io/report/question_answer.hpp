@@ -31,12 +31,15 @@ struct QuestionAnswer {
     std::optional<QuestionedPlan> best;
     std::optional<QuestionedPlan> next;        // the least of the others that answer, on another number of GPUs
     std::optional<QuestionedPlan> not_enough;  // has less than the best, keeps the limits, and is too likely late
-    std::optional<QuestionedPlan> surest;      // where none answers: of those within limits, the most probable
-    LargestDoubt doubt = LargestDoubt::model;
-    bool minimised = true;  // the study minimises what the question does, so its front holds the best plan
+    std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
+    LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
+    bool minimised = true;                     // the study minimises what the question does, so its front holds the best plan
+
+    /// What there is to show: the best, or where none answers the surest.
+    const std::optional<QuestionedPlan>& shown() const { return best ? best : surest; }
 };
 
-/// Nothing if the front is empty.
+/// Nothing if the front is empty, or comes from a file without tables of its times.
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
 
 struct QuestionLine {

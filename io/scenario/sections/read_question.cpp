@@ -7,8 +7,8 @@ namespace prismopt {
 
 namespace {
 
-/// Below one half, a plan that is probably late would do.
-constexpr Range asked_probability{"probability of being done by then", 0.5, 1, "0.9", Range::Ends::open_high};
+/// Below one half, a plan that is probably late would do; far beyond 0.99, the tables of times end.
+constexpr Range asked_probability{"probability of being done by then", 0.5, 0.99, "0.9"};
 constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15, "20e6",
                              Range::Ends::open_low};
 constexpr Range asked_gpus{"number of GPUs that the answer may have", 1, 1e9, "4096"};

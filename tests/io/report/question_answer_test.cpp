@@ -143,6 +143,13 @@ TEST_F(Asked, SaysWhetherTimesIncludeTheErrorOfTheModel)
     EXPECT_EQ(question_lines(results_, notes_).front().text, "least cost, times with 90 % (assuming the model is exact)");
 }
 
+/// Of a schema before tables.
+TEST_F(Asked, AFileWithoutTablesHasNoAnswer)
+{
+    results_.front.back().prediction.training.quantiles.clear();
+    EXPECT_FALSE(answer_to(question_, results_, notes_));
+}
+
 TEST_F(Asked, NothingWithoutAQuestion)
 {
     EXPECT_THAT(question_lines(results_, notes_), IsEmpty());
