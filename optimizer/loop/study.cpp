@@ -634,6 +634,32 @@ void log_launch(const StudyJournal& journal, const StudyOptions& options)
     }
 }
 
+/// The journal of the study, with the options of its first leg put in force. Throws InputError if it cannot be written, belongs to
+/// another study, or has had its legs.
+StudyJournal opened_journal(const Scenario& asked, StudyOptions& options)
+{
+    const bool may_exist = options.resume || options.continues;
+    StudyJournal journal(journal_path(options.out), asked, kept_options(options),
+                         may_exist ? StudyJournal::Existing::continued : StudyJournal::Existing::refused);
+    options = in_force(options, journal.options());
+    if (options.continues) {
+        refuse_more_legs(journal.legs(), *options.most_legs, options.out);
+    }
+    return journal;
+}
+
+void begin_leg(StudyJournal& journal, const std::vector<RankFacts>& ranks, std::chrono::steady_clock::time_point start,
+               const StudyOptions& options)
+{
+    Leg leg = leg_of(ranks);
+    leg.started = date_text();
+    journal.begin_leg(std::move(leg), start);
+    log_launch(journal, options);
+    if (const std::string warning = oversubscription(ranks); !warning.empty()) {
+        log_warning(warning);
+    }
+}
+
 /// Adds what follows from the legs of a study that was stopped.
 StudyEnd with_last_leg(StudyEnd end, const StudyOptions& options)
 {
@@ -662,23 +688,11 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
             if (std::optional<Scenario> asked = study_to_run(read(), options)) {
                 check_output(*asked, options);
                 const bool tunes = tunes_hardware(*asked);
-                const bool may_exist = options.resume || options.continues;
-                journal.emplace(journal_path(options.out), *asked, kept_options(options),
-                                may_exist ? StudyJournal::Existing::continued : StudyJournal::Existing::refused);
-                options = in_force(options, journal->options());
+                journal = opened_journal(*asked, options);
                 if (options.max_time) {
                     stop.limit(*options.max_time);
                 }
-                if (options.continues) {
-                    refuse_more_legs(journal->legs(), *options.most_legs, options.out);
-                }
-                Leg leg = leg_of(ranks);
-                leg.started = date_text();
-                journal->begin_leg(std::move(leg), start);
-                log_launch(*journal, options);
-                if (const std::string warning = oversubscription(ranks); !warning.empty()) {
-                    log_warning(warning);
-                }
+                begin_leg(*journal, ranks, start, options);
                 if (tunes) {
                     add_tuned_hardware(*asked, *journal, stop);
                 }
