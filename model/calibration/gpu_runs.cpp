@@ -231,8 +231,8 @@ public:
 private:
     void split()
     {
-        // A slow GPU is not its node's doing: means of those that are left, each then over its own. It is told by the median of the
-        // others, whose difference is nearly normal; the median of few that it belongs to is often its own value.
+        // A slow GPU is left out of its node's mean, and is then taken relative to it. It is recognised by its difference from the
+        // median of the others, which is nearly normal; the median of few GPUs that it is one of is often its own value.
         std::vector<double> within = own_;
         for (const auto& [node, members] : nodes_) {
             for (const std::size_t i : members) {

@@ -153,11 +153,12 @@ bool Communicator::launched()
         "OMPI_COMM_WORLD_RANK",  // mpirun and mpiexec of Open MPI: docs.open-mpi.org, "Environment variables set for MPI applications"
         "PMIX_RANK",             // PMIx servers (srun --mpi=pmix, jsrun, prterun): PMIx Standard 4.1, chapter 1
         "PMI_RANK",  // PMI-1 and PMI-2 (Hydra of MPICH and Intel MPI, srun --mpi=pmi2, Flux): Flux RFC 13, "Environment"
-        "MV2_COMM_WORLD_RANK",  // mpirun_rsh: MVAPICH2 user guide
+        // The next, but for srun's, by the names under which other programs look for their rank; their manuals were not at hand.
+        "MV2_COMM_WORLD_RANK",  // mpirun_rsh of MVAPICH2
         "SLURM_STEP_ID",   // srun, of any --mpi: srun(1), "OUTPUT ENVIRONMENT VARIABLES"; a batch script has SLURM_PROCID, too
-        "PALS_RANKID",     // mpiexec and aprun of HPE Cray: PALS, mpiexec(1)
-        "ALPS_APP_PE",     // aprun of ALPS: intro_alps(1)
-        "FLUX_TASK_RANK",  // flux run: flux-environment(7)
+        "PALS_RANKID",     // mpiexec and aprun of HPE Cray PALS
+        "ALPS_APP_PE",     // aprun of Cray ALPS
+        "FLUX_TASK_RANK",  // flux run
     };
     return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
 }

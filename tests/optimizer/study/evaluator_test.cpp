@@ -83,7 +83,7 @@ TEST_F(EvaluatorTest, ARungExtendsTheOneBelow)
     EXPECT_EQ(bytes_of(std::get<Evaluation>(fresh.next()->answer)), bytes_of(high));
 }
 
-/// An answer is told when it is there, and once, whatever is asked for before it.
+/// Each answer is passed on once, as soon as it exists, even if earlier requests are still open.
 TEST_F(EvaluatorTest, AnswersAreToldWhenTheyArrive)
 {
     const std::vector<std::uint64_t> points = feasible_points();
