@@ -7,6 +7,7 @@
 #include "model/hardware/power.hpp"
 #include "model/network/workload.hpp"
 #include "model/plan/phase.hpp"
+#include "model/promise.hpp"
 #include "model/run/reliability.hpp"
 
 #include <vector>
@@ -23,6 +24,7 @@ struct Job {
     Reliability reliability{};
     Power power{};
     Seconds deadline{};  // of the training time; zero: none
+    Promise promise{};   // which training time is asked for
     MemoryLimit memory_limit{};
 };
 

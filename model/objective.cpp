@@ -46,6 +46,8 @@ constexpr auto rows = std::to_array<Objective>({
     {"training_time_p50", run, "s", "median training time", [](const Prediction& p) { return p.training.p50; }, nullptr},
     {"training_time_mean", run, "s", "mean training time", [](const Prediction& p) { return p.training.mean; },
      [](const NoiseFree& b) { return b.training_s; }},
+    {"promised_time", run, "s", "training time that is kept with the probability of the question",
+     [](const Prediction& p) { return p.promised; }, [](const NoiseFree& b) { return b.promised_s; }},
     {"step_time_p99", step, "s", "99th percentile of the step time", [](const Prediction& p) { return p.step.p99; },
      [](const NoiseFree& b) { return b.step_s; }, 0.99},
     {"step_time_p95", step, "s", "95th percentile of the step time", [](const Prediction& p) { return p.step.p95; },
@@ -67,6 +69,8 @@ constexpr auto rows = std::to_array<Objective>({
     {"gpus", nothing, "1", "GPUs that the job uses", [](const Prediction& p) { return Estimate::exact(p.gpus); },
      [](const NoiseFree& b) { return b.gpus; }},
     // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
+    {"power", nothing, "W", "power of the building for the job in training, with waiting spares",
+     [](const Prediction& p) { return Estimate::exact(p.run.power_w); }, [](const NoiseFree& b) { return b.power_w; }, 0.0, true},
     {"energy", run, "J", "energy at the mean training time", [](const Prediction& p) { return p.run.energy_j; },
      [](const NoiseFree& b) { return b.energy_j; }, 0.0, true},
     {"carbon", run, "kg", "carbon dioxide emitted for that energy", [](const Prediction& p) { return p.run.carbon_kg; },

@@ -4,6 +4,7 @@
 
 #include "model/prediction.hpp"
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -22,8 +23,11 @@ struct NoiseFree {
     double training_p95_s = 0.0;
     double training_p99_s = 0.0;
     double cost_p99_usd = 0.0;
-    double deviation = 1.0;  // Problem::deviation
-    bool compiled = false;   // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
+    double deviation = 1.0;                       // Problem::deviation
+    double promised_s = 0.0;                      // training time that can be promised; 0: no bound
+    std::array<double, 2> promise_quantiles_s{};  // training time, [Problem::promise_quantiles]
+    double power_w = 0.0;                         // in training, with spares
+    bool compiled = false;  // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
 
 /// What an objective is proportional to: the time of a step alone, that and the number of steps of the run, or neither.

@@ -53,6 +53,7 @@ struct RunOutlook {
     int spare_gpus = 0;         // held for replacement; not those of enough_spares
     Seconds deadline{};         // zero: none
     Estimate miss_probability;  // probability that the training takes longer; NaN without a deadline
+    double power_w = 0.0;       // of the building for the job, while all of its GPUs train and its spares wait
     Estimate energy_j;          // at the mean training time; waiting GPUs draw idle power
     Estimate carbon_kg;
 };
@@ -66,6 +67,7 @@ struct Prediction {
     double noise_free_step_s = 0.0;
     TimeDistribution step;
     TimeDistribution training;
+    Estimate promised;                 // training time that can be promised (promise.hpp); NaN if nobody asks
     double tflops_per_gpu = 0.0;       // model TFLOP/s at the mean step time
     double mfu = 0.0;                  // of `peak_tflops_per_gpu`
     double peak_tflops_per_gpu = 0.0;  // of the network's products, each at the dense peak of its precision

@@ -10,7 +10,9 @@
 #include "model/run_outlook.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -74,7 +76,27 @@ Estimate with_reported_limits(Estimate e, double half_width, const Estimate& ord
     return of_time(e);
 }
 
-constexpr std::array training_probabilities{0.50, 0.95, 0.99};
+/// Of the quantiles of the training time that predictions have.
+std::vector<double> training_probabilities(const Promise& promise)
+{
+    std::vector<double> probabilities{0.50, 0.95, 0.99};
+    if (promise.asked()) {
+        probabilities.push_back(promise.probability);
+    }
+    return probabilities;
+}
+
+/// From its quantiles at reported_probabilities; linear between them, and none beyond them.
+std::vector<DistributionNode> as_nodes(std::span<const double> quantiles)
+{
+    std::vector<DistributionNode> nodes;
+    for (std::size_t i = 0; i < quantiles.size(); ++i) {
+        nodes.push_back({reported_probabilities[i], quantiles[i]});
+    }
+    nodes.front().below = 0.0;
+    nodes.back().below = 1.0;
+    return nodes;
+}
 
 }  // namespace
 
@@ -115,8 +137,7 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 }
 
 Predictor::Predictor(const Problem& problem)
-    : problem_(problem), failure_tables_(problem.noise.exponential),
-      quantile_errors_({training_probabilities.begin(), training_probabilities.end()})
+    : problem_(problem), failure_tables_(problem.noise.exponential), quantile_errors_(training_probabilities(problem.promise))
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(setting_of(problem, phase));
@@ -261,7 +282,7 @@ std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const Pha
 }
 
 Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                                const Confidence& confidence)
+                                const Confidence& confidence, std::span<const double> model_error)
 {
     const auto run = compile(plan, CompileFor::noise_free_step);
     if (const auto* refusal = std::get_if<Infeasible>(&run)) {
@@ -270,11 +291,24 @@ Prediction Predictor::summarise(const ParallelPlan& plan, const PhaseDraws& draw
         result.infeasible = *refusal;
         return result;
     }
-    return summarise(std::get<CompiledRun>(run), draws, steps, options, confidence);
+    return summarise(std::get<CompiledRun>(run), draws, steps, options, confidence, model_error);
+}
+
+Estimate Predictor::promised(std::span<const double> training, std::span<const double> model_error,
+                             const Confidence& confidence) const
+{
+    const Promise& promise = problem_.promise;
+    const Clusters runs{1, block_fleets};
+    if (!promise.asked() || (promise.includes_model_error() && model_error.empty())) {
+        return Estimate::exact(std::numeric_limits<double>::quiet_NaN());
+    }
+    return of_time(promise.model_error
+                       ? scaled_quantile_estimate(training, runs, as_nodes(model_error), promise.probability, confidence)
+                       : quantile_estimate(training, runs, promise.probability, confidence));
 }
 
 Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                                const Confidence& confidence)
+                                const Confidence& confidence, std::span<const double> model_error)
 {
     const ParallelPlan& plan = compiled.plan;
     Prediction result;
@@ -307,19 +341,21 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
         e = widened(e, stretch * std::sqrt(productive.mean_variance + deviation * deviation), confidence);
     };
     widen(result.training.mean, 0.0);
-    const std::array training_quantiles{&result.training.p50, &result.training.p95, &result.training.p99};
+    result.promised = promised(training, model_error, confidence);
+    const std::array training_quantiles{&result.training.p50, &result.training.p95, &result.training.p99, &result.promised};
+    const std::vector<double> probabilities = training_probabilities(problem_.promise);
     // Steps that were not deconvolved are draws as any, and order statistics limit their quantiles.
     std::vector<double> errors;
     if (productive.deconvolved) {
         errors = quantile_errors_({phases, draws, steps, without_drift, training}, confidence);
     }
-    for (std::size_t i = 0; i < training_quantiles.size(); ++i) {
+    for (std::size_t i = 0; i < probabilities.size(); ++i) {
         Estimate& e = *training_quantiles[i];
         const Estimate of_times = e;
-        widen(e, productive.deviation_at(training_probabilities[i]));
+        widen(e, productive.deviation_at(probabilities[i]));
         if (!errors.empty()) {
             const double shape =
-                two_sided_normal_score(confidence.reported) * stretch * productive.shape_deviation_at(training_probabilities[i]);
+                two_sided_normal_score(confidence.reported) * stretch * productive.shape_deviation_at(probabilities[i]);
             e = with_reported_limits(e, std::hypot(errors[i], shape), of_times);
         }
     }

@@ -34,6 +34,8 @@ struct Problem : Job {
     std::shared_ptr<const PartOrders> orders = nullptr;  // see Setting
     double deviation = 1.0;                              // of the results of operators in its precision, relative to a reference
     LocalUpdates local{};                                // price of training apart
+    std::vector<double> promise_quantiles{};             // promise.hpp
+    std::vector<double> promise_factors{};               // [promise quantile]: of any plan
 };
 
 /// Returns what the compilation of plans for a phase of the problem depends on; the problem and the phase must outlive it.
@@ -134,12 +136,13 @@ public:
     ///
     /// The step time is that of the first phase. The training time is, per fleet, all steps of all phases at the fleet's mean
     /// step time, corrected for the few steps drawn (productive_times.hpp), then one history of failures; its limits include the
-    /// error of that correction.
+    /// error of that correction. `model_error`: quantiles of measured over predicted time, at reported_probabilities, for a
+    /// promised time that includes it.
     Prediction summarise(const CompiledRun& run, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                         const Confidence& confidence);
+                         const Confidence& confidence, std::span<const double> model_error = {});
     /// The same of a plan that is not compiled yet; only `infeasible` if it is that.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
-                         const Confidence& confidence);
+                         const Confidence& confidence, std::span<const double> model_error = {});
 
     /// Returns the prediction of each phase from the same draws.
     std::vector<PhasePrediction> phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
@@ -150,6 +153,8 @@ public:
                                        const SamplerOptions& options);
 
 private:
+    /// Returns the promised time of runs that take this long; NaN if nobody asks, or the error that it includes is not known.
+    Estimate promised(std::span<const double> training, std::span<const double> model_error, const Confidence& confidence) const;
     /// Returns the TFLOP/s per GPU of a phase at this mean step time.
     double tflops_per_gpu(const Phase& phase, const ParallelPlan& here, double mean_step_s) const;
     TimeDistribution step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const;

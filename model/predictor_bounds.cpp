@@ -106,6 +106,18 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, part.model, 0.95);
         bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, part.model, 0.99);
     }
+    for (std::size_t i = 0; i < problem_.promise_quantiles.size(); ++i) {
+        const double probability = problem_.promise_quantiles[i];
+        const double productive_quantile_s = probability >= 0.99   ? productive_p99_s
+                                             : probability >= 0.95 ? productive_p95_s
+                                                                   : productive_s;
+        double& quantile_s = bound.promise_quantiles_s[i];
+        for (const RunSegment& part : run) {
+            const double share = part.productive_s.front() / productive_s;
+            quantile_s += least_training_time_quantile(productive_quantile_s * share, part.model, probability);
+        }
+        bound.promised_s = std::max(bound.promised_s, problem_.promise_factors[i] * quantile_s);
+    }
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;
     if (!(bound.training_s < longest_run_s)) {
@@ -114,6 +126,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
     bound.cost_p99_usd = held * problem_.cluster.gpu_price.si * bound.training_p99_s;
+    bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
     double trained_gpu_s = 0.0;
     for (const RunSegment& part : run) {
         trained_gpu_s += part.gpus * part.productive_s.front();

@@ -67,6 +67,12 @@ double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s)
            waiting_gpu_s * idle_power(problem.power, board).si;
 }
 
+double power_in_training(const Problem& problem, double gpus, double waiting_gpus)
+{
+    const Watts board = problem.cluster.accelerator.power;
+    return gpus * training_power(problem.power, board).si + waiting_gpus * idle_power(problem.power, board).si;
+}
+
 int spare_gpus(const FailureModel& model, const Cluster& cluster)
 {
     return model.spares == enough_spares ? 0 : model.spares * cluster.gpus_per_node();
@@ -120,6 +126,7 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
     share_out_losses(result, run);
     const double held_gpu_s = (result.gpus + run.spare_gpus) * result.training.mean.value;
     const double waiting_gpu_s = std::max(0.0, held_gpu_s - training_gpu_s(parts, histories));
+    run.power_w = power_in_training(problem, result.gpus, run.spare_gpus);
     run.energy_j = (energy(problem, held_gpu_s, waiting_gpu_s) / result.training.mean.value) * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;
     return run;

@@ -17,6 +17,9 @@ int spare_gpus(const FailureModel& model, const Cluster& cluster);
 /// and checkpoints, or as spares).
 double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s);
 
+/// Returns the power of the building, in watts, while so many GPUs train and others wait.
+double power_in_training(const Problem& problem, double gpus, double waiting_gpus);
+
 /// Returns the reason why the run, or a part of it, does not end with these failures and checkpoints; or nothing. A run shorter
 /// than the interval between checkpoints writes none.
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);

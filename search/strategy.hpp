@@ -46,6 +46,7 @@ struct SweepRange {
     std::vector<std::vector<double>> limits = {};                    // points that one of these dominates are only counted,
     NearRequest near = {};                                           // but for these
     Feasibility feasibility = Feasibility::certain;
+    bool within_limits = true;  // only of points that may keep what the study allows
 };
 
 /// Draws that are independent of all others. A rung of `limits` beyond the last has four times as many fleets as the one before.
@@ -80,9 +81,9 @@ struct NearBound {
 
 struct Sweep {
     SweepRange range;
-    std::vector<Bound> feasible = {};  // the bounds that were kept, in index order
+    std::vector<Bound> feasible = {};  // the bounds that were kept, in index order: of points that may keep what is allowed
     std::vector<Rejected> rejected = {};
-    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range dominates
+    std::uint64_t excluded = 0;                   // further feasible points, which a limit of the range or of the study excludes
     std::uint64_t left_out = 0;                   // further feasible points beyond `keep`
     std::uint64_t unchecked = 0;                  // raw tuples that a limit excludes before it is known whether they are feasible
     std::vector<std::vector<double>> floor = {};  // each point left out is dominated by or equal to one of these
@@ -90,12 +91,18 @@ struct Sweep {
     CountByBound excluded_by = {};                // raw tuples that the limits of the range exclude
 };
 
+/// Whether a point keeps what a study allows at most, by its simultaneous limits: surely or never; otherwise by its values.
+enum class Keeping { surely, by_value, not_by_value, never };
+/// Whether it counts as keeping it in comparisons of values.
+constexpr bool keeps(Keeping keeping) { return keeping == Keeping::surely || keeping == Keeping::by_value; }
+
 struct Evaluation {
     std::uint64_t index = 0;
     int rung = 0;
     std::uint64_t draws = 0;
     std::vector<Estimate> objectives;  // all are minimised
     DrawSource source = {};
+    Keeping keeping = Keeping::surely;
 };
 
 using Answer = std::variant<Sweep, Evaluation>;
@@ -103,15 +110,18 @@ using Answer = std::variant<Sweep, Evaluation>;
 /// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
+    std::size_t limited = 0;            // quantities of which points may have so much at most: points that have more do not count
     int top_rung = 2;                   // rung up to which the points of the front are drawn
     std::vector<bool> bounded = {};     // by objective: has a valid lower bound
-    double confidence = 0.95;           // of all limits simultaneously
+    double confidence = 0.95;           // of all limits simultaneously, of objectives and of what is limited
     std::uint64_t seed = 1;             // of the random choices of the strategy
     std::uint64_t max_evaluations = 0;  // maximum number of points drawn; 0: chosen by the strategy
     std::uint64_t part = 1;             // part of the space to sweep
     std::uint64_t parts = 1;
     std::function<std::uint64_t(std::uint64_t)> region = {};  // of a point, by its index; empty: excluded points are only counted
     std::size_t near_objective = 0;                           // by whose bound points are near the best of their region
+
+    std::size_t quantities() const { return objectives + limited; }
 };
 
 class Strategy {

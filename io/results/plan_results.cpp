@@ -53,6 +53,11 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
               [](auto& r) { return &r.prediction.training.p99; }),
     Tabulated("training_time_quantile", "s", "quantile of the training time", {},
               [](auto& r) { return &r.prediction.training.quantiles; }),
+    Estimated(
+        "promised_time", "s",
+        "training time that is kept with the probability of the question, and with the model error if the question includes "
+        "it; NaN without a question",
+        {.since = 16, .range = optional_time}, [](auto& r) { return &r.prediction.promised; }),
     // Speed.
     Number("tflops_per_gpu", "TFLOP/s", "model floating-point operations per second per GPU at the mean step time",
            {.style = decimals(0), .outputs = {.phase = true}}, [](auto& r) { return &r.prediction.tflops_per_gpu; }),
@@ -119,6 +124,9 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
               [](auto& r) { return &r.prediction.expected_cost_usd; }),
     Number("gpu_price", "USD/h", "price per GPU-hour with the hardware of the plan", {.since = 3},
            [](auto& r) { return &r.prediction.gpu_price_usd_per_h; }),
+    Number("power", "W", "power of the building for the job while all of its GPUs train and its spares wait",
+           {.style = significant(3), .since = 16, .range = Allowed{0.0, 1e30, true}},
+           [](auto& r) { return &r.prediction.run.power_w; }),
     Estimated("energy", "J", "energy at the mean training time", {.style = significant(3), .since = 3},
               [](auto& r) { return &r.prediction.run.energy_j; }),
     Estimated("carbon", "kg", "carbon dioxide emitted for that energy", {.style = significant(3), .since = 3},
@@ -130,6 +138,8 @@ constexpr auto result_rows = std::to_array<std::variant<Estimated, Number, Tabul
            {.since = 2, .range = optional_ratio}, [](auto& r) { return &r.model_low; }),
     Number("model_high", "1", "ratio of measured to predicted time: upper limit of the 95 % prediction interval",
            {.since = 2, .range = optional_ratio}, [](auto& r) { return &r.model_high; }),
+    Tabulated("model_quantile", "1", "quantile of the ratio of measured to predicted time",
+              {.since = 16, .range = optional_ratio}, [](auto& r) { return &r.model_quantiles; }),
     Number("model_fitted", "1",
            "1: the prediction interval is from the fit to measured runs; 0: no measured run used this hardware as described, or "
            "its model_error sets the interval",

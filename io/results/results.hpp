@@ -66,7 +66,8 @@ struct PlanResults {
     // 95 % prediction limits of measured over predicted time; NaN if not computed (fronts of stopped searches):
     double model_low = std::numeric_limits<double>::quiet_NaN();
     double model_high = std::numeric_limits<double>::quiet_NaN();
-    double model_fitted = 0.0;  // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
+    std::vector<double> model_quantiles = {};  // of that ratio, at reported_probabilities; empty: not computed
+    double model_fitted = 0.0;                 // 1: from the fit to measured runs; 0: not (ModelInterval::fitted)
     double software_low = std::numeric_limits<double>::quiet_NaN();   // with the fastest software that the job may have, over the
     double software_high = std::numeric_limits<double>::quiet_NaN();  // assumed one; with the slowest. NaN: not computed
     double measured_step_s = std::numeric_limits<double>::quiet_NaN();  // mean, of what the scenario learned; NaN: not measured

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace prismopt {
 
@@ -22,10 +24,16 @@ struct Question {
     Seconds deadline{};                              // training time, instead of a date; zero: none
     double probability = 0.9;                        // of being done by then
     bool model_error = true;                         // whether the probability includes it
-    Watts power_limit{};                             // of the building, on average over the run; zero: none
+    Watts power_limit{};                             // of the building for the job, in training; zero: none
     double budget_usd = 0.0;                         // zero: none
     int gpus_at_most = 0;                            // zero: any number
 };
+
+/// The objective whose least value a question asks for.
+const char* objective_of(QuestionAim aim);
+/// What the answer may have at most, by objective.
+using QuestionLimits = std::vector<std::pair<std::string, double>>;
+QuestionLimits limits_of(const Question& question, const std::optional<std::chrono::sys_days>& start);
 
 /// Training time within which a run that starts on `start` must end; zero: at any time.
 Seconds time_limit(const Question& question, const std::optional<std::chrono::sys_days>& start);

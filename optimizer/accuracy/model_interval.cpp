@@ -1,20 +1,18 @@
-#include "optimizer/accuracy/model_interval.hpp"
+#include "optimizer/accuracy/model_intervals.hpp"
 
 #include "io/scenario/constants/fitted_model.hpp"
-#include "io/scenario/sections/catalog.hpp"
-#include "model/predictor.hpp"
-#include "optimizer/accuracy/possible_software.hpp"
-#include "optimizer/accuracy/step_gradients.hpp"
-
-#include "model/plan/phase.hpp"
-
 #include "io/scenario/reading/scaled_cluster.hpp"
+#include "io/scenario/sections/catalog.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/hardware/machine_constants.hpp"
+#include "model/plan/phase.hpp"
+#include "model/prediction.hpp"
+#include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace prismopt {
@@ -105,53 +103,10 @@ bool knows(const FittedModel& model, const Accelerator& accelerator) { return ro
 /// No measured run had the software that a user describes.
 bool has_own_software(const Cluster& cluster) { return cluster.stack.own || cluster.library.own; }
 
-/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
-/// step of a tier that is twice as slow.
-double variance_of_tiers(const Setting& setting, const ParallelPlan& plan, const CompiledPlan& compiled)
-{
-    constexpr double slower = 2.0;
-    const Cluster& cluster = setting.cluster;
-    const Cluster catalog = as_in_catalog(cluster);
-    const double log_step = std::log(noise_free_step(compiled.graph).step_s);
-    double variance = 0.0;
-    for (const LinkConstants of : {LinkConstants::bandwidth, LinkConstants::latency}) {
-        for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-            const double share = unlike_link(cluster.tiers[t], catalog.tiers[t], of);
-            if (share > 0.0) {
-                Cluster moved = cluster;
-                NetworkTier& tier = moved.tiers[t];
-                of == LinkConstants::latency ? tier.latency.si *= slower : tier.efficiency /= slower;
-                variance += std::pow(share * (log_step_on(moved, setting, compiled, plan) - log_step), 2.0);
-            }
-        }
-    }
-    return variance;
-}
-
 Workload in_16_bits(Workload workload)
 {
     workload.precision = Precision::bf16;
     return workload;
-}
-
-double deviation_of_constants(const Setting& setting, const ParallelPlan& plan, const CompiledPlan& compiled,
-                              const FittedModel& model)
-{
-    const std::size_t n = model.constants.size();
-    const std::vector<double> gradient = StepGradients(setting, model).of(compiled, plan);
-    double variance = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < n; ++j) {
-            variance += gradient[i] * model.covariance[i * n + j] * gradient[j];
-        }
-    }
-    const double widening = model.widening[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
-    return std::sqrt(std::max(0.0, widening * variance) + variance_of_tiers(setting, plan, compiled));
-}
-
-double scatter_of(const Setting& setting, const FittedModel& model)
-{
-    return model.scatter[static_cast<std::size_t>(kind_of(setting.workload, setting.cluster))];
 }
 
 /// Calls widen() for the cluster with each software stack of the program, and its usual library: a user's are no better known.
@@ -183,7 +138,19 @@ void widen_by_measured(const Cluster& cluster, Precision precision, const Fitted
 
 }  // namespace
 
-ModelInterval interval_of(double deviation) { return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation)}; }
+ModelInterval interval_of(double deviation)
+{
+    return {std::exp(-two_sided_95 * deviation), std::exp(two_sided_95 * deviation), false, 1.0, 1.0, {{1.0, 0.0, deviation}}};
+}
+
+std::vector<double> ModelInterval::quantiles() const
+{
+    std::vector<double> result;
+    for (const double probability : reported_probabilities) {
+        result.push_back(std::exp(mixture_quantile(parts, probability)));
+    }
+    return result;
+}
 
 double unlike_catalog(const Cluster& cluster)
 {
@@ -198,33 +165,86 @@ double unlike_catalog(const Cluster& cluster)
 
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
-    const auto compiled = compiled_without_limit(setting, plan);
-    return compiled ? deviation_of_constants(setting, plan, *compiled, model) : 0.0;
+    FittedSteps steps(setting, setting.workload, setting.cluster, model);
+    const auto compiled = steps.compiled(plan);
+    return steps.of_constants(plan, compiled ? &*compiled : nullptr);
 }
 
-ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
+FittedSteps::FittedSteps(const Setting& setting, const Workload& workload, const Cluster& cluster, const FittedModel& model)
+    : model_(model), workload_(workload),
+      cluster_(cluster), setting_{workload_,     setting.phase, cluster_, setting.noise, without_limit(setting.memory_limit),
+                                  setting.orders},
+      scatter_(model.scatter[static_cast<std::size_t>(kind_of(workload, cluster))]),
+      widening_(model.widening[static_cast<std::size_t>(kind_of(workload, cluster))]), compiler_(setting_),
+      gradients_(setting_, model)
 {
-    const auto compiled = compiled_without_limit(setting, plan);
-    return model_interval(setting, plan, compiled ? &*compiled : nullptr, model);
 }
 
-namespace {
+std::optional<CompiledPlan> FittedSteps::compiled(const ParallelPlan& plan)
+{
+    auto compiled = compiler_.compile(plan, CompileFor::noise_free_step);
+    auto* found = std::get_if<CompiledPlan>(&compiled);
+    return found == nullptr ? std::nullopt : std::optional(std::move(*found));
+}
 
-/// Of the software that the setting has.
-ModelInterval interval_with_its_software(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
-                                         const FittedModel& model)
+/// What tiers that have other numbers than their link, or no link, add to the variance: by its own share each, the effect on the
+/// step of a tier that is twice as slow.
+double FittedSteps::variance_of_tiers(const ParallelPlan& plan, const CompiledPlan& compiled) const
+{
+    constexpr double slower = 2.0;
+    const Cluster catalog = as_in_catalog(cluster_);
+    const double log_step = std::log(noise_free_step(compiled.graph).step_s);
+    double variance = 0.0;
+    for (const LinkConstants of : {LinkConstants::bandwidth, LinkConstants::latency}) {
+        for (std::size_t t = 0; t < cluster_.tiers.size(); ++t) {
+            const double share = unlike_link(cluster_.tiers[t], catalog.tiers[t], of);
+            if (share > 0.0) {
+                Cluster moved = cluster_;
+                NetworkTier& tier = moved.tiers[t];
+                of == LinkConstants::latency ? tier.latency.si *= slower : tier.efficiency /= slower;
+                variance += std::pow(share * (log_step_on(moved, setting_, compiled, plan) - log_step), 2.0);
+            }
+        }
+    }
+    return variance;
+}
+
+double FittedSteps::of_constants(const ParallelPlan& plan, const CompiledPlan* compiled)
+{
+    if (compiled == nullptr) {
+        return 0.0;
+    }
+    const std::size_t n = model_.constants.size();
+    const std::vector<double> gradient = gradients_.of(*compiled, plan);
+    double variance = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            variance += gradient[i] * model_.covariance[i * n + j] * gradient[j];
+        }
+    }
+    return std::sqrt(std::max(0.0, widening_ * variance) + variance_of_tiers(plan, *compiled));
+}
+
+double FittedSteps::deviation(const ParallelPlan& plan, const CompiledPlan* compiled)
+{
+    return std::hypot(of_constants(plan, compiled), scatter_);
+}
+
+double FittedSteps::deviation(const ParallelPlan& plan)
+{
+    const auto found = compiled(plan);
+    return deviation(plan, found ? &*found : nullptr);
+}
+
+SoftwareIntervals::SoftwareIntervals(const Setting& setting, const FittedModel& model)
 {
     const Accelerator& accelerator = setting.cluster.accelerator;
     const bool known = knows(model, accelerator) && !has_own_software(setting.cluster);
     const double machine_unlike = known ? unlike_catalog(setting.cluster) : 1.0;
     const bool as_measured = machine_unlike == 0.0 && !tiers_differ(setting.cluster);
     const bool borrowed = setting.cluster.stack.borrowed;
-    const double unlike = borrowed ? 1.0 : machine_unlike;
-    const double of_constants = compiled == nullptr ? 0.0 : deviation_of_constants(setting, plan, *compiled, model);
-    double measured = std::hypot(of_constants, scatter_of(setting, model));
     const auto widen = [&](const Workload& workload, const Cluster& cluster) {
-        const Setting other{workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
-        measured = std::max(measured, std::hypot(constants_deviation(other, plan, model), scatter_of(other, model)));
+        known_.emplace_back(setting, workload, cluster, model);
     };
     const auto widen_in_16_bits = [&](const Cluster& cluster) {
         if (operand_bytes(setting.workload.precision) < 2.0) {
@@ -235,7 +255,7 @@ ModelInterval interval_with_its_software(const Setting& setting, const ParallelP
         widen(setting.workload, cluster);
         widen_in_16_bits(cluster);
     };
-    widen_in_16_bits(setting.cluster);
+    widen_by_cluster(setting.cluster);
     if (!as_measured) {
         widen_by_cluster(as_in_catalog(setting.cluster));
     }
@@ -245,35 +265,105 @@ ModelInterval interval_with_its_software(const Setting& setting, const ParallelP
     if (has_own_software(setting.cluster)) {
         widen_by_known_software(setting.cluster, widen_by_cluster);
     }
-    const double declared = std::log1p(accelerator.model_error) / two_sided_95;
-    const double estimated = std::hypot(measured, unlike * model.unmeasured);
-    ModelInterval interval = interval_of(std::max(declared, estimated));
-    const bool error_given =
+    declared_ = std::log1p(accelerator.model_error) / two_sided_95;
+    unmeasured_ = (borrowed ? 1.0 : machine_unlike) * model.unmeasured;
+    measured_ = as_measured && !borrowed;
+    error_given_ =
         knows(model, accelerator) && accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
-    interval.fitted = as_measured && !borrowed && !(error_given && declared > estimated);
+}
+
+double SoftwareIntervals::least_deviation() const
+{
+    return std::max(declared_, std::hypot(known_.front().scatter(), unmeasured_));
+}
+
+ModelInterval SoftwareIntervals::of(const ParallelPlan& plan, const CompiledPlan* compiled)
+{
+    double measured = known_.front().deviation(plan, compiled);
+    for (std::size_t i = 1; i < known_.size(); ++i) {
+        measured = std::max(measured, known_[i].deviation(plan));
+    }
+    const double estimated = std::hypot(measured, unmeasured_);
+    ModelInterval interval = interval_of(std::max(declared_, estimated));
+    interval.fitted = measured_ && !(error_given_ && declared_ > estimated);
     return interval;
 }
 
+namespace {
+
+/// Predictions assume the first of several programs, as long as no step was measured with that of the job.
+bool software_is_open(const Cluster& cluster) { return cluster.possible.size() > 1 && cluster.learned.empty(); }
+
 }  // namespace
 
-ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
-                             const FittedModel& model)
+LeastModelError least_error(const Setting& setting, const FittedModel& model)
 {
-    const ModelInterval own = interval_with_its_software(setting, plan, compiled, model);
-    const std::vector<PossibleSoftware>& possible = setting.cluster.possible;
-    const bool measured = !setting.cluster.learned.empty();  // with the software that the job has
-    if (possible.size() < 2 || measured || compiled == nullptr) {
+    const double deviation = SoftwareIntervals(setting, model).least_deviation();
+    if (!software_is_open(setting.cluster)) {
+        return {{{1.0, 0.0, deviation}}};
+    }
+    double others = 0.0;
+    for (const PossibleSoftware& software : setting.cluster.possible) {
+        others += software.weight;
+    }
+    const double weight = setting.cluster.possible.front().weight / others;
+    return {{{weight, 0.0, deviation}, {1.0 - weight, -std::numeric_limits<double>::infinity(), 0.0}}};
+}
+
+ModelIntervals::ModelIntervals(const Setting& setting, const FittedModel& model) : own_(setting, model)
+{
+    if (!software_is_open(setting.cluster)) {
+        return;
+    }
+    steps_.emplace(setting);
+    for (const PossibleSoftware& software : setting.cluster.possible) {
+        const Cluster cluster = with_software(setting.cluster, software);
+        const Setting with_it{setting.workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
+        possible_.emplace_back(software.weight, with_it, model);
+    }
+}
+
+LeastModelError ModelIntervals::least(const ParallelPlan& plan)
+{
+    if (!steps_) {
+        return {{{1.0, 0.0, own_.least_deviation()}}};
+    }
+    const std::vector<std::optional<double>> ratios = steps_->log_ratios(plan);
+    LeastModelError error;
+    error.parts.clear();
+    double weights = 0.0;
+    for (std::size_t k = 0; k < possible_.size(); ++k) {
+        if (ratios[k]) {
+            error.parts.push_back({possible_[k].weight, *ratios[k], possible_[k].intervals.least_deviation()});
+            weights += possible_[k].weight;
+        }
+    }
+    for (LeastModelError::Part& part : error.parts) {
+        part.weight /= weights;
+    }
+    return error;
+}
+
+ModelInterval ModelIntervals::of(const ParallelPlan& plan)
+{
+    const auto compiled = own_.compiled(plan);
+    return of(plan, compiled ? &*compiled : nullptr);
+}
+
+ModelInterval ModelIntervals::of(const ParallelPlan& plan, const CompiledPlan* compiled)
+{
+    const ModelInterval own = own_.of(plan, compiled);
+    if (!steps_ || compiled == nullptr) {
         return own;
     }
-    const std::vector<std::optional<double>> ratios = StepsBySoftware(setting).log_ratios(plan);
+    const std::vector<std::optional<double>> ratios = steps_->log_ratios(plan);
     std::vector<NormalPart> parts;
-    for (std::size_t k = 0; k < possible.size(); ++k) {
+    for (std::size_t k = 0; k < possible_.size(); ++k) {
         if (ratios[k]) {
-            const Cluster cluster = with_software(setting.cluster, possible[k]);
-            const Setting other{setting.workload, setting.phase, cluster, setting.noise, setting.memory_limit, setting.orders};
-            const auto of_it = compiled_without_limit(other, plan);
-            const ModelInterval interval = interval_with_its_software(other, plan, of_it ? &*of_it : nullptr, model);
-            parts.push_back({possible[k].weight, *ratios[k], std::log(interval.high) / two_sided_95});
+            SoftwareIntervals& intervals = possible_[k].intervals;
+            const auto of_it = intervals.compiled(plan);
+            const ModelInterval interval = intervals.of(plan, of_it ? &*of_it : nullptr);
+            parts.push_back({possible_[k].weight, *ratios[k], interval.parts.front().deviation});
         }
     }
     if (parts.empty()) {
@@ -282,18 +372,27 @@ ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, c
     constexpr double tail = 0.025;
     const auto [fastest, slowest] =
         std::minmax_element(parts.begin(), parts.end(), [](const NormalPart& a, const NormalPart& b) { return a.mean < b.mean; });
-    return {std::exp(mixture_quantile(parts, tail)), std::exp(mixture_quantile(parts, 1.0 - tail)), own.fitted,
-            std::exp(fastest->mean), std::exp(slowest->mean)};
+    return {std::exp(mixture_quantile(parts, tail)),
+            std::exp(mixture_quantile(parts, 1.0 - tail)),
+            own.fitted,
+            std::exp(fastest->mean),
+            std::exp(slowest->mean),
+            parts};
+}
+
+ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
+{
+    return ModelIntervals(setting, model).of(plan);
+}
+
+ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model)
+{
+    return ModelIntervals(setting_of(problem, problem.phases.front()), model).of(run.in_phase.front(), &run.phases.front());
 }
 
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model)
 {
     return model_interval(setting_of(problem, problem.phases.front()), plan_in_phase(plan, problem.phases.front()), model);
-}
-
-ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model)
-{
-    return model_interval(setting_of(problem, problem.phases.front()), run.in_phase.front(), &run.phases.front(), model);
 }
 
 }  // namespace prismopt

@@ -3,11 +3,13 @@
 /// Error of the mean model, from its fit to measured runs.
 
 #include "model/base/statistics.hpp"
+#include "optimizer/accuracy/normal_mixture.hpp"
+
+#include <vector>
 
 namespace prismopt {
 
 struct Cluster;
-struct CompiledPlan;
 struct CompiledRun;
 struct FittedModel;
 struct ParallelPlan;
@@ -40,7 +42,11 @@ struct ModelInterval {
     // Of software that was not given: step times with the fastest and the slowest that may run the plan, over the predicted one.
     double software_low = 1.0;
     double software_high = 1.0;
+    /// Distribution of the logarithm of measured over predicted, of which the interval holds 95 %.
+    std::vector<NormalPart> parts = {{1.0, 0.0, 0.0}};
 
+    /// Quantiles of measured over predicted, at reported_probabilities.
+    std::vector<double> quantiles() const;
     bool holds(double measured_over_predicted) const { return low <= measured_over_predicted && measured_over_predicted <= high; }
 };
 
@@ -59,12 +65,9 @@ double unlike_catalog(const Cluster& cluster);
 /// Zero for infeasible plans.
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
 
-/// The model interval of a plan; `compiled`: for this setting, or null for an infeasible plan.
-ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const CompiledPlan* compiled,
-                             const FittedModel& model);
+/// The model interval of a plan.
 ModelInterval model_interval(const Setting& setting, const ParallelPlan& plan, const FittedModel& model);
-
-/// The model interval of a plan in its first phase.
+/// In its first phase.
 ModelInterval model_interval(const Problem& problem, const CompiledRun& run, const FittedModel& model);
 ModelInterval model_interval(const Problem& problem, const ParallelPlan& plan, const FittedModel& model);
 

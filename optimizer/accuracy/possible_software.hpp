@@ -32,14 +32,4 @@ private:
 /// Which of the possible software a draw has, the same for all plans: as often as the weights say.
 std::size_t drawn_software(std::span<const PossibleSoftware> possible, std::size_t draw);
 
-/// A part of a mixture of normal distributions.
-struct NormalPart {
-    double weight = 1.0;  // the sum of all need not be one
-    double mean = 0.0;
-    double deviation = 0.0;  // positive
-};
-
-/// Quantile of a mixture, by bisection of its distribution function. `parts`: at least one.
-double mixture_quantile(std::span<const NormalPart> parts, double probability);
-
 }  // namespace prismopt

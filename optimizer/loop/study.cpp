@@ -85,6 +85,7 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
 struct Pass {
     Feasibility feasibility = Feasibility::certain;
     std::unique_ptr<Strategy> strategy;
+    bool within_limits = true;                  // only of plans that may keep what the study allows
     std::vector<std::vector<double>> limits{};  // of what is known before: plans that they exclude are not asked for
     Archive archive{};
     std::map<std::uint64_t, FrontPoint> drawn{};  // newest predictions, by index
@@ -95,6 +96,7 @@ Request of_pass(Request request, const Pass& pass)
 {
     if (auto* range = std::get_if<SweepRange>(&request)) {
         range->feasibility = pass.feasibility;
+        range->within_limits = pass.within_limits;
         range->limits.insert(range->limits.end(), pass.limits.begin(), pass.limits.end());
     } else {
         std::get<PointRequest>(request).source.feasibility = pass.feasibility;
@@ -103,10 +105,11 @@ Request of_pass(Request request, const Pass& pass)
 }
 
 /// The answer as the strategy expects it.
-Answer for_strategy(Answer answer)
+Answer for_strategy(Answer answer, const Pass& pass)
 {
     if (auto* evaluation = std::get_if<Evaluation>(&answer)) {
         evaluation->source.feasibility = Feasibility::certain;
+        evaluation->keeping = pass.within_limits ? evaluation->keeping : Keeping::surely;
     }
     return answer;
 }
@@ -134,6 +137,15 @@ public:
     {
         if (const auto stopped = run(main_)) {
             return stopped;
+        }
+        if (model_.is_limited() && main_.strategy->front().empty() && model_.scenario.search.parts == 1) {
+            log_warning("no plan keeps the limits of the question; the search goes on without them, for what comes nearest");
+            evaluator_.forget();
+            over_memory_.clear();
+            main_ = Pass{.strategy = strategy_without_limits(model_, name_, rungs_.size()), .within_limits = false};
+            if (const auto stopped = run(main_)) {
+                return stopped;
+            }
         }
         progress_.record(main_.archive);
         show_progress(main_, true);
@@ -182,7 +194,7 @@ public:
     /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
-        if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) ||
+        if (!confirm(front_and_nearest_miss(), Feasibility::certain, results.front) ||
             !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
             results.front.clear();
             results.may_not_fit = {};
@@ -216,7 +228,7 @@ public:
         for (const std::uint64_t index : main_.archive.provisional_front()) {
             details.add(results.front.emplace_back(main_.drawn.at(index)));
         }
-        put_in_order(results.front);
+        put_in_order(model_, results.front);
     }
 
     /// Writes what must not be lost. On a full disk, drops the draws in progress to make room.
@@ -250,7 +262,7 @@ private:
                 draws_.save();
                 return stop_.reason();
             }
-            const Answer told = for_strategy(*answer);
+            const Answer told = for_strategy(*answer, pass);
             pass.strategy->tell({&told, 1});
             pass.archive.add({&told, 1});
             ++answered_;
@@ -270,6 +282,7 @@ private:
         }
         doubtful_.emplace(Pass{.feasibility = Feasibility::doubtful,
                                .strategy = search_of_doubtful(model_, std::move(over_memory_), rungs_.size()),
+                               .within_limits = main_.within_limits,
                                .limits = limits_of_front()});
         auto stopped = run(*doubtful_);
         if (stopped) {
@@ -279,13 +292,45 @@ private:
         return stopped;
     }
 
+    /// The plans of the front; with a date, also the one that comes nearest to it of those that would cost less but are too late.
+    std::vector<std::uint64_t> front_and_nearest_miss() const
+    {
+        std::vector<std::uint64_t> front = main_.strategy->front();
+        if (!model_.limits_promise() || !main_.within_limits || front.empty()) {
+            return front;
+        }
+        const auto aim = model_.position_of(objective_of(model_.scenario.question->minimise));
+        const auto amount = [&](const Evaluation& evaluation) { return evaluation.objectives[aim].value; };
+        double least = std::numeric_limits<double>::infinity();
+        for (const std::uint64_t index : front) {
+            const Evaluation& evaluation = main_.archive.evaluations().at(index);
+            least = keeps(evaluation.keeping) ? std::min(least, amount(evaluation)) : least;
+        }
+        std::optional<std::uint64_t> nearest;
+        const auto promised = [&](std::uint64_t index) { return main_.drawn.at(index).prediction.promised.value; };
+        for (const auto& [index, evaluation] : main_.archive.evaluations()) {
+            const bool misses = !keeps(evaluation.keeping) && amount(evaluation) < least;
+            if (misses && (!nearest || promised(index) < promised(*nearest))) {
+                nearest = index;
+            }
+        }
+        if (nearest && std::find(front.begin(), front.end(), *nearest) == front.end()) {
+            front.insert(std::upper_bound(front.begin(), front.end(), *nearest), *nearest);
+        }
+        return front;
+    }
+
     /// Upper confidence limits of the plans of the front.
     std::vector<std::vector<double>> limits_of_front() const
     {
         std::vector<std::vector<double>> limits;
         for (const std::uint64_t index : main_.strategy->front()) {
+            const Evaluation& evaluation = main_.archive.evaluations().at(index);
+            if (evaluation.keeping != Keeping::surely) {
+                continue;
+            }
             std::vector<double> high;
-            for (const Estimate& objective : main_.archive.evaluations().at(index).objectives) {
+            for (const Estimate& objective : evaluation.objectives) {
                 high.push_back(objective.simultaneous_high);
             }
             high.push_back(0.0);  // of the memory: plans of the front fit
@@ -304,7 +349,8 @@ private:
             const std::vector<Estimate>& own = doubtful_->archive.evaluations().at(index).objectives;
             const std::vector<std::uint64_t> front = main_.strategy->front();
             return std::any_of(front.begin(), front.end(), [&](std::uint64_t other) {
-                return is_nowhere_worse(main_.archive.evaluations().at(other).objectives, own);
+                const Evaluation& of_front = main_.archive.evaluations().at(other);
+                return keeps(of_front.keeping) && is_nowhere_worse(of_front.objectives, own);
             });
         });
         return indices;
@@ -318,7 +364,7 @@ private:
             return false;
         }
         front = std::move(*confirmed);
-        put_in_order(front);
+        put_in_order(model_, front);
         return true;
     }
 

@@ -53,7 +53,7 @@ template <Of<SweepRange> T>
 auto members(T& range)
 {
     return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions,
-                    range.feasibility);
+                    range.feasibility, range.within_limits);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)
@@ -105,7 +105,7 @@ template <Of<Evaluation> T>
 auto members(T& evaluation)
 {
     return std::tie(evaluation.index, evaluation.rung, evaluation.draws, evaluation.objectives, evaluation.source.purpose,
-                    evaluation.source.round, evaluation.source.feasibility);
+                    evaluation.source.round, evaluation.source.feasibility, evaluation.keeping);
 }
 
 /// Which alternative of WorkItem the bytes are.

@@ -44,7 +44,7 @@ DrawGroup draw_group(const StudyModel& model, std::uint64_t point)
 }
 
 Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vector<Rung> rungs, std::uint64_t kept_bytes)
-    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), cache_(kept_bytes)
+    : model_(model), scheduler_(scheduler), rungs_(std::move(rungs)), kept_bytes_(kept_bytes), cache_(kept_bytes)
 {
     confidence_.skewness = model.skewness;
     compare_at_once(1);
@@ -53,8 +53,8 @@ Evaluator::Evaluator(const StudyModel& model, WorkScheduler& scheduler, std::vec
 void Evaluator::compare_at_once(std::uint64_t points)
 {
     // Both limits of an interval are used: the upper of one point against the lower of another.
-    const auto intervals =
-        static_cast<double>(std::max<std::uint64_t>(1, points)) * static_cast<double>(rungs_.size() * model_.objectives.size());
+    const auto intervals = static_cast<double>(std::max<std::uint64_t>(1, points)) *
+                           static_cast<double>(rungs_.size() * (model_.objectives.size() + model_.limits.size()));
     confidence_.simultaneous = 1.0 - (1.0 - model_.confidence()) / intervals;
 }
 

@@ -71,6 +71,9 @@ public:
     std::optional<std::vector<FrontPoint>> confirm(std::span<const std::uint64_t> points,
                                                    Feasibility feasibility = Feasibility::certain);
 
+    /// Forgets all draws: points may be drawn from the first rung again.
+    void forget() { cache_ = DrawCache(kept_bytes_); }
+
     /// Facts of plans in their order. Throws Stopped if the run is to stop.
     std::vector<PlanFacts> facts(const FactsRequest& request);
 
@@ -108,6 +111,7 @@ private:
     std::deque<Open> open_;
     std::map<DrawnPoint, Drawing> drawings_;
     std::vector<DrawnPoint> begun_;  // drawings without blocks yet, in the order of their requests
+    std::uint64_t kept_bytes_;
     DrawCache cache_;
     std::uint64_t draws_made_ = 0;
 };

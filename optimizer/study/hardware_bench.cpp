@@ -1,6 +1,8 @@
 #include "optimizer/study/hardware_bench.hpp"
 
+#include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/variants.hpp"
+#include "optimizer/accuracy/model_intervals.hpp"
 
 #include <algorithm>
 
@@ -10,6 +12,12 @@ namespace {
 
 /// Each has its own noise tables and layer costs, and in the sweep of a large space up to 50 MB of paths.
 constexpr std::size_t most_stands = 24;
+
+LeastModelError error_of(const Problem& problem)
+{
+    const bool matters = problem.promise.includes_model_error();
+    return matters ? least_error(setting_of(problem, problem.phases.front()), fitted_model()) : LeastModelError{};
+}
 
 }  // namespace
 
@@ -38,6 +46,12 @@ HardwareBench::Stand& HardwareBench::stand(std::size_t variant)
     auto problem = std::make_shared<Problem>(base_);
     take_variant(*problem, *variant_at(scenario_, scenario_.variants[variant]));
     problem->memory_limit.probability = fit_probability_.value_or(base_.memory_limit.probability);
+    if (!problem->promise_quantiles.empty()) {
+        const LeastModelError error = error_of(*problem);
+        for (const double quantile : problem->promise_quantiles) {
+            problem->promise_factors.push_back(promise_factor(problem->promise, quantile, error));
+        }
+    }
     Predictor predictor(*problem);
     return stands_.emplace(variant, Stand{std::move(problem), std::move(predictor), ++calls_}).first->second;
 }

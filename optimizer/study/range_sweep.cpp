@@ -47,13 +47,14 @@ void count(std::vector<Rejected>& rejected, const Infeasible& why, const Paralle
 
 class RangeSweep {
 public:
-    RangeSweep(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
-        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), pause_(pause),
-          range_(range), kept_(range), near_(range.near.objective, range.near.regions),
+    RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
+               const SweepRange& range)
+        : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), intervals_(intervals),
+          pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.regions),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful)
     {
-        if (range.limits.empty()) {
+        if (excludes_nothing()) {
             return;
         }
         for (const std::size_t last_axis : last_axes) {
@@ -112,6 +113,28 @@ private:
 
     std::uint64_t& by(BoundKind bound) { return result_.excluded_by[static_cast<std::size_t>(bound)]; }
 
+    bool excludes_nothing() const { return range_.limits.empty() && !(range_.within_limits && model_.is_limited()); }
+
+    /// Whether plans with this bound have more than is allowed.
+    bool beyond(const NoiseFree& bound) const { return range_.within_limits && model_.beyond_limits(bound); }
+
+    /// The same of a plan that nothing excludes, by what its steps with each software say of its error. Only with limits of other plans:
+    /// without, more plans are returned than are ever drawn.
+    bool breaks_promise(std::uint64_t index, std::span<const int> point, const NoiseFree& bound)
+    {
+        const Problem& problem = bench_.problem(model_.designs.variant(point));
+        if (range_.limits.empty() || !range_.within_limits || !model_.limits_promise() || !problem.promise.model_error) {
+            return false;
+        }
+        const LeastModelError error = intervals_.least(index);
+        NoiseFree closer = bound;
+        for (std::size_t i = 0; i < problem.promise_quantiles.size(); ++i) {
+            const double factor = promise_factor(problem.promise, problem.promise_quantiles[i], error);
+            closer.promised_s = std::max(closer.promised_s, factor * bound.promise_quantiles_s[i]);
+        }
+        return model_.beyond_limits(closer);
+    }
+
     /// Whether the plan in hand, or a plan of the sub-space, may be among those that are returned although limits exclude them.
     bool may_be_near(const std::vector<double>& objectives) const
     {
@@ -132,7 +155,7 @@ private:
     {
         checked_bounds_ += bound.compiled ? 1 : 0;
         const std::vector<double> objectives = objectives_of(bound);
-        return excludes(range_.limits, objectives) && (bound.compiled || !may_be_near(objectives));
+        return (beyond(bound) || excludes(range_.limits, objectives)) && (bound.compiled || !may_be_near(objectives));
     }
 
     bool fits(StandIns& stand_ins, std::span<const int> leading)
@@ -172,7 +195,7 @@ private:
         gpu_memory_bytes_ = bench_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si;
         checked_bounds_ = 0;
         Predictor& predictor = bench_.of(model_.designs.variant(point));
-        const auto bound = range_.limits.empty() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
+        const auto bound = excludes_nothing() ? predictor.bound(plan) : predictor.bound(plan, excluded_);
         if (const auto* refusal = std::get_if<Infeasible>(&bound)) {
             count(by_model_, *refusal, plan);
             return;
@@ -183,7 +206,8 @@ private:
             return;
         }
         const std::vector<double> objectives = objectives_of(found);
-        if (excludes(range_.limits, objectives)) {
+        const bool is_beyond = beyond(found);
+        if (is_beyond || excludes(range_.limits, objectives)) {
             ++by(checked_bounds_ == 1 ? BoundKind::noise_free_step : BoundKind::longest_paths);
             if (may_be_near(objectives)) {
                 near_.add({region_, {index, objectives}});
@@ -191,12 +215,17 @@ private:
         } else if (range_.feasibility == Feasibility::doubtful && surely_fits(plan, point, found)) {
             return;
         }
-        kept_.add({index, objectives});
+        if (is_beyond || breaks_promise(index, point, found)) {
+            kept_.exclude();
+        } else {
+            kept_.add({index, objectives});
+        }
     }
 
     const StudyModel& model_;
     HardwareBench& bench_;
     HardwareBench& certain_;  // of plans that fit with the probability of the limit
+    PointIntervals& intervals_;
     const Pause& pause_;
     const SweepRange& range_;
     Sweep result_;
@@ -215,9 +244,10 @@ private:
 
 }  // namespace
 
-Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, const Pause& pause, const SweepRange& range)
+Sweep sweep_range(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
+                  const SweepRange& range)
 {
-    return RangeSweep(model, benches, pause, range)();
+    return RangeSweep(model, benches, intervals, pause, range)();
 }
 
 }  // namespace prismopt

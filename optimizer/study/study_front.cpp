@@ -1,7 +1,6 @@
 #include "optimizer/study/study_front.hpp"
 
 #include "io/results/plan_results.hpp"
-#include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/parallel/bytes.hpp"
 #include "optimizer/parallel/work_item.hpp"
 #include "optimizer/study/measured_plans.hpp"
@@ -21,10 +20,7 @@ FrontPoint front_point(const StudyModel& model, std::uint64_t index, const Predi
     return point;
 }
 
-FrontDetails::FrontDetails(const StudyModel& model)
-    : model_(model), fitted_(fitted_model()), bench_(model.scenario, model.problem)
-{
-}
+FrontDetails::FrontDetails(const StudyModel& model) : model_(model), bench_(model.scenario, model.problem), intervals_(model) {}
 
 void FrontDetails::add(FrontPoint& point)
 {
@@ -34,10 +30,10 @@ void FrontDetails::add(FrontPoint& point)
 
 void FrontDetails::add_model_interval(FrontPoint& point)
 {
-    const ModelInterval interval =
-        model_interval(bench_.problem(model_.designs.variant(point.point)), model_.designs.plan(point.point), fitted_);
+    const ModelInterval& interval = intervals_.of(point.index);
     point.model_low = interval.low;
     point.model_high = interval.high;
+    point.model_quantiles = interval.quantiles();
     point.model_fitted = interval.fitted ? 1.0 : 0.0;
     point.software_low = interval.software_low;
     point.software_high = interval.software_high;
@@ -75,18 +71,24 @@ void FrontDetails::add_measured_steps(FrontPoint& point)
     }
 }
 
-void put_in_order(std::vector<FrontPoint>& front)
+void put_in_order(const StudyModel& model, std::vector<FrontPoint>& front)
 {
-    std::vector<std::vector<double>> values;
+    struct Compared {
+        std::vector<double> values;
+        bool keeps = true;
+    };
+    std::vector<Compared> points;
     for (const FrontPoint& point : front) {
-        values.emplace_back();
+        Compared& compared = points.emplace_back();
+        compared.keeps = keeps(model.keeping(point.prediction));
         for (const Estimate& objective : point.objectives) {
-            values.back().push_back(objective.value);
+            compared.values.push_back(objective.value);
         }
     }
     for (std::size_t i = 0; i < front.size(); ++i) {
-        front[i].dominated = std::any_of(values.begin(), values.end(),
-                                         [&](const std::vector<double>& other) { return dominates(other, values[i]); });
+        front[i].dominated = std::any_of(points.begin(), points.end(), [&](const Compared& other) {
+            return (other.keeps || !points[i].keeps) && dominates(other.values, points[i].values);
+        });
     }
     std::stable_sort(front.begin(), front.end(), [](const FrontPoint& a, const FrontPoint& b) {
         return a.objectives.front().value < b.objectives.front().value;

@@ -3,9 +3,9 @@
 /// Points of a front, as stored in results.
 
 #include "io/results/results.hpp"
-#include "io/scenario/constants/fitted_model.hpp"
 #include "optimizer/parallel/communicator.hpp"
 #include "optimizer/study/hardware_bench.hpp"
+#include "optimizer/study/point_intervals.hpp"
 #include "optimizer/study/study_model.hpp"
 
 #include <cstdint>
@@ -26,18 +26,19 @@ public:
     /// Adds the model interval of the point (model_interval.hpp), and the mean of what was measured of its plan
     /// (Scenario::learned).
     void add(FrontPoint& point);
+    PointIntervals& intervals() { return intervals_; }
 
 private:
     void add_model_interval(FrontPoint& point);
     void add_measured_steps(FrontPoint& point);
 
     const StudyModel& model_;
-    FittedModel fitted_;
     HardwareBench bench_;
+    PointIntervals intervals_;
 };
 
-/// Sorts by the first objective and flags dominated points.
-void put_in_order(std::vector<FrontPoint>& front);
+/// Sorts by the first objective and flags dominated points. What has more than the study allows dominates nothing that keeps it.
+void put_in_order(const StudyModel& model, std::vector<FrontPoint>& front);
 
 /// An answer to a strategy; of an evaluation, with all that is known of its plan, if that is asked for.
 struct FullAnswer {

@@ -28,6 +28,28 @@ bool quantiles_reach_means_of(const Scenario& scenario, double probability)
            std::all_of(scenario.phases.begin(), scenario.phases.end(), of_lengths);
 }
 
+/// Whether the bound of the objective is one of it under the distributions of the scenario.
+bool is_bounded(const Scenario& scenario, const Objective& objective)
+{
+    return objective.bound != nullptr && (objective.quantile == 0.0 || quantiles_reach_means_of(scenario, objective.quantile));
+}
+
+/// The smallest probability, of at least a half, of which all quantiles are at least their means; one if the promised one is smaller.
+double least_reaching_quantile(const Scenario& scenario)
+{
+    double high = scenario.promise.probability;
+    if (!quantiles_reach_means_of(scenario, high)) {
+        return 1.0;
+    }
+    double low = 0.5;
+    constexpr double precise = 1e-3;
+    while (high - low > precise) {
+        const double middle = 0.5 * (low + high);
+        (quantiles_reach_means_of(scenario, middle) ? high : low) = middle;
+    }
+    return high;
+}
+
 }  // namespace
 
 NoiseTables tables_of(const Scenario& scenario) { return build_noise_tables(scenario.variability, layer_groups(scenario)); }
@@ -50,10 +72,17 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     for (const std::string& objective : of.objectives) {
         const Objective* found = find_objective(objective);
         objectives.push_back(found);
-        bounded.push_back(found->bound != nullptr && (found->quantile == 0.0 || quantiles_reach_means_of(of, found->quantile)));
+        bounded.push_back(is_bounded(of, *found));
         if (!near_objective && bounded.back() && found->scales != ScalesWith::nothing) {
             near_objective = objectives.size() - 1;
         }
+    }
+    for (const auto& [objective, most] : of.question ? limits_of(*of.question, of.start) : QuestionLimits{}) {
+        const Objective* found = find_objective(objective);
+        limits.push_back({found, most, is_bounded(of, *found)});
+    }
+    if (of.promise.asked()) {
+        problem.promise_quantiles = promise_quantiles(of.promise, least_reaching_quantile(of));
     }
     skewness = largest_skewness(of.variability);
     for (const Phase& phase : of.phases) {
@@ -77,6 +106,38 @@ std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
         result.push_back(bounded[k] ? objectives[k]->bound(bound) : -std::numeric_limits<double>::infinity());
     }
     return result;
+}
+
+std::size_t StudyModel::position_of(std::string_view objective) const
+{
+    const auto found = std::find(objectives.begin(), objectives.end(), find_objective(objective));
+    return static_cast<std::size_t>(found - objectives.begin());
+}
+
+bool StudyModel::limits_promise() const
+{
+    return std::any_of(limits.begin(), limits.end(),
+                       [](const Limit& limit) { return limit.objective == find_objective("promised_time"); });
+}
+
+bool StudyModel::beyond_limits(const NoiseFree& bound) const
+{
+    return std::any_of(limits.begin(), limits.end(),
+                       [&](const Limit& limit) { return limit.bounded && limit.objective->bound(bound) > limit.most; });
+}
+
+Keeping StudyModel::keeping(const Prediction& prediction) const
+{
+    Keeping keeping = Keeping::surely;
+    for (const Limit& limit : limits) {
+        const Estimate of_plan = limit.objective->value(prediction);
+        const Keeping this_one = of_plan.simultaneous_low > limit.most     ? Keeping::never
+                                 : of_plan.simultaneous_high <= limit.most ? Keeping::surely
+                                 : of_plan.value <= limit.most             ? Keeping::by_value
+                                                                           : Keeping::not_by_value;
+        keeping = std::max(keeping, this_one);
+    }
+    return keeping;
 }
 
 /// A seed of its own makes a round independent of all others: the generator is keyed by it.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
@@ -32,12 +33,28 @@ struct StudyModel {
     std::vector<bool> bounded;  // [objective]: has a lower bound that is valid under the distributions of the scenario
     double skewness = 0.0;      // of its most skewed distribution
     std::optional<std::size_t> near_objective;  // the first with a bound that follows the step
+    /// What plans may have at most of an objective, whether the study minimises it or not.
+    struct Limit {
+        const Objective* objective;
+        double most;
+        bool bounded;  // has a lower bound that is valid
+    };
+    std::vector<Limit> limits;
 
     /// Plans of one region are alternatives to each other: those on the same number of GPUs.
     static std::uint64_t region(const ParallelPlan& plan) { return static_cast<std::uint64_t>(plan.gpus()); }
 
     /// [objective]: minus infinity without a valid lower bound.
     std::vector<double> bounds_of(const NoiseFree& bound) const;
+    /// Position of an objective of the study.
+    std::size_t position_of(std::string_view objective) const;
+    bool is_limited() const { return !limits.empty(); }
+    /// Whether one of the limits is of the promised time.
+    bool limits_promise() const;
+    /// Whether all plans with this bound have more of something than they may.
+    bool beyond_limits(const NoiseFree& bound) const;
+    /// Whether a plan keeps the limits.
+    Keeping keeping(const Prediction& prediction) const;
     SamplerOptions sampler(const DrawSource& source) const;
     /// Objectives from a prediction.
     std::vector<Estimate> values(const Prediction& prediction) const;

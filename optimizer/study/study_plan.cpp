@@ -27,6 +27,7 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     goal.part = static_cast<std::uint64_t>(model.scenario.search.part);
     goal.parts = static_cast<std::uint64_t>(model.scenario.search.parts);
     goal.bounded = model.bounded;
+    goal.limited = model.limits.size();
     goal.seed = model.scenario.seed;
     goal.max_evaluations = model.scenario.search.max_evaluations;
     if (model.near_objective) {
@@ -124,6 +125,13 @@ StudyPlan plan_study(const StudyModel& model)
         }
     }
     return {std::move(chosen), std::move(rungs)};
+}
+
+std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name, std::size_t rungs)
+{
+    StudyGoal goal = goal_of(model, rungs);
+    goal.limited = 0;
+    return make_strategy(name, model.designs.space(), goal).strategy;
 }
 
 std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs)

@@ -20,6 +20,9 @@ struct StudyPlan {
 };
 StudyPlan plan_study(const StudyModel& model);
 
+/// The strategy of a study for plans that need not keep its limits.
+std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name, std::size_t rungs);
+
 /// The search of these ranges for plans that may not fit into memory. It draws few of them where an objective has no lower bound.
 std::unique_ptr<Strategy> search_of_doubtful(const StudyModel& model, std::vector<SweepRange> ranges, std::size_t rungs);
 

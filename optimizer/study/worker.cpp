@@ -21,7 +21,7 @@ Message Worker::operator()(const Message& bytes)
     return encode(facts(std::get<FactsRequest>(item)));
 }
 
-Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, benches_, pause_, range); }
+Sweep Worker::sweep(const SweepRange& range) { return sweep_range(model_, benches_, details().intervals(), pause_, range); }
 
 std::vector<PhaseDraws> Worker::draw(const DrawBlock& block)
 {
@@ -38,26 +38,35 @@ FullAnswer Worker::judge(const Judgement& judgement)
 {
     const PointRequest& request = judgement.point;
     const Point point = model_.designs.space().point(request.index);
+    const std::vector<double> model_error = model_.problem.promise.includes_model_error()
+                                                ? details().intervals().of(request.index).quantiles()
+                                                : std::vector<double>{};
     const Prediction prediction = benches_.of(request.source.feasibility)
                                       .of(model_.designs.variant(point))
                                       .summarise(model_.designs.plan(point), judgement.draws, judgement.steps,
-                                                 model_.sampler(request.source), judgement.confidence);
+                                                 model_.sampler(request.source), judgement.confidence, model_error);
     FrontPoint drawn = front_point(model_, request.index, prediction);
     if (judgement.for_front) {
-        if (!details_) {
-            details_ = std::make_shared<FrontDetails>(model_);
-        }
-        details_->add(drawn);
+        details().add(drawn);
     }
     std::vector<Estimate> values = drawn.objectives;
     if (request.source.feasibility == Feasibility::doubtful) {  // as sweeps bound them
         values.push_back(Estimate::exact(1.0 - prediction.memory_headroom));
     }
-    FullAnswer answer{Evaluation{request.index, request.rung, prediction.draws, std::move(values), request.source}};
+    FullAnswer answer{
+        Evaluation{request.index, request.rung, prediction.draws, std::move(values), request.source, model_.keeping(prediction)}};
     if (request.source.purpose != Purpose::scout) {
         answer.drawn = std::move(drawn);
     }
     return answer;
+}
+
+FrontDetails& Worker::details()
+{
+    if (!details_) {
+        details_ = std::make_shared<FrontDetails>(model_);
+    }
+    return *details_;
 }
 
 std::vector<PlanFacts> Worker::facts(const FactsRequest& request)

@@ -36,6 +36,8 @@ public:
     std::vector<PlanFacts> facts(const FactsRequest& request);
 
 private:
+    FrontDetails& details();
+
     const StudyModel& model_;
     HardwareBenches benches_;
     std::shared_ptr<FrontDetails> details_;  // once they are asked for

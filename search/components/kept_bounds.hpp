@@ -18,6 +18,8 @@ public:
 
     /// Adds a bound; call in index order.
     void add(Bound bound);
+    /// Counts a point that the study excludes, whatever the limits of the range are.
+    void exclude() { ++excluded_; }
     /// Moves the kept bounds and the counts to a sweep.
     void move_to(Sweep& sweep);
 

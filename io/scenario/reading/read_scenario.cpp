@@ -42,6 +42,16 @@ constexpr Range fit_range{
 
 void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
 
+/// The search minimises what the question does.
+void take_question(Scenario& scenario)
+{
+    scenario.promise = {scenario.question->probability, scenario.question->model_error};
+    const char* aim = objective_of(scenario.question->minimise);
+    if (std::find(scenario.objectives.begin(), scenario.objectives.end(), aim) == scenario.objectives.end()) {
+        scenario.objectives.emplace_back(aim);
+    }
+}
+
 const Fields<MemoryLimit>& memory_fields()
 {
     static const auto fields = Fields<MemoryLimit>("[memory]", "when plans fit into memory")
@@ -599,6 +609,7 @@ Fields<Scenario> made_scenario_fields()
                    Table table = in(value);
                    question_fields().read_whole(table, Keys::all, s.question.emplace());
                    check_start(table, *s.question, s.start);
+                   take_question(s);
                });
     all.custom(section_key("search", table_of<SearchSettings, search_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {

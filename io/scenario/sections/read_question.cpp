@@ -25,7 +25,8 @@ const Fields<Question>& question_fields()
             .quantity("deadline", &Question::deadline, "90 day", "training time within which it must be done, instead of a day")
             .number("probability", &Question::probability, asked_probability)
             .flag("model_error", &Question::model_error, "whether that probability includes the error of the model")
-            .quantity("power_limit", &Question::power_limit, "20 MW", "power of the building, on average over the run")
+            .quantity("power_limit", &Question::power_limit, "20 MW",
+                      "power of the building for the job, while all of its GPUs train")
             .amount("budget", &Question::budget_usd, asked_budget)
             .integer("gpus_at_most", &Question::gpus_at_most, asked_gpus)
             .check([](Table& table, const Question& question) {
@@ -54,6 +55,35 @@ Seconds time_limit(const Question& question, const std::optional<std::chrono::sy
         return Seconds{std::chrono::duration<double>(*question.done_by + std::chrono::days{1} - *start).count()};
     }
     return question.deadline;
+}
+
+const char* objective_of(QuestionAim aim)
+{
+    switch (aim) {
+        case QuestionAim::cost: return "cost";
+        case QuestionAim::time: return "promised_time";
+        case QuestionAim::gpus: return "gpus";
+        case QuestionAim::energy: break;
+    }
+    return "energy";
+}
+
+QuestionLimits limits_of(const Question& question, const std::optional<std::chrono::sys_days>& start)
+{
+    QuestionLimits limits;
+    if (const Seconds limit = time_limit(question, start); limit.si > 0.0) {
+        limits.emplace_back("promised_time", limit.si);
+    }
+    if (question.budget_usd > 0.0) {
+        limits.emplace_back("cost", question.budget_usd);
+    }
+    if (question.power_limit.si > 0.0) {
+        limits.emplace_back("power", question.power_limit.si);
+    }
+    if (question.gpus_at_most > 0) {
+        limits.emplace_back("gpus", question.gpus_at_most);
+    }
+    return limits;
 }
 
 Question read_question(const std::string& keys, const std::string& source, const std::optional<std::chrono::sys_days>& start)

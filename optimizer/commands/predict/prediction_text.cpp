@@ -37,6 +37,7 @@ PlanResults results_of(const Prediction& prediction, const ModelInterval& model)
     results.prediction = prediction;
     results.model_low = model.low;
     results.model_high = model.high;
+    results.model_quantiles = model.quantiles();
     results.model_fitted = model.fitted ? 1.0 : 0.0;
     results.software_low = model.software_low;
     results.software_high = model.software_high;

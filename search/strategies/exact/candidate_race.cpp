@@ -18,7 +18,7 @@ constexpr double worth_lowering = 4.0;
 
 void CandidateRace::divide_error(std::size_t known, std::uint64_t withheld, const BoundLayers& feasible)
 {
-    const auto limits_of_each = static_cast<double>(static_cast<std::size_t>(goal_.top_rung) * goal_.objectives);
+    const auto limits_of_each = static_cast<double>(static_cast<std::size_t>(goal_.top_rung) * goal_.quantities());
     const double half = 0.5 * (1.0 - goal_.confidence) / limits_of_each;
     const double of_known = withheld > 0 ? 0.5 : 1.0;
     share_.first_places = feasible.size();
@@ -135,7 +135,8 @@ void CandidateRace::take(std::size_t c, const Evaluation& evaluation, const Boun
     if (candidate.rung == 0) ++drawn_;
     candidate.rung = evaluation.rung;
     candidate.tested = 0;
-    candidate.settled = candidate.rung >= goal_.top_rung;
+    candidate.keeping = evaluation.keeping;
+    candidate.settled = candidate.rung >= goal_.top_rung || candidate.keeping == Keeping::never;
     if (candidate.settled) ++settled_;
     note_leader(c);
 }
@@ -144,6 +145,7 @@ void CandidateRace::note_leader(std::size_t c)
 {
     const std::vector<double>& value = candidates_[c].value;
     std::erase(leaders_, c);
+    if (!keeps(candidates_[c].keeping)) return;
     for (const std::size_t leader : leaders_) {
         if (dominates(candidates_[leader].value, value)) return;
     }
@@ -154,6 +156,7 @@ void CandidateRace::note_leader(std::size_t c)
 void CandidateRace::lower_to_least(std::vector<double>& least, const BoundLayers& feasible) const
 {
     for (const Candidate& candidate : candidates_) {
+        if (candidate.keeping == Keeping::never) continue;
         std::span<const double> low = candidate.low;
         if (candidate.rung == 0) low = feasible.bound(candidate.place);
         for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], low[k]);
@@ -165,12 +168,20 @@ std::vector<std::uint64_t> CandidateRace::front(const BoundLayers& feasible) con
     std::vector<std::uint64_t> indices;
     std::vector<std::vector<double>> values;
     for (const Candidate& candidate : candidates_) {
-        if (candidate.rung < goal_.top_rung) continue;
+        if (candidate.rung < goal_.top_rung || !keeps(candidate.keeping)) continue;
         indices.push_back(feasible.index(candidate.place));
         values.push_back(candidate.value);
     }
     std::vector<std::uint64_t> front;
-    for (const std::size_t position : non_dominated(values)) front.push_back(indices[position]);
+    std::vector<std::vector<double>> best;
+    for (const std::size_t position : non_dominated(values)) {
+        front.push_back(indices[position]);
+        best.push_back(values[position]);
+    }
+    for (const Candidate& candidate : candidates_) {
+        if (candidate.rung < goal_.top_rung || candidate.keeping != Keeping::not_by_value) continue;
+        if (!excludes(best, candidate.value)) front.push_back(feasible.index(candidate.place));
+    }
     std::sort(front.begin(), front.end());
     return front;
 }

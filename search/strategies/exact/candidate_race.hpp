@@ -45,15 +45,17 @@ public:
     std::size_t place(std::size_t candidate) const { return candidates_[candidate].place; }
     /// Lowers each objective to the least value that a candidate can have.
     void lower_to_least(std::vector<double>& least, const BoundLayers& feasible) const;
-    /// The points that no other dominates by value at the top rung, in index order.
+    /// The points that no other dominates by value at the top rung, in index order. Of points that may or may not keep what is allowed,
+    /// those that do by value dominate the others, but not the reverse.
     std::vector<std::uint64_t> front(const BoundLayers& feasible) const;
 
 private:
     struct Candidate {
         std::size_t place = 0;
-        int rung = 0;               // 0: requested, not answered yet
-        bool settled = false;       // excluded, or at the top rung
-        std::uint64_t tested = 0;   // newest limit that did not exclude it
+        int rung = 0;              // 0: requested, not answered yet
+        bool settled = false;      // excluded, or at the top rung
+        std::uint64_t tested = 0;  // newest limit that did not exclude it
+        Keeping keeping = Keeping::surely;
         std::vector<double> value;  // by objective, at its rung
         std::vector<double> low;    // the best values that it can have
     };

@@ -197,7 +197,7 @@ void Exact::take(const Evaluation& evaluation)
     check(evaluation);
     const std::size_t whose = asked_[told_].whose;
     switch (evaluation.source.purpose) {
-        case Purpose::scout: scouts_.push_back({whose, values_of(evaluation)}); break;
+        case Purpose::scout: scouts_.push_back({whose, values_of(evaluation), keeps(evaluation.keeping)}); break;
         case Purpose::limits:
             note_violation(whose, evaluation);
             rounds_.take(whose, evaluation, points_.limits);

@@ -67,10 +67,15 @@ std::vector<std::size_t> best_of_each_objective(const BoundLayers& feasible, std
 
 std::vector<std::size_t> best_scouts(std::span<const Scout> scouts)
 {
+    std::vector<std::size_t> of_scouts;
     std::vector<std::vector<double>> values;
-    for (const Scout& scout : scouts) values.push_back(scout.value);
+    for (const Scout& scout : scouts) {
+        if (!scout.keeps) continue;
+        of_scouts.push_back(scout.place);
+        values.push_back(scout.value);
+    }
     std::vector<std::size_t> places;
-    for (const std::size_t position : non_dominated(values)) places.push_back(scouts[position].place);
+    for (const std::size_t position : non_dominated(values)) places.push_back(of_scouts[position]);
     return places;
 }
 

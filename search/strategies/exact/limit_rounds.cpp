@@ -49,20 +49,26 @@ std::vector<AskedPoint> LimitRounds::next_look(const BoundLayers& feasible)
 double LimitRounds::miss() const
 {
     const double looks = square(static_cast<double>(look_) * round_) * pow4(std::numbers::pi) / 36.0;
-    return 0.5 * (1.0 - goal_.confidence) / looks / static_cast<double>(2 * size_ * goal_.objectives);
+    return 0.5 * (1.0 - goal_.confidence) / looks / static_cast<double>(2 * size_ * goal_.quantities());
 }
 
 void LimitRounds::take(std::size_t place, const Evaluation& evaluation, Limits& limits)
 {
-    constexpr double unknown = -std::numeric_limits<double>::infinity();
-    std::vector<double>& low = low_.try_emplace(evaluation.index, goal_.objectives, unknown).first->second;
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    std::vector<double>& low = low_.try_emplace(evaluation.index, goal_.objectives, -infinite).first->second;
+    if (evaluation.keeping == Keeping::never) {
+        low.assign(goal_.objectives, infinite);
+        std::erase(waiting_, place);
+        return;
+    }
     std::vector<double> high;
     for (std::size_t k = 0; k < goal_.objectives; ++k) {
         const Estimate& estimate = evaluation.objectives[k];
         low[k] = std::max(low[k], estimate.simultaneous_low);
         high.push_back(estimate.simultaneous_high);
     }
-    if (!std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); })) return;
+    const bool finite = std::all_of(high.begin(), high.end(), [](double limit) { return std::isfinite(limit); });
+    if (!finite || evaluation.keeping != Keeping::surely) return;
     std::erase(waiting_, place);
     limits.add(place, high);
 }

@@ -1,0 +1,57 @@
+#include "model/promise.hpp"
+
+#include "model/base/statistics.hpp"
+
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+/// At most the probability that the logarithm is below x.
+double most_below(double x, const LeastModelError& error)
+{
+    double sum = 0.0;
+    for (const LeastModelError::Part& part : error.parts) {
+        const double distance = x - part.mean;
+        const double deviation = distance > 0.0 ? part.deviation : largest_model_deviation;
+        sum += part.weight * (std::isinf(distance) ? 1.0 : deviation > 0.0 ? normal_probability(distance / deviation) : 1.0);
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::vector<double> promise_quantiles(const Promise& promise, double least)
+{
+    if (promise.probability < least) {
+        return {};
+    }
+    if (!promise.model_error) {
+        return {promise.probability};
+    }
+    return {least, 0.5 * (least + promise.probability)};
+}
+
+/// The training time T is below its quantile b with at most the probability q, and the error C is independent of it:
+/// P(T C <= x) <= q + (1 - q) P(C <= x / b).
+double promise_factor(const Promise& promise, double quantile, const LeastModelError& error)
+{
+    if (!promise.model_error) {
+        return 1.0;
+    }
+    const double of_error = (promise.probability - quantile) / (1.0 - quantile);
+    double low = -10.0;
+    double high = 10.0;
+    if (most_below(low, error) >= of_error) {
+        return 0.0;
+    }
+    constexpr double precise = 1e-6;
+    while (high - low > precise) {
+        const double middle = 0.5 * (low + high);
+        (most_below(middle, error) < of_error ? low : high) = middle;
+    }
+    return std::exp(low);
+}
+
+}  // namespace prismopt

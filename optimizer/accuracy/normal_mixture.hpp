@@ -1,0 +1,19 @@
+#pragma once
+
+/// Mixtures of normal distributions.
+
+#include <span>
+
+namespace prismopt {
+
+/// A part of a mixture of normal distributions.
+struct NormalPart {
+    double weight = 1.0;  // the sum of all need not be one
+    double mean = 0.0;
+    double deviation = 0.0;  // positive
+};
+
+/// Quantile of a mixture, by bisection of its distribution function. `parts`: at least one.
+double mixture_quantile(std::span<const NormalPart> parts, double probability);
+
+}  // namespace prismopt

@@ -1,0 +1,154 @@
+/// Searches with a question against the answer of all plans, drawn with the same draws.
+
+#include "optimizer/api/scenarios.hpp"
+#include "optimizer/api/search.hpp"
+#include "optimizer/study/worker.hpp"
+#include "tests/io/temporary_folder.hpp"
+#include "tests/optimizer/tiny_study.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+namespace {
+
+constexpr int fleets = 128;
+
+/// A space with some of the values of each axis.
+Scenario random_scenario(unsigned seed)
+{
+    std::mt19937 random(seed);
+    const auto some_of = [&random](const std::string& axis, std::vector<std::string> values) {
+        std::shuffle(values.begin(), values.end(), random);
+        values.resize(1 + random() % values.size());
+        return fmt::format("{} = [{}]\n", axis, fmt::join(values, ", "));
+    };
+    std::string space = "gpus = [4, 8, 12, 24]\n";
+    space += some_of("tp", {"1", "2"});
+    space += some_of("pp", {"1", "2", "4"});
+    space += some_of("microbatch", {"1", "2"});
+    space += some_of("recompute", {"\"none\"", "\"selective\"", "\"full\""});
+    space += some_of("sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
+    space += some_of("checkpoint_interval", {"\"1 min\"", "\"10 min\""});
+    const std::string search = fmt::format(
+        "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, steps = 2 }}\n"
+        "strategy = \"exact\"\nconfidence = 0.99\n",
+        fleets);
+    return changed(tiny_scenario(space, search), {{"objectives.minimise", R"(["cost"])"}, {"seed", std::to_string(seed)}});
+}
+
+/// Cost and promised time of all feasible plans, from the draws with which a search compares plans; and their bounds.
+struct DrawnPlan {
+    double cost = 0.0;
+    double promised_s = 0.0;
+    double bound_s = 0.0;  // of the promised time
+};
+std::map<std::uint64_t, DrawnPlan> all_plans(const Scenario& scenario)
+{
+    const StudyModel model(scenario);
+    HardwareBench bench(scenario, model.problem);
+    Worker worker(model);
+    std::map<std::uint64_t, DrawnPlan> all;
+    const Sweep sweep = worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false});
+    for (const Bound& bound : sweep.feasible) {
+        Judgement judgement;
+        judgement.point = {.index = bound.index, .rung = 2};
+        judgement.steps = 2;
+        judgement.draws = worker.draw({{bound.index}, {0, fleets, 2}, {}}).front();
+        const Prediction prediction = worker.judge(judgement).drawn->prediction;
+        const Point point = model.designs.space().point(bound.index);
+        const auto least = bench.of(model.designs.variant(point)).bound(model.designs.plan(point));
+        all[bound.index] = {prediction.cost_usd.value, prediction.promised.value, std::get<NoiseFree>(least).promised_s};
+    }
+    return all;
+}
+
+/// Of the plans that keep the deadline, the cheapest.
+std::uint64_t cheapest(const std::map<std::uint64_t, DrawnPlan>& plans, double deadline)
+{
+    const std::pair<const std::uint64_t, DrawnPlan>* best = nullptr;
+    for (const auto& plan : plans) {
+        if (plan.second.promised_s <= deadline && (best == nullptr || plan.second.cost < best->second.cost)) {
+            best = &plan;
+        }
+    }
+    return best->first;
+}
+
+/// Deadlines from the least promised time on. What the front has besides its cheapest plan in time is at the limit, or is told not to be
+/// enough.
+TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
+{
+    TemporaryFolder folder;
+    constexpr unsigned spaces = 30;
+    for (unsigned seed = 1; seed <= spaces; ++seed) {
+        SCOPED_TRACE(fmt::format("space {}", seed));
+        const Scenario scenario = random_scenario(seed);
+        const auto with_deadline = [&](double seconds) {
+            return changed(scenario, {{"question.deadline", fmt::format("\"{:.6f} s\"", seconds)},
+                                      {"question.probability", seed % 3 == 0   ? "0.95"
+                                                               : seed % 3 == 1 ? "0.9"
+                                                                               : "0.8"},
+                                      {"question.model_error", seed % 4 == 0 ? "false" : "true"},
+                                      {"software.name", seed % 2 == 0 ? R"("megatron-lm")" : R"("reference")"},
+                                      {"software.assumed", seed % 2 == 0 ? "true" : "false"}});
+        };
+        const std::map<std::uint64_t, DrawnPlan> plans = all_plans(with_deadline(1e9));
+        std::vector<double> times;
+        for (const auto& [index, plan] : plans) {
+            times.push_back(plan.promised_s);
+            EXPECT_LE(plan.bound_s, plan.promised_s * 1.02) << index;  // values of few draws
+            EXPECT_TRUE(plan.bound_s > 0.0 || seed % 2 == 0) << index << ": with other software it may be as fast as it likes";
+        }
+        std::sort(times.begin(), times.end());
+        const double deadline = times[times.size() * (seed % 7) / 8] * (1.0 + 1e-4);
+
+        StudyOptions options;
+        options.out = folder.file(fmt::format("{}.h5", seed));
+        options.posterior = false;
+        const Results results = search(with_deadline(deadline), options).results;
+        EXPECT_TRUE(results.study.outcome.proved) << results.study.outcome_text;
+        const std::uint64_t expected = cheapest(plans, deadline);
+        bool found = false;
+        int late = 0;
+        for (const FrontPoint& point : results.front) {
+            found = found || point.index == expected;
+            const DrawnPlan& plan = plans.at(point.index);
+            EXPECT_TRUE(point.index == expected || plan.cost == plans.at(expected).cost || plan.promised_s > deadline)
+                << point.index;
+            late += plan.promised_s > 1.1 * deadline ? 1 : 0;
+        }
+        EXPECT_TRUE(found) << expected;
+        EXPECT_LE(late, 1) << "only the plan that is told not to be enough";
+    }
+}
+
+/// Where no plan is in time, the front is that of a search without the question.
+TEST(QuestionSearch, GoesOnWithoutADateThatNoPlanKeeps)
+{
+    TemporaryFolder folder;
+    const auto front_of = [&](const std::string& name, const std::string& deadline) {
+        StudyOptions options;
+        options.out = folder.file(name);
+        options.posterior = false;
+        std::set<std::uint64_t> front;
+        const Scenario scenario = changed(random_scenario(1), {{"question.deadline", deadline}});
+        for (const FrontPoint& point : search(scenario, options).results.front) {
+            front.insert(point.index);
+        }
+        return front;
+    };
+    const std::set<std::uint64_t> too_soon = front_of("soon.h5", "\"1 min\"");
+    EXPECT_FALSE(too_soon.empty());
+    EXPECT_EQ(too_soon, front_of("late.h5", "\"10000 day\""));
+}
+
+}  // namespace
+}  // namespace prismopt
