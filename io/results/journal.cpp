@@ -108,7 +108,10 @@ Header read_header(std::span<const std::byte> bytes, const std::string& path)
         return header;
     }
     if (!ours) {
-        throw InputError(path + " is not a journal of prismopt (it has no journal signature); give the path of a .journal file");
+        throw InputError(
+            path +
+            " is not a journal of prismopt (it has no journal signature): another file, or a journal whose header is "
+            "damaged; give the path of a .journal file, or start the search again with --force");
     }
     if (bytes.size() < header_bytes) {
         throw InputError(path + " is truncated in its header (" + std::to_string(bytes.size()) +

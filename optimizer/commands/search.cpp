@@ -8,6 +8,7 @@
 #include "optimizer/commands/progress_bar.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/parallel/affinity.hpp"
+#include "optimizer/parallel/launch.hpp"
 #include "optimizer/program/log.hpp"
 
 #include "io/scenario/reading/scenario_trainer.hpp"
@@ -115,9 +116,12 @@ void take_legs(const po::variables_map& values, StudyOptions& study)
     study.most_legs = static_cast<int>(most);
 }
 
-void warn_of_pinning(const Call& call)
+void warn_of_launch(const Call& call)
 {
     if (call.team.rank() == 0) {
+        if (const std::string warning = unjoined_processes(call.team.size()); !warning.empty()) {
+            log_warning(warning);
+        }
         if (const std::string warning = affinity_warning(0); !warning.empty()) {
             log_warning(warning);
         }
@@ -127,7 +131,7 @@ void warn_of_pinning(const Call& call)
 /// Runs the study and prints its outcome.
 int run(const std::function<std::optional<Scenario>()>& read, const StudyOptions& options, const Call& call)
 {
-    warn_of_pinning(call);
+    warn_of_launch(call);
     const StudyEnd end = run_study(read, call.team, options);
     if (call.team.rank() != 0 || end.nothing_to_do) {
         return exit_done;

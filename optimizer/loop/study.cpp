@@ -43,11 +43,15 @@ namespace prismopt {
 
 namespace {
 
-/// Throws, before anything is computed, if the output would overwrite something or cannot be written.
-void check_output(const Scenario& scenario, const StudyOptions& options)
+/// Throws if the output cannot be the results file of this scenario, whatever the file contains.
+void check_output_name(const Scenario& scenario, const StudyOptions& options)
 {
     const std::string journal = journal_path(options.out);
     std::error_code ignored;
+    if (is_journal(options.out)) {
+        throw InputError(fmt::format("{} is the name of the journal of {}; name the results file with --out", options.out,
+                                     results_path_of(options.out)));
+    }
     if (std::filesystem::is_directory(options.out, ignored)) {
         throw InputError(fmt::format("{} is a folder; --out needs the name of a file", options.out));
     }
@@ -60,6 +64,12 @@ void check_output(const Scenario& scenario, const StudyOptions& options)
             throw InputError(fmt::format("{} is the scenario itself; name another file with --out", path));
         }
     }
+}
+
+/// Throws, before anything is computed, if the output would overwrite something or cannot be written.
+void check_output(const StudyOptions& options)
+{
+    const std::string journal = journal_path(options.out);
     if (options.resume || options.continues) {
         return;
     }
@@ -636,6 +646,9 @@ StudyEnd lead(const StudyModel& model, WorkScheduler& scheduler, const StudyOpti
 /// complete.
 std::optional<Scenario> study_to_run(std::optional<Scenario> asked, StudyOptions& options)
 {
+    if (asked) {
+        check_output_name(*asked, options);
+    }
     if (!asked || !options.continues) {
         return asked;
     }
@@ -732,7 +745,7 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
         try {
             refuse_other_builds(ranks);
             if (std::optional<Scenario> asked = study_to_run(read(), options)) {
-                check_output(*asked, options);
+                check_output(options);
                 const bool tunes = tunes_hardware(*asked);
                 journal = opened_journal(*asked, options);
                 if (options.max_time) {

@@ -98,9 +98,8 @@ std::uint64_t study_hash(const Scenario& scenario)
 namespace {
 
 /// Throws InputError if the file is not a results file, or belongs to a search that was stopped.
-void check_finished(const std::string& path)
+void check_finished(const std::string& path, const std::string& remedy)
 {
-    const std::string remedy = fmt::format("give the --out file of a stopped search, or its journal, {}", journal_path("OUT"));
     bool provisional = false;
     try {
         provisional = read_results(path).provisional;
@@ -187,7 +186,8 @@ std::optional<Scenario> journaled_scenario(const std::string& path)
     const std::string journal = journal_path(results_path_of(path));
     if (!file_exists(journal)) {
         if (file_exists(results_path_of(path))) {
-            check_finished(results_path_of(path));
+            check_finished(results_path_of(path),
+                           fmt::format("give the --out file of a stopped search, or its journal, {}", journal_path("OUT")));
             return std::nullopt;
         }
         throw InputError(fmt::format(
@@ -230,7 +230,7 @@ Begun begun(const Scenario& asked, const std::string& out)
     if (!file_exists(out)) {
         return Begun::no;
     }
-    check_finished(out);
+    check_finished(out, "name another file with --out, or overwrite this one with --force");
     const std::string differs = difference(key_of(read_results(out).study), key_of(asked), {"in the results", "here"});
     if (!differs.empty()) {
         refuse(out, differs);
@@ -287,6 +287,8 @@ std::vector<Leg> legs_of(const JournalContents& contents)
     for_each_record(contents, [&last](const Record& record, std::uint64_t) {
         if (record.kind == RecordKind::leg) {
             last[record.number] = decode<Leg>(record.content);
+        } else if (record.kind != RecordKind::study && !last.empty()) {
+            ++last.rbegin()->second.saved;  // since its record: a killed leg did not count them
         }
     });
     std::vector<Leg> legs;

@@ -25,6 +25,10 @@ struct BatchSystem {
 constexpr std::array batch_systems{BatchSystem{"Slurm", "SLURM_JOB_ID"}, BatchSystem{"PBS", "PBS_JOBID"},
                                    BatchSystem{"LSF", "LSB_JOBID"}, BatchSystem{"Flux", "FLUX_JOB_ID"}};
 
+/// What launchers tell each process of the number of processes that they started: mpirun of Open MPI ("Environment variables set for
+/// MPI applications"), Hydra of MPICH and Intel MPI and srun --mpi=pmi2 (PMI-2), srun of any --mpi (srun(1)).
+constexpr std::array process_counts{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+
 std::string host_name()
 {
     std::array<char, 256> name{};
@@ -130,6 +134,23 @@ Leg leg_of(const std::vector<RankFacts>& ranks)
         leg.threads += node.threads;
     }
     return leg;
+}
+
+std::string unjoined_processes(int ranks)
+{
+    for (const char* variable : process_counts) {
+        const char* text = std::getenv(variable);
+        const int started = text != nullptr ? std::atoi(text) : 0;
+        if (ranks == 1 && started > 1) {
+            return fmt::format(
+                "its launcher started {} processes ({}), but MPI joins none of them, so each one searches on its own; start the "
+                "search with "
+                "the launcher of {}, with which prismopt was built (under Slurm: srun --mpi=pmix, or as srun --mpi=list names "
+                "it)",
+                started, variable, Communicator::library_version());
+        }
+    }
+    return {};
 }
 
 std::string oversubscription(const std::vector<RankFacts>& ranks)

@@ -49,6 +49,10 @@ void refuse_other_builds(const std::vector<RankFacts>& ranks);
 /// Nodes, ranks, threads and job of a leg.
 Leg leg_of(const std::vector<RankFacts>& ranks);
 
+/// Warning about a launcher that started several processes of which MPI joins none, because it belongs to another MPI; empty: it did
+/// not, or MPI joins them in a team of `ranks`.
+std::string unjoined_processes(int ranks);
+
 /// Warning about the first node on which several ranks have more threads than processors; empty: there is none.
 std::string oversubscription(const std::vector<RankFacts>& ranks);
 

@@ -241,7 +241,7 @@ class BadCommandLine(CliTest):
             self.assert_refused(["report", file], message)
         self.assert_refused(["inspect", "cut.h5"], r"cut\.h5 is damaged or truncated.*")
         (self.folder / "text.journal").write_text("not a journal")
-        self.assert_refused(["inspect", "text.journal"], r"text\.journal is not a journal of prismopt .*; give the path of a \.journal file")
+        self.assert_refused(["inspect", "text.journal"], r"text\.journal is not a journal of prismopt .*; give the path of a \.journal file, or start the search again with --force")
 
         self.assert_refused(["report", "good.h5", "--csv", "none/front.csv"],
                             r"--csv none/front\.csv cannot be written \(No such file or directory\); name a file in a folder .*")

@@ -83,13 +83,36 @@ class Campaign(CliTest):
         self.assertTrue((self.folder / "out/half.h5").exists())
 
     def test_wrong_tables(self):
-        for table, message in (("study,cluster.gpus\nx,12,3\n", "has not as many fields"), ("name,x\na,1\n", "is no name of a file"),
+        for table, message in (("study,cluster.gpus\nx,12,3\n", "has not as many fields"), ("name,x\na,1\n", "has no column `study`"),
+                               ("study;seed\na;1\n", "commas separate the columns"), ("study,seed,seed\na,1,2\n", "a column is there twice"),
+                               ("study\n../a\n", "is no name of a file"),
                                ("study\na\na\n", "is there twice"), ("study,cluster\na,[1\n", "study a: "), ("study\n", "has no rows")):
             with self.subTest(table):
                 self.write(table, "table.csv")
                 self.assertIn(message, self.campaign(code=support.WRONG_INPUT))
         self.write("study,cluster.gpu\na,12\n", "table.csv")
         self.assertIn("study a failed with exit code 2", self.campaign(code=support.FAILURE))
+        self.write("\ufeffstudy,space.gpus\na,[16]\n", "table.csv")  # corrected, by a spreadsheet
+        self.campaign()
+        self.assertTrue((self.folder / "out/a.h5").exists())
+
+    def test_what_a_campaign_cannot_use(self):
+        self.assertIn("--launcher nope is no program", self.campaign("--launcher", "nope", code=support.WRONG_INPUT))
+        self.write("hello\n", "out")
+        self.assertIn("out cannot be made", self.campaign(code=support.WRONG_INPUT))
+        (self.folder / "out").unlink()
+        (self.folder / "out").mkdir()
+        self.write("hello\n", "out/half.h5")
+        self.assertIn("out/half.h5 cannot be reported", self.campaign("--page-only", code=support.WRONG_INPUT))
+
+    def test_ranks_of_a_launcher_have_one_thread(self):
+        self.write("study,space.gpus\na,[16]\n", "table.csv")
+        without = {name: value for name, value in support.environment(1).items() if name != "OMP_NUM_THREADS"}
+        launcher = " ".join([support.MPIRUN, *support.launcher_options(), "-n", "2"])
+        done = subprocess.run([sys.executable, "-B", ROOT / "jobs/campaign", "--program", support.PROGRAM, support.SMALL, "table.csv", "out",
+                               "--launcher", launcher], cwd=self.folder, env=without, text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 ranks, 2 threads", (self.folder / "out/a.log").read_text())
 
     def test_the_example_of_the_page(self):
         """docs/campaigns.md: fronts joined by pandas."""

@@ -32,6 +32,9 @@ class Continue(StopTest):
         process = self.start_and_wait(*self.line(), grow=10_000)
         process.kill()
         self.assertNotIn(self.end(process)[0], (DONE, CALL_AGAIN))
+        killed = json.loads(self.output("inspect", "study.h5.journal", "--json"))["legs"][-1]
+        self.assertEqual(killed["end"], "lost")
+        self.assertGreater(killed["saved"], 0)  # counted, though it did not live to write how many
         finished = self.run_program(*self.line(), ranks=2, threads=2)
         self.assertEqual(finished.returncode, DONE, finished.stderr)
         self.assertRegex(finished.stderr, r"prismopt \S+ \(\S+, catalog [0-9a-f]{16}\): leg 3 of study\.h5, 1 node, 2 ranks, 4 threads")
@@ -112,6 +115,17 @@ class Continue(StopTest):
         self.assertRegex(finished.stderr, r"this leg of \S+ s saved nothing from which another one could go on.*start the same line again")
         self.output(*self.line("--max-time", "1 min"))
         self.assert_complete()
+
+    def test_names_that_are_no_results_file(self):
+        (self.folder / "folder").mkdir()
+        self.write("hello\n", "notes.txt")
+        self.write("hello\n", "damaged.h5.journal")
+        for out, message in (("folder", "folder is a folder"), (self.toml.name, "is the scenario itself"), ("/dev/null", "is not a regular file"),
+                             ("a.h5.journal", r"a\.h5\.journal is the name of the journal of a\.h5"),
+                             ("notes.txt", r"(?s)notes\.txt is not a results file.*name another file with --out"),
+                             ("damaged.h5", r"header is damaged.*start the search again with --force")):
+            with self.subTest(out):
+                self.assertRegex(self.refusal("search", self.toml, "--out", out, "--continue"), message)
 
     def test_options_that_exclude_each_other(self):
         self.assertRegex(self.refusal(*self.line("--force")), "--continue and --force exclude each other")

@@ -47,6 +47,17 @@ TEST(Launch, CountsNodesRanksAndThreads)
     EXPECT_EQ(leg.threads, 10);
 }
 
+/// As mpiexec of MPICH starts a program that was built with Open MPI.
+TEST(Launch, NoticesProcessesThatMpiDoesNotJoin)
+{
+    ASSERT_EQ(setenv("PMI_SIZE", "3", 1), 0);
+    EXPECT_THAT(unjoined_processes(1), HasSubstr("started 3 processes (PMI_SIZE)"));
+    EXPECT_THAT(unjoined_processes(3), IsEmpty());
+    ASSERT_EQ(setenv("PMI_SIZE", "1", 1), 0);
+    EXPECT_THAT(unjoined_processes(1), IsEmpty());
+    unsetenv("PMI_SIZE");
+}
+
 /// Under srun, ranks without a binding share all processors of their job.
 TEST(Launch, NoticesRanksThatShareProcessors)
 {
