@@ -1,8 +1,11 @@
 #include "io/html/page_data.hpp"
 
 #include "io/base/json_number.hpp"
+#include "io/base/percent.hpp"
 #include "io/compare/comparison_json.hpp"
 #include "io/html/packed.hpp"
+#include "io/report/alternatives.hpp"
+#include "io/report/completion.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/best_plan.hpp"
 #include "io/report/front/front_ties.hpp"
@@ -14,8 +17,9 @@
 #include "io/report/study_accuracy.hpp"
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
-#include "io/results/completion.hpp"
+#include "io/report/subject.hpp"
 #include "io/results/plan_results.hpp"
+#include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 
 #include <fmt/format.h>
@@ -59,8 +63,11 @@ Json quantiles(const std::vector<double>& values)
 Json completion_json(const FrontPoint& point, const StudyNotes& notes)
 {
     Json list = Json::array();
-    for (const Completion& done : completions(point.prediction.training, notes.start)) {
-        list.push_back({{"quantile", done.quantile}, {"seconds", number(done.seconds)}, {"date", done.date}});
+    for (const Completion& done : completions(point, notes.start)) {
+        list.push_back({{"quantile", done.quantile},
+                        {"seconds", number(done.exact.seconds)},
+                        {"date", done.exact.date},
+                        {"with_error", {{"seconds", number(done.with_error.seconds)}, {"date", done.with_error.date}}}});
     }
     return list;
 }
@@ -72,8 +79,14 @@ Json accuracy_json(const Results& results)
     for (const KindAccuracy& of : study_accuracy(results)) {
         Json json{{"kind", of.kind},
                   {"machine", of.machine},
+                  {"accelerator", of.accelerator},
+                  {"stack", of.stack},
                   {"alike", Json::array()},
-                  {"others", {{"rows", of.other_rows}, {"error", of.others.error}, {"inside", of.others.inside}}}};
+                  {"others",
+                   {{"rows", of.other_rows},
+                    {"error", of.others.error},
+                    {"inside", of.others.inside},
+                    {"half_width", of.others.half_width}}}};
         for (const LeftOutErrors& family : of.alike) {
             json["alike"].push_back({{"name", fmt::format("{}: {}", family.source, family.line)},
                                      {"rows", family.rows},
@@ -87,7 +100,57 @@ Json accuracy_json(const Results& results)
     return list;
 }
 
+Json lines_json(const std::vector<QuestionLine>& lines)
+{
+    Json list = Json::array();
+    for (const QuestionLine& line : lines) {
+        list.push_back({line.title, line.text});
+    }
+    return list;
+}
+
+Json sizes_json(const Results& results, const StudyNotes& notes)
+{
+    Json list = Json::array();
+    for (const QuestionedPlan& plan : plans_by_size(results, notes)) {
+        list.push_back({{"id", std::to_string(plan.plan->index)},
+                        {"probability", number(plan.probability)},
+                        {"shown", probability_text(plan.probability)},
+                        {"seconds", number(plan.in_time_s)},
+                        {"date", notes.start ? end_date(*notes.start, plan.in_time_s) : ""},
+                        {"within_limits", plan.within_limits}});
+    }
+    return list;
+}
+
+/// At the reported probabilities, given the model error; empty: unknown.
+Json quantiles_with_error(const FrontPoint& point)
+{
+    Json list = Json::array();
+    for (const double probability : reported_probabilities) {
+        if (const double seconds = time_kept_with(probability, point); std::isfinite(seconds)) {
+            list.push_back(number(seconds));
+        }
+    }
+    return list;
+}
+
 Json choices_json(const ChoiceTable& table) { return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}}; }
+
+/// Of missing the limit of the time; null: there is none, or it is unknown.
+Json risk_json(const FrontPoint& point, const StudyNotes& notes)
+{
+    const auto risk = deadline_risk(point, asked_limit(notes));
+    const std::string exact = asked_limit(notes).si > 0.0 ? exact_risk_text(point, notes) : "";
+    if (!risk && exact.empty()) {
+        return nullptr;
+    }
+    Json json{{"exact", exact}};
+    if (risk) {
+        json.update({{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}});
+    }
+    return json;
+}
 
 /// `design`: the plan without its variant, which has a column of its own.
 Json front_point(const Results& results, const FrontPoint& point, const StudyNotes& notes)
@@ -115,11 +178,11 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["numbers"][std::string(column.name)] = number(column.of(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
-    const auto risk = deadline_risk(point, notes.deadline);
-    json["risk"] =
-        risk ? Json{{"mean", risk->mean}, {"shown", risk_with_error_text(*risk)}, {"text", deadline_risk_text(*risk)}} : Json();
+    json["power_w"] = number(mean_power_w(point.prediction));
+    json["risk"] = risk_json(point, notes);
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
-                         {"training_time", quantiles(point.prediction.training.quantiles)}};
+                         {"training_time", quantiles(point.prediction.training.quantiles)},
+                         {"with_error", quantiles_with_error(point)}};
     return json;
 }
 
@@ -285,9 +348,17 @@ Json named_json(const Results& results)
     return {{"best", id(named.best)}, {"knee", id(named.knee)}, {"cheapest", id(named.cheapest)}};
 }
 
+/// By its position in shown_plans().
+Json& shown_plan(Json& study, std::size_t position)
+{
+    const std::size_t on_front = study["front"].size();
+    return position < on_front ? study["front"][position] : study["off_front"][position - on_front];
+}
+
 Json study_json(const ReportedStudy& study)
 {
     const Results& results = study.results;
+    const std::vector<const FrontPoint*> plans = shown_plans(results);
     Json json{{"name", study.name},           {"file", study.file},
               {"objectives", Json::array()},  {"axes", Json::array()},
               {"front", Json::array()},       {"contests", contests_of(results)},
@@ -305,13 +376,15 @@ Json study_json(const ReportedStudy& study)
     json["step_of"] = of_first_phase(notes.phases);
     json["phases_note"] = first_phase_text(notes.phases);
     json["energy_note"] = notes.energy;
-    json["question"] = Json::array();
-    for (const QuestionLine& line : question_lines(results, notes)) {
-        json["question"].push_back({line.title, line.text});
-    }
+    json["question"] = lines_json(question_lines(results, notes));
+    json["changes"] = lines_json(answer_changes(results, notes));
+    json["sizes"] = sizes_json(results, notes);
+    json["asked_probability"] = notes.question ? notes.question->probability : Question{}.probability;
     json["mixtures_note"] = notes.mixtures;
     json["price"] = notes.price;
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
+    json["price_given"] = name(notes.price_origin);
+    json["power_given"] = name(notes.power_origin);
     json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
     json["software"] = notes.software;
     json["own_entries"] = notes.own_entries;
@@ -328,6 +401,16 @@ Json study_json(const ReportedStudy& study)
         json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
     }
     const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    if (const auto subject = subject_of(results, notes)) {
+        json["subject"] = {{"id", std::to_string(subject->plan->index)},
+                           {"reason", name(subject->reason)},
+                           {"title", subject_title(*subject, results)}};
+    }
+    json["limit_s"] = asked_limit(notes).si > 0.0 ? number(asked_limit(notes).si) : Json();
+    json["off_front"] = Json::array();  // the subject, if it is not on the front
+    for (std::size_t i = results.front.size(); i < plans.size(); ++i) {
+        json["off_front"].push_back(front_point(results, *plans[i], notes));
+    }
     for (std::size_t i = 0; i < results.front.size(); ++i) {
         json["front"].push_back(front_point(results, results.front[i], notes));
         for (const std::uint64_t other : tied[i]) {
@@ -339,7 +422,7 @@ Json study_json(const ReportedStudy& study)
         json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
     }
     for (const RunEffects& run : study.runs) {
-        json["front"][run.position]["run"] = run_json(run);
+        shown_plan(json, run.position)["run"] = run_json(run);
     }
     return json;
 }
@@ -359,7 +442,7 @@ void add_timelines(const ReportedStudy& study, Json& json, std::size_t& most_byt
             continue;
         }
         most_bytes -= packed.size();
-        json["front"][i]["timeline"] = {
+        shown_plan(json, i)["timeline"] = {
             {"stages", timeline.stages}, {"step_s", number(timeline.step_s)}, {"events", std::move(packed)}};
     }
     json["placement"] = study.placement;
@@ -392,6 +475,7 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
               {"studies", Json::array()}};
     for (const auto& column : plan_results<Estimate>()) {
         json["estimates"].push_back(named(column));
+        json["estimates"].back()["follows_model"] = column.facts.follows_model;
     }
     for (const auto& column : plan_results<double>()) {
         json["numbers"].push_back(named(column));

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 
@@ -20,11 +19,12 @@ namespace prismopt {
 namespace {
 
 /// Parts of the page's program in the order in which they run.
-constexpr std::array<std::string_view, 20> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
+constexpr std::array<std::string_view, 22> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
                                                          "choices.js",  "front.js",       "best_plans.js",    "table.js",
                                                          "batches.js",  "gains.js",       "distributions.js", "breakdown.js",
                                                          "timeline.js", "sensitivity.js", "reliability.js",   "parallel.js",
-                                                         "space.js",    "summary.js",     "trust.js",         "main.js"};
+                                                         "space.js",    "summary.js",     "answer.js",        "printing.js",
+                                                         "trust.js",    "main.js"};
 
 std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
 {
@@ -53,26 +53,21 @@ std::string name_in_file(const ReportedStudy& study)
     return fmt::format("{} ({})", study.name, std::filesystem::path(study.file).filename().string());
 }
 
-/// Jobs that all studies share come first.
+/// The job of a study, or the names of several, whose jobs the page lists.
 std::string page_title(const std::vector<ReportedStudy>& studies)
 {
-    std::set<std::string> jobs;
-    std::vector<std::string> names;
-    std::vector<std::string> names_and_jobs;
-    for (const ReportedStudy& study : studies) {
-        jobs.insert(job_title(study.results));
-        names.push_back(name_in_file(study));
-        names_and_jobs.push_back(fmt::format("{}, {}", name_in_file(study), job_title(study.results)));
-    }
     constexpr std::size_t most_named = 4;
+    if (studies.size() == 1) {
+        return job_title(studies.front().results);
+    }
     if (studies.size() > most_named) {
-        const std::string count = fmt::format("{} studies", studies.size());
-        return jobs.size() > 1 ? count : fmt::format("{}: {}", *jobs.begin(), count);
+        return fmt::format("{} studies compared", studies.size());
     }
-    if (jobs.size() > 1) {
-        return fmt::format("{}", fmt::join(names_and_jobs, ", vs. "));
+    std::vector<std::string> names;
+    for (const ReportedStudy& study : studies) {
+        names.push_back(study.name);
     }
-    return studies.size() == 1 ? *jobs.begin() : fmt::format("{}: {}", *jobs.begin(), fmt::join(names, " vs. "));
+    return fmt::format("{}", fmt::join(names, " vs. "));
 }
 
 /// What a reader without scripts sees.

@@ -24,7 +24,7 @@ struct ReportedStudy {
     Results results;
     std::string name;                     // in legends and titles
     std::string file;                     // where the results were read from
-    std::vector<StepTimeline> timelines;  // of the front's points, in order; or none
+    std::vector<StepTimeline> timelines;  // of the plans of shown_plans(), in order; or none
     std::string timeline_note;            // why some are missing
     std::string placement{};              // notes on where the process groups of plans lie; empty: none
     std::string levers{};                 // axes that the space holds at one value, with what others would save; empty: none

@@ -31,7 +31,7 @@ struct RunEffect {
 };
 
 struct RunEffects {
-    std::size_t position = 0;  // in the front
+    std::size_t position = 0;  // in shown_plans()
     std::uint64_t draws = 0;   // steps
     RunFigures plan;
     double between_failures_s = std::numeric_limits<double>::infinity();

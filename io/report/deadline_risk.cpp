@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace prismopt {
 
@@ -26,6 +28,33 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
     return 1.0 - std::lerp(reported_probabilities[i - 1], reported_probabilities[i], along);
 }
 
+/// The factors of all times in draws of equal probability of the model error.
+std::vector<double> error_factors(double model_low, double model_high)
+{
+    const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
+    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
+    constexpr int points = 200;
+    std::vector<double> factors;
+    for (int i = 0; i < points; ++i) {
+        factors.push_back(std::exp(middle + deviation * normal_quantile((i + 0.5) / points)));
+    }
+    return factors;
+}
+
+double mean_risk(double seconds, const std::vector<double>& quantiles, const std::vector<double>& factors)
+{
+    double sum = 0.0;  // above the least, which is then exact
+    for (const double factor : factors) {
+        sum += probability_beyond(seconds / factor, quantiles) - reported_probabilities.front();
+    }
+    return reported_probabilities.front() + sum / static_cast<double>(factors.size());
+}
+
+bool is_known(const TimeDistribution& training, double model_low, double model_high)
+{
+    return std::isfinite(model_low) && std::isfinite(model_high) && training.quantiles.size() == reported_probabilities.size();
+}
+
 std::string tabulated_text(double probability)
 {
     if (probability <= reported_probabilities.front()) {
@@ -41,24 +70,38 @@ std::string tabulated_text(double probability)
 
 std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low, double model_high)
 {
-    if (!(deadline.si > 0.0) || !std::isfinite(model_low) || !std::isfinite(model_high) ||
-        training.quantiles.size() != reported_probabilities.size()) {
+    if (!(deadline.si > 0.0) || !is_known(training, model_low, model_high)) {
         return std::nullopt;
     }
     const auto risk = [&](double factor) { return probability_beyond(deadline.si / factor, training.quantiles); };
-    const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
-    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
-    constexpr int points = 200;  // of equal probability
-    double sum = 0.0;            // above the least, which is then exact
-    for (int i = 0; i < points; ++i) {
-        sum += risk(std::exp(middle + deviation * normal_quantile((i + 0.5) / points))) - reported_probabilities.front();
-    }
-    return DeadlineRisk{risk(model_low), risk(model_high), reported_probabilities.front() + sum / points};
+    return DeadlineRisk{risk(model_low), risk(model_high),
+                        mean_risk(deadline.si, training.quantiles, error_factors(model_low, model_high))};
 }
 
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline)
 {
     return deadline_risk(results.prediction.training, deadline, results.model_low, results.model_high);
+}
+
+double time_kept_with(double probability, const TimeDistribution& training, double model_low, double model_high)
+{
+    if (!is_known(training, model_low, model_high)) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    const std::vector<double> factors = error_factors(model_low, model_high);
+    double low = training.quantiles.front() * model_low * model_low / model_high;
+    double high = training.quantiles.back() * model_high * model_high / model_low;
+    constexpr double precise = 1e-6;
+    while (high - low > precise * high) {  // the risk falls with the time
+        const double middle = 0.5 * (low + high);
+        (mean_risk(middle, training.quantiles, factors) > 1.0 - probability ? low : high) = middle;
+    }
+    return high;
+}
+
+double time_kept_with(double probability, const PlanResults& results)
+{
+    return time_kept_with(probability, results.prediction.training, results.model_low, results.model_high);
 }
 
 std::string probability_text(const Estimate& probability)

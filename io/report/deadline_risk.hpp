@@ -27,6 +27,11 @@ std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seco
                                           double model_high);
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline);
 
+/// The training time that is kept with a probability, given the model error: the inverse of DeadlineRisk::mean. NaN where that is
+/// unknown.
+double time_kept_with(double probability, const TimeDistribution& training, double model_low, double model_high);
+double time_kept_with(double probability, const PlanResults& results);
+
 /// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.
 std::string probability_text(const Estimate& probability);
 

@@ -1,10 +1,11 @@
+#include "io/report/completion.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/study_notes.hpp"
-#include "io/results/completion.hpp"
 #include "io/results/plan_results.hpp"
 #include "io/results/results_schema.hpp"
 
@@ -51,6 +52,8 @@ std::string header(const Results& results)
     }
     return line +
            ",miss_probability_with_model_error,miss_probability_model_low,miss_probability_model_high"
+           ",training_time_p50_with_model_error_s,training_time_p90_with_model_error_s,training_time_p99_with_model_error_s"
+           ",done_p50_with_model_error,done_p90_with_model_error,done_p99_with_model_error,question_probability"
            ",price_given,power_given,training_time_p90_s,done_p50,done_p90,done_p99,ties_with,software,may_not_fit,study,file,"
            "seed,hardware\n";
 }
@@ -62,9 +65,9 @@ std::string origin(const Results& results, const std::string& file, const StudyN
                        csv_field(notes.accelerator));
 }
 
-/// `listed`: with those that may not fit.
+/// `asked`: the plan as the question sees it, or null; `listed`: with those that may not fit.
 std::string row(const Results& results, const FrontPoint& point, const StudyNotes& notes, const std::vector<std::uint64_t>& tied,
-                bool listed)
+                const QuestionedPlan* asked, bool listed)
 {
     std::string line = std::to_string(point.index);
     for (std::size_t a = 0; a < results.axes.size(); ++a) {
@@ -87,10 +90,17 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     }
     const auto risk = deadline_risk(point, notes.deadline);
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
-    line += fmt::format(",{},{}", name(notes.price_origin), name(notes.power_origin));
-    const auto done = completions(point.prediction.training, notes.start);
-    return line + fmt::format(",{},{},{},{},{},{},{}", csv_number(done[1].seconds), done[0].date, done[1].date, done[2].date,
-                              fmt::join(tied, " "), csv_field(notes.trained_with), listed ? 1 : 0);
+    const auto done = completions(point, notes.start);
+    for (const Completion& one : done) {
+        line += fmt::format(",{}", csv_number(one.with_error.seconds));
+    }
+    for (const Completion& one : done) {
+        line += fmt::format(",{}", one.with_error.date);
+    }
+    line +=
+        fmt::format(",{},{},{}", asked ? csv_number(asked->probability) : "", name(notes.price_origin), name(notes.power_origin));
+    return line + fmt::format(",{},{},{},{},{},{},{}", csv_number(done[1].exact.seconds), done[0].exact.date, done[1].exact.date,
+                              done[2].exact.date, fmt::join(tied, " "), csv_field(notes.trained_with), listed ? 1 : 0);
 }
 
 }  // namespace
@@ -100,12 +110,14 @@ std::string front_csv(const Results& results, const std::string& file)
     std::string text = header(results);
     const StudyNotes notes = study_notes(results);
     const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
+    const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     const std::string from = origin(results, file, notes);
     for (std::size_t i = 0; i < results.front.size(); ++i) {
-        text += fmt::format("{},{}\n", row(results, results.front[i], notes, tied[i], false), from);
+        const QuestionedPlan* asked = answer ? &answer->plans[i] : nullptr;
+        text += fmt::format("{},{}\n", row(results, results.front[i], notes, tied[i], asked, false), from);
     }
     for (const FrontPoint& point : results.may_not_fit.plans) {
-        text += fmt::format("{},{}\n", row(results, point, notes, {}, true), from);
+        text += fmt::format("{},{}\n", row(results, point, notes, {}, nullptr, true), from);
     }
     return text;
 }

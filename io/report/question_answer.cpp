@@ -39,36 +39,15 @@ const Aim& row_of(QuestionAim aim)
     return *std::find_if(aims.begin(), aims.end(), [aim](const Aim& row) { return row.aim == aim; });
 }
 
-/// Times of a plan are known with the error of the model, or as if it were exact.
-struct TimesOfPlan {
-    const TimeDistribution& training;
-    double model_low;
-    double model_high;
-
-    double late(double seconds) const { return deadline_risk(training, Seconds{seconds}, model_low, model_high)->mean; }
-
-    /// By bisection: the risk falls with the time.
-    double kept_with(double probability) const
-    {
-        double low = training.quantiles.front() * model_low;
-        double high = training.quantiles.back() * model_high * model_high / model_low;
-        constexpr double precise = 1e-6;
-        while (high - low > precise * high) {
-            const double middle = 0.5 * (low + high);
-            (late(middle) > 1.0 - probability ? low : high) = middle;
-        }
-        return high;
-    }
-};
-
 QuestionedPlan questioned(const FrontPoint& plan, const Question& question, bool model_error, Seconds limit)
 {
     const Prediction& prediction = plan.prediction;
-    const TimesOfPlan times{prediction.training, model_error ? plan.model_low : 1.0, model_error ? plan.model_high : 1.0};
+    const double low = model_error ? plan.model_low : 1.0;
+    const double high = model_error ? plan.model_high : 1.0;
     QuestionedPlan result{&plan};
-    result.in_time_s = times.kept_with(question.probability);
-    result.probability = limit.si > 0.0 ? 1.0 - times.late(limit.si) : 1.0;
-    result.power_w = prediction.run.energy_j.value / prediction.training.mean.value;
+    result.in_time_s = time_kept_with(question.probability, prediction.training, low, high);
+    result.probability = limit.si > 0.0 ? 1.0 - deadline_risk(prediction.training, limit, low, high)->mean : 1.0;
+    result.power_w = mean_power_w(prediction);
     result.within_limits = !(question.power_limit.si > 0.0 && !(result.power_w <= question.power_limit.si)) &&
                            !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
                            !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
@@ -187,6 +166,25 @@ bool has_model_error(const FrontPoint& plan) { return std::isfinite(plan.model_l
 
 }  // namespace
 
+double mean_power_w(const Prediction& prediction) { return prediction.run.energy_j.value / prediction.training.mean.value; }
+
+Seconds asked_limit(const StudyNotes& notes)
+{
+    const Seconds asked = notes.question ? time_limit(*notes.question, notes.start) : Seconds{};
+    return asked.si > 0.0 ? asked : notes.deadline;
+}
+
+std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes)
+{
+    const Seconds limit = asked_limit(notes);
+    if (limit.si == notes.deadline.si) {
+        const Estimate& drawn = plan.prediction.run.miss_probability;
+        return std::isfinite(drawn.value) ? probability_text(drawn) : "";
+    }
+    const auto risk = deadline_risk(plan.prediction.training, limit, 1.0, 1.0);
+    return risk ? risk_with_error_text(*risk) : "";
+}
+
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes)
 {
     const std::vector<FrontPoint>& front = results.front;
@@ -196,7 +194,7 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
     answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
-    std::vector<QuestionedPlan> plans;
+    std::vector<QuestionedPlan>& plans = answer.plans;
     for (const FrontPoint& plan : front) {
         plans.push_back(questioned(plan, question, answer.model_error, answer.limit));
     }

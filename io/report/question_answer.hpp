@@ -32,6 +32,7 @@ struct QuestionAnswer {
     std::optional<QuestionedPlan> next;        // the least of the others that answer, on another number of GPUs
     std::optional<QuestionedPlan> not_enough;  // has less than the best, keeps the limits, and is too likely late
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
+    std::vector<QuestionedPlan> plans;         // of the front, in its order
     LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
     bool minimised = true;                     // the study minimises what the question does, so its front holds the best plan
 
@@ -41,6 +42,16 @@ struct QuestionAnswer {
 
 /// Nothing if the front is empty, or comes from a file without tables of its times.
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
+
+/// Power of the building, in watts, on average over the run.
+double mean_power_w(const Prediction& prediction);
+
+/// Training time that readers compare times with: the limit of the question, otherwise the deadline; zero: none.
+Seconds asked_limit(const StudyNotes& notes);
+
+/// Probability of missing that limit, assuming the model is exact: of the draws for the deadline of the scenario, otherwise from the
+/// table of times. Empty: unknown.
+std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes);
 
 struct QuestionLine {
     std::string title;

@@ -4,6 +4,8 @@
 #include "io/report/front/best_plan.hpp"
 
 #include "io/base/aligned.hpp"
+#include "io/report/alternatives.hpp"
+#include "io/report/completion.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
@@ -13,7 +15,7 @@
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_notes.hpp"
-#include "io/results/completion.hpp"
+#include "io/report/subject.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/plan/plan.hpp"
@@ -108,7 +110,8 @@ std::string words(std::string name)
 std::vector<TableColumn> further_columns(const Results& results, const StudyNotes& notes)
 {
     std::vector<TableColumn> columns;
-    bool has_deadline = notes.deadline.si > 0.0;
+    const Seconds limit = asked_limit(notes);
+    bool has_deadline = limit.si > 0.0;
     for (std::size_t k = 0; k < results.objectives.size(); ++k) {
         const ObjectiveInfo& objective = results.objectives[k];
         if (objective.name == "miss_probability") {
@@ -119,13 +122,13 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
         }
     }
     if (has_deadline) {
-        columns.push_back({"miss probability", "with model error", [&notes](const FrontPoint& p) {
-                               const auto risk = deadline_risk(p, notes.deadline);
+        columns.push_back({"miss probability", "with model error", [limit](const FrontPoint& p) {
+                               const auto risk = deadline_risk(p, limit);
                                return risk ? risk_with_error_text(*risk) : "-";
                            }});
-        columns.push_back({"", "model exact", [](const FrontPoint& p) {
-                               const Estimate& risk = p.prediction.run.miss_probability;
-                               return std::isfinite(risk.value) ? probability_text(risk) : "-";
+        columns.push_back({"", "model exact", [&notes](const FrontPoint& p) {
+                               const std::string risk = exact_risk_text(p, notes);
+                               return risk.empty() ? "-" : risk;
                            }});
     }
     const auto price = [](const FrontPoint& p) { return p.prediction.gpu_price_usd_per_h; };
@@ -139,8 +142,10 @@ std::vector<TableColumn> further_columns(const Results& results, const StudyNote
         columns.push_back({"step measured", step.name, [step](const FrontPoint& p) { return cell(p.measured_step_s, step); }});
     }
     if (notes.start) {
-        columns.push_back({"done by", "p99",
-                           [&notes](const FrontPoint& p) { return end_date(*notes.start, p.prediction.training.p99.value); }});
+        columns.push_back({"done by", "99 %, with model error",
+                           [&notes](const FrontPoint& p) { return completions(p, notes.start).back().with_error.date; }});
+        columns.push_back(
+            {"", "99 %, model exact", [&notes](const FrontPoint& p) { return completions(p, notes.start).back().exact.date; }});
     }
     return columns;
 }
@@ -217,14 +222,16 @@ std::string may_not_fit_section(const Results& results, const StudyNotes& notes)
                        {{"fits", "%", [](const FrontPoint& p) { return number_figure(p, "fit_probability"); }}});
 }
 
-std::string when_text(const FrontPoint& point, const StudyNotes& notes)
+/// "p50 55.2 days (2027-03-10), p90 57.5 days (2027-03-13)".
+std::string when_text(const FrontPoint& point, const StudyNotes& notes, CompletionTime Completion::*time)
 {
     const ReadingUnit unit = reading_unit("s", point.prediction.training.p99.value);
     std::string text;
-    for (const Completion& done : completions(point.prediction.training, notes.start)) {
-        if (std::isfinite(done.seconds)) {
-            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile, significant(done.seconds / unit.size, 3),
-                                unit.name, done.date.empty() ? "" : fmt::format(" ({})", done.date));
+    for (const Completion& done : completions(point, notes.start)) {
+        const CompletionTime& end = done.*time;
+        if (std::isfinite(end.seconds)) {
+            text += fmt::format("{}{} {} {}{}", text.empty() ? "" : ", ", done.quantile, significant(end.seconds / unit.size, 3),
+                                unit.name, end.date.empty() ? "" : fmt::format(" ({})", end.date));
         }
     }
     return text;
@@ -247,14 +254,15 @@ std::string energy_text(const Prediction& prediction)
 
 std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
 {
-    const Estimate& risk = point.prediction.run.miss_probability;
-    if (notes.deadline.si <= 0.0 || !std::isfinite(risk.value)) {
+    const Seconds limit = asked_limit(notes);
+    const std::string exact = limit.si > 0.0 ? exact_risk_text(point, notes) : "";
+    if (exact.empty()) {
         return "";
     }
-    const auto with_error = deadline_risk(point, notes.deadline);
-    return fmt::format("  deadline        missed after {} with probability {} assuming the model is exact{}\n",
-                       time_text(notes.deadline.si), probability_text(risk),
-                       with_error ? "; " + deadline_risk_text(*with_error) : "");
+    const auto with_error = deadline_risk(point, limit);
+    const std::string included = with_error ? deadline_risk_text(*with_error) + "; " : "";
+    return fmt::format("  deadline        missed after {} with this probability: {}assuming the model is exact, {}\n",
+                       time_text(limit.si), included, exact);
 }
 
 /// What was measured of the plan, which is not in its prediction.
@@ -289,18 +297,23 @@ std::string may_not_fit_text(const Results& results)
                       : "";
 }
 
-/// When the best plan is done, what it takes, and how far both may be off: by the draws, and by the model.
+/// When the subject is done, what it takes, and how far both may be off: by the draws, and by the model.
 std::string answer(const Results& results, const StudyNotes& notes)
 {
-    const FrontPoint& point = results.front.front();
+    const Subject subject = *subject_of(results, notes);
+    const FrontPoint& point = *subject.plan;
     const Prediction& p = point.prediction;
     const ReadingUnit unit = reading_unit("s", p.training.p99.value);
     const auto [time, low, high] = limited(p.training.p99, unit);
     const int places = decimals_between(time, low, high);
     const ReadingUnit cost = reading_unit("USD", p.cost_usd.value);
-    std::string text = fmt::format("Best {}: point {} on {} GPUs{}\n", words(results.objectives.front().name), point.index,
-                                   p.gpus, results.provisional ? " (provisional)" : "");
-    text += fmt::format("  {:<15} {}\n", run_words(notes.task).time, when_text(point, notes));
+    std::string text = fmt::format("{}: point {} on {} GPUs{}{}\n", subject_title(subject, results), point.index, p.gpus,
+                                   results.provisional ? " (provisional)" : "", subject.on_front ? "" : ", off the front");
+    const std::string with_error = when_text(point, notes, &Completion::with_error);
+    const std::string exact = when_text(point, notes, &Completion::exact);
+    text += fmt::format("  {:<15} {}\n", run_words(notes.task).time,
+                        with_error.empty() ? exact : with_error + ", with the model error");
+    text += with_error.empty() ? "" : fmt::format("  {:<15} {}, assuming the model is exact\n", "", exact);
     text += measured_text(p, point.measured_step_s);
     text += fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name,
                         placeholder_words(notes.price_origin, "price"), energy_text(p),
@@ -321,7 +334,10 @@ std::string answer(const Results& results, const StudyNotes& notes)
     } else {
         text += "  model error     not in this file and not included above; it is usually 15 to 30 %\n";
     }
-    return text + may_not_fit_text(results) + "\n";
+    if (!subject.on_front) {
+        return text + "\n" + plans_table(results, notes, {point}, {}) + "\n";
+    }
+    return text + (subject.reason == SubjectReason::best ? may_not_fit_text(results) : "") + "\n";
 }
 
 /// Plans between which the draws do not decide, such as those that differ only in the memory they leave free. Each group is of
@@ -360,6 +376,9 @@ std::string question_text(const Results& results, const StudyNotes& notes)
         text +=
             text.empty() ? fmt::format("{}: {}\n", line.title, line.text) : fmt::format("  {:<15} {}\n", line.title, line.text);
     }
+    for (const QuestionLine& line : answer_changes(results, notes)) {
+        text += fmt::format("  {:<15} {}\n", line.title, line.text);
+    }
     return text.empty() ? "" : text + "\n";
 }
 
@@ -371,7 +390,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
             fmt::join(results.study.held, ","), results.study.parts);
     }
     if (results.front.empty()) {
-        return "The front is empty: no plan was evaluated completely.\n";
+        return (results.subject ? answer(results, notes) : "") + "The front is empty: no plan was evaluated completely.\n";
     }
     std::string text = question_text(results, notes) + answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {

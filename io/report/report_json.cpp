@@ -1,18 +1,20 @@
 #include "io/report/report_json.hpp"
-#include "io/report/performance_text.hpp"
-#include "io/report/question_answer.hpp"
 
 #include "io/base/json_number.hpp"
+#include "io/report/alternatives.hpp"
+#include "io/report/completion.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/legs_text.hpp"
+#include "io/report/performance_text.hpp"
+#include "io/report/question_answer.hpp"
 #include "io/report/results_json.hpp"
 #include "io/report/space_counts.hpp"
 #include "io/report/study_json.hpp"
 #include "io/report/study_notes.hpp"
-#include "io/results/completion.hpp"
+#include "io/report/subject.hpp"
 #include "io/results/results_schema.hpp"
 
 #include <nlohmann/json.hpp>
@@ -104,9 +106,12 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
             estimate_json(stated(results.objectives[k].name, point.objectives.at(k)));
     }
     json.update(results_json(point, notes.deadline));
-    for (const Completion& done : completions(point.prediction.training, notes.start)) {
-        json["completion"][std::string(done.quantile)] = {{"seconds", json_number<Json>(done.seconds)},
-                                                          {"date", json_text<Json>(done.date)}};
+    const auto ended = [](const CompletionTime& time) {
+        return Json{{"seconds", json_number<Json>(time.seconds)}, {"date", json_text<Json>(time.date)}};
+    };
+    for (const Completion& done : completions(point, notes.start)) {
+        Json& at = json["completion"][std::string(done.quantile)] = ended(done.exact);
+        at["with_model_error"] = ended(done.with_error);
     }
     return json;
 }
@@ -116,6 +121,17 @@ Json named(const Results& results)
     const NamedPoints points = named_points(results);
     const auto index = [&results](const std::optional<std::size_t>& at) { return at ? Json(results.front[*at].index) : Json(); };
     return {{"best", index(points.best)}, {"knee", index(points.knee)}, {"cheapest", index(points.cheapest)}};
+}
+
+Json subject_json(const Results& results, const StudyNotes& notes)
+{
+    const auto subject = subject_of(results, notes);
+    if (!subject) {
+        return nullptr;
+    }
+    Json json{{"point", subject->plan->index}, {"reason", name(subject->reason)}, {"on_front", subject->on_front}};
+    json["plan"] = subject->on_front ? Json() : front_point(results, *subject->plan, notes);
+    return json;
 }
 
 Json head(const char* format, const Results& results, const std::string& file)
@@ -186,15 +202,18 @@ Json questioned_json(const std::optional<QuestionedPlan>& plan)
                 : Json();
 }
 
-Json question_json(const Results& results, const StudyNotes& notes)
+Json question_json(const Results& results, const StudyNotes& notes, const std::optional<QuestionAnswer>& answer)
 {
-    const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     if (!answer) {
         return nullptr;
     }
     Json text = Json::object();
     for (const QuestionLine& line : question_lines(results, notes)) {
         text[line.title] = line.text;
+    }
+    Json changes = Json::object();
+    for (const QuestionLine& line : answer_changes(results, notes)) {
+        changes[line.title] = line.text;
     }
     return {{"minimise", name(notes.question->minimise)},
             {"limit_s", answer->limit.si > 0.0 ? Json(answer->limit.si) : Json()},
@@ -204,6 +223,7 @@ Json question_json(const Results& results, const StudyNotes& notes)
             {"next_best", questioned_json(answer->next)},
             {"not_enough", questioned_json(answer->not_enough)},
             {"surest", questioned_json(answer->surest)},
+            {"changes", std::move(changes)},
             {"text", std::move(text)}};
 }
 
@@ -241,15 +261,18 @@ std::string report_json(const Results& results, const std::string& file)
     json["global_batches"] = batches(results, notes);
     json["numerics_note"] = json_text<Json>(notes.numerics.title);
     json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
-    json["question"] = question_json(results, notes);
+    const auto asked = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
+    json["question"] = question_json(results, notes, asked);
     json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);
+    json["subject"] = subject_json(results, notes);
     json["front"] = Json::array();
     const std::vector<std::vector<std::uint64_t>> tied = ties(results.front);
     for (std::size_t i = 0; i < results.front.size(); ++i) {
         json["front"].push_back(front_point(results, results.front[i], notes));
         json["front"].back()["ties_with"] = tied[i];
+        json["front"].back()["question_probability"] = asked ? Json(asked->plans[i].probability) : Json();
     }
     const MayNotFit& list = results.may_not_fit;
     json["may_not_fit"] = {{"outcome", list.outcome},

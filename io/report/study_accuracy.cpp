@@ -27,6 +27,8 @@ KindAccuracy kind_accuracy(const FittedModel& model, RunKind kind, const std::st
     KindAccuracy accuracy;
     accuracy.kind = name(kind);
     accuracy.machine = fmt::format("{} with {}", accelerator, stack.empty() ? "any software" : stack);
+    accuracy.accelerator = accelerator;
+    accuracy.stack = stack;
     for (const LeftOutErrors& family : model.left_out) {
         if (family.kind != kind) {
             continue;

@@ -14,6 +14,8 @@ namespace prismopt {
 struct KindAccuracy {
     std::string kind;                  // "mixtures of experts"
     std::string machine;               // of the study: "h100-sxm with megatron-bridge"
+    std::string accelerator;           // "h100-sxm"
+    std::string stack;                 // "megatron-bridge"; empty: none in particular
     std::vector<LeftOutErrors> alike;  // families with runs on this machine
     int other_rows = 0;                // of the other families
     FamilyErrors others;               // their means, by rows

@@ -158,9 +158,10 @@ struct Results {
     Posterior posterior;
     bool provisional = false;  // the search was stopped: the front so far, not confirmed
     std::vector<ProgressPoint> progress;
-    std::vector<RankWork> ranks;       // of the last leg
-    std::vector<Leg> legs;             // in the order of their starts; empty before schema 1.15
-    std::optional<Question> question;  // asked of a report, instead of that of the scenario; not stored
+    std::vector<RankWork> ranks;        // of the last leg
+    std::vector<Leg> legs;              // in the order of their starts; empty before schema 1.15
+    std::optional<Question> question;   // asked of a report, instead of that of the scenario; not stored
+    std::optional<FrontPoint> subject;  // the plan that a report was asked to be about; not stored
     int threads = 1;
     bool sealed = true;  // false: from a file without a checksum, so that damage may go undetected
 };

@@ -5,6 +5,7 @@
 #include "io/base/percent.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/placement_text.hpp"
+#include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/preview/single_changes.hpp"
@@ -13,6 +14,7 @@
 #include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/run_effects.hpp"
 #include "optimizer/study/stored_study.hpp"
+#include "optimizer/study/study_front.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,17 +44,24 @@ StepTimeline timeline_of(const Problem& problem, const ParallelPlan& plan)
 
 void add_timelines(StoredStudy& stored, ReportedStudy& study)
 {
-    for (const FrontPoint& point : study.results.front) {
-        const Point where = stored.space().point(point.index);
+    for (const FrontPoint* point : shown_plans(study.results)) {
+        const Point where = stored.space().point(point->index);
         study.timelines.push_back(timeline_of(stored.problem(where), stored.plan(where)));
     }
 }
 
-/// Adds the run studies of the named points; not for a provisional front, which was estimated from other draws.
+/// Adds the run studies of the subject and the named points; not for a provisional front, which was estimated from other draws.
 void add_runs(StoredStudy& stored, ReportedStudy& study)
 {
-    for (const std::size_t position : positions(named_points(study.results))) {
-        const Point where = stored.space().point(study.results.front[position].index);
+    const std::vector<const FrontPoint*> plans = shown_plans(study.results);
+    std::vector<std::size_t> studied = positions(named_points(study.results));
+    if (const auto subject = subject_of(study.results, study_notes(study.results))) {
+        const auto at = std::find(plans.begin(), plans.end(), subject->plan);
+        std::erase(studied, static_cast<std::size_t>(at - plans.begin()));
+        studied.insert(studied.begin(), static_cast<std::size_t>(at - plans.begin()));
+    }
+    for (const std::size_t position : studied) {
+        const Point where = stored.space().point(plans[position]->index);
         study.runs.push_back(run_effects(stored.problem(where), stored.plan(where), stored.scenario().search.confirm,
                                          stored.sampler({Purpose::confirm})));
         study.runs.back().position = position;
@@ -71,16 +80,16 @@ std::string placement_of(StoredStudy& stored, std::uint64_t index)
 std::string placements(StoredStudy& stored, const Results& results)
 {
     std::vector<std::pair<std::string, std::vector<std::uint64_t>>> notes;  // in the order of the front
-    for (const FrontPoint& point : results.front) {
-        const std::string note = placement_of(stored, point.index);
+    for (const FrontPoint* point : shown_plans(results)) {
+        const std::string note = placement_of(stored, point->index);
         if (note.empty()) {
             continue;
         }
         const auto same = std::find_if(notes.begin(), notes.end(), [&note](const auto& known) { return known.first == note; });
         if (same == notes.end()) {
-            notes.push_back({note, {point.index}});
+            notes.push_back({note, {point->index}});
         } else {
-            same->second.push_back(point.index);
+            same->second.push_back(point->index);
         }
     }
     std::string text;
@@ -92,13 +101,14 @@ std::string placements(StoredStudy& stored, const Results& results)
     return text;
 }
 
-/// "dispatch (deepep: step about 8 % shorter); without a gain of 1 %: cp", of the noise-free step of the first plan of the front.
+/// "dispatch (deepep: step about 8 % shorter); without a gain of 1 %: cp", of the noise-free step of the subject.
 std::string levers_text(StoredStudy& stored, const Results& results)
 {
-    if (results.front.empty()) {
+    const auto subject = subject_of(results, study_notes(results));
+    if (!subject) {
         return "";
     }
-    const Point point = stored.space().point(results.front.front().index);
+    const Point point = stored.space().point(subject->plan->index);
     std::vector<std::string> gains;
     std::vector<std::string> others;
     for (const HeldLever& lever : held_levers(stored.plan(point), stored.scenario(), stored.problem(point))) {
@@ -106,7 +116,7 @@ std::string levers_text(StoredStudy& stored, const Results& results)
             others.push_back(lever.axis);
         } else {
             gains.push_back(fmt::format("{} ({}: step of plan {} about {} shorter)", lever.axis,
-                                        lever.best.substr(lever.axis.size() + 1), results.front.front().index,
+                                        lever.best.substr(lever.axis.size() + 1), subject->plan->index,
                                         percent_text(lever.saved, 0)));
         }
     }
@@ -117,13 +127,14 @@ std::string levers_text(StoredStudy& stored, const Results& results)
     return text;
 }
 
-/// "plan 229: ...", of the first plan of the front.
+/// "plan 229: ...", of the subject.
 std::string host_waits(StoredStudy& stored, const Results& results)
 {
-    if (results.front.empty()) {
+    const auto subject = subject_of(results, study_notes(results));
+    if (!subject) {
         return "";
     }
-    const std::uint64_t index = results.front.front().index;
+    const std::uint64_t index = subject->plan->index;
     const Point point = stored.space().point(index);
     const std::string note = host_wait_text(stored.problem(point), stored.plan(point));
     return note.empty() ? "" : fmt::format("plan {}: {}", index, note);
@@ -209,6 +220,28 @@ ReportedStudy reported_study(const Results& results, const std::string& file)
 Question asked_question(const Results& results, const std::string& keys)
 {
     return read_question(keys, "--question", scenario_of(results.study).start);
+}
+
+FrontPoint asked_subject(const Results& results, std::int64_t number)
+{
+    if (const FrontPoint* listed = number < 0 ? nullptr : listed_plan(results, static_cast<std::uint64_t>(number))) {
+        return *listed;
+    }
+    StoredStudy stored(results);
+    const std::uint64_t index = point_number(results, stored, number);
+    const Point where = stored.space().point(index);
+    Predictor predictor(stored.problem(where));
+    const auto compiled = predictor.compile(stored.plan(where));
+    if (const auto* why = std::get_if<Infeasible>(&compiled)) {
+        throw InputError(fmt::format("--point {} is infeasible in this study: {}", index, why->text()));
+    }
+    const auto& run = std::get<CompiledRun>(compiled);
+    const Rung& rung = stored.scenario().search.confirm;
+    const SamplerOptions sampler = stored.sampler({Purpose::confirm});  // the draws of the front
+    const PhaseDraws draws = predictor.sample(run, {0, rung.fleets, rung.steps}, sampler);
+    FrontPoint point = front_point(stored.model(), index, predictor.summarise(run, draws, rung.steps, sampler, Confidence{}));
+    FrontDetails(stored.model()).add(point);
+    return point;
 }
 
 std::string text_with_placements(const Results& results)

@@ -7,6 +7,7 @@
 #include "io/report/report.hpp"
 #include "io/report/report_json.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ std::string text_with_placements(const Results& results);
 
 /// The keys of [question], separated by commas, for these results. Throws InputError.
 Question asked_question(const Results& results, const std::string& keys);
+
+/// The plan of this number, for Results::subject: of the tables of results, otherwise predicted with the draws that confirmed the
+/// front. Throws InputError for numbers that the space does not have, and for those of infeasible plans.
+FrontPoint asked_subject(const Results& results, std::int64_t number);
 
 /// The HTML page of a study. `file`: path of the results; `sensitivity`: of an output of `sensitivity --json` for a plan of the
 /// front, or empty. Throws InputError if that file is something else.

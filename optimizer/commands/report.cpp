@@ -24,7 +24,11 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
         "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
-        "svg", po::value<std::string>()->value_name("FILE"), "write the main plots as one figure for papers")(
+        "svg", po::value<std::string>()->value_name("FILE"),
+        "write the main plots as one figure for papers")("point", po::value<std::int64_t>()->value_name("ID"),
+                                                         "number of the plan that the text and the page are about (default: the "
+                                                         "answer to the question, if there is one, otherwise "
+                                                         "the best of the first objective)")(
         "question", po::value<std::string>()->value_name("LIMITS"),
         "answer this first, instead of [question] of the scenario: its keys, for example 'done_by = 2027-04-15, probability = "
         "0.9, "
@@ -38,6 +42,9 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     Results results = open_results(path);
     if (values->count("question") > 0) {
         results.question = asked_question(results, (*values)["question"].as<std::string>());
+    }
+    if (values->count("point") > 0) {
+        results.subject = asked_subject(results, (*values)["point"].as<std::int64_t>());
     }
     std::vector<std::string> inputs{path};
     if (values->count("sensitivity") > 0) {

@@ -110,7 +110,10 @@ const tests = {
             assert.ok(plans.some((plan) => (plan.best < 0.005 ? "<1 %" : plan.best >= 0.995 ? ">99 %" : `${(100 * plan.best).toFixed(0)} %`) === cell), `${cell} is in the JSON report`);
         }
         assert.ok(await page.locator("#best-plans .share-cell").count() > 0, "plans that may be the best are listed");
-        assert.equal(await page.locator("#best-plans .contest canvas").count(), await page.locator("#best-plans table").count(), "a chart per table");
+        assert.equal(await page.locator("#best-plans .contest canvas").count(), 0, "folded");
+        for (const summary of await page.locator("#best-plans summary").all()) await summary.click();
+        await page.waitForFunction(() => document.querySelectorAll("#best-plans details").length === document.querySelectorAll("#best-plans .contest canvas").length);
+        assert.equal(await page.locator("#best-plans .overview tbody tr").count(), await page.locator("#best-plans details").count(), "a row for each number of GPUs");
         const held = plans.filter((plan) => plan.fits > 0);
         assert.ok(held.every((plan) => plan.low <= plan.high), "intervals of plans that fit");
         const [, unit] = csv.match(/ (\w+) \(95 %\)/);
@@ -208,6 +211,8 @@ const tests = {
     async "no window scrolls sideways, tables that do say so, and texts of charts do not overlap"(browser, urls) {
         for (const [name, url] of Object.entries(urls)) {
             const page = await open(browser, url);
+            await page.evaluate(() => document.querySelectorAll("#best-plans details").forEach((one) => { one.open = true; }));
+            await page.waitForFunction(() => [...document.querySelectorAll("#best-plans details")].every((one) => one.querySelector("canvas")));
             for (const width of [1400, 900, 700, 400, 320]) {
                 await page.setViewportSize({ width, height: 800 });
                 await page.waitForFunction(() => [...document.querySelectorAll(".chart:not([hidden])")].every((place) => {
@@ -215,7 +220,7 @@ const tests = {
                     return !chart || place.clientWidth === 0 || chart.getWidth() === place.clientWidth;
                 }));
                 const [room, needed, hidden] = await page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollWidth,
-                    [...document.querySelectorAll(".table-box")].filter((box) => box.offsetParent !== null && box.scrollWidth > box.clientWidth + 1 &&
+                    [...document.querySelectorAll(".table-box")].filter((box) => box.offsetParent !== null && !box.closest("details:not([open])") && box.scrollWidth > box.clientWidth + 1 &&
                         !box.parentElement.classList.contains("more-right")).map((box) => box.closest("section").id)]);
                 assert.ok(needed <= room, `${name}: ${needed} px in a window of ${room}`);
                 assert.deepEqual(hidden, [], `${name}, ${width} px: tables that hide columns without a mark`);
@@ -267,16 +272,16 @@ const tests = {
         assert.match(await page.locator("h1").textContent(), /^gpt-small, 10 B tokens on .*\d+ a100-sxm-40gb GPUs with no software in particular$/);
         const given = await page.evaluate(() => {
             const study = JSON.parse(document.getElementById("data").textContent).studies[0];
-            return { first: study.front.find((point) => point.id === study.named.best), deadline: study.job.deadline_s };
+            return { first: study.front.find((point) => point.id === study.subject.id), deadline: study.job.deadline_s };
         });
         const titles = await page.locator("#summary-text .fact h3").allTextContents();
-        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Energy,", "Risk", "Uncertainty"]);
+        assert.deepEqual(titles.map((title) => title.split(" ")[0]), ["Done", "Cost", "Power,", "Risk", "Uncertainty"]);
         const text = await page.locator("#summary-text").textContent();
-        for (const { quantile, date } of given.first.completion) assert.ok(date.startsWith("2027-01-") && text.includes(date), `${quantile}: ${date}`);
+        for (const { quantile, with_error: { date } } of given.first.completion) assert.ok(date.startsWith("2027-01-") && text.includes(date), `${quantile}: ${date}`);
         assert.ok(given.deadline > 0 && given.first.estimates.miss_probability[0] !== null);
         assert.match(text, /model error: .*sampling error: /s);
         const heads = await page.locator("#points-table thead th").allTextContents();
-        for (const head of ["variant", "GPU price (USD/h)", "p90", "done by (p99)", "energy", "misses deadline"]) {
+        for (const head of ["variant", "GPU price (USD/h)", "p90", "done by (90 %, model error included)", "energy", "misses deadline"]) {
             assert.ok(heads.some((one) => one.startsWith(head)), `${head} in ${heads.join("; ")}`);
         }
         const hardware = await page.locator("#points-table tbody tr").first().innerText();
@@ -326,18 +331,116 @@ const tests = {
         await close(without);
     },
 
-    async "one sheet is printed, and the rest where it is asked for"(browser, urls) {
-        for (const name of ["small", "rich", "stopped", "one", "all", "both"]) {
+    async "two sheets are printed, and the rest where it is asked for"(browser, urls) {
+        for (const name of ["small", "rich", "stopped", "one", "all", "both", "asks"]) {
             for (const colorScheme of screenshots || name === "rich" ? ["light", "dark"] : ["light"]) {
                 const page = await open(browser, urls[name], { colorScheme });
                 const sheets = async () => (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString("latin1").match(/\/Type \/Page\b/g).length;
-                assert.equal(await sheets(), 1, `${name}, ${colorScheme}`);
+                assert.equal(await sheets(), 2, `${name}, ${colorScheme}`);
+                assert.equal(await page.locator("html").getAttribute("data-theme"), colorScheme);
                 if (screenshots) await page.pdf({ preferCSSPageSize: true, printBackground: true, path: join(screenshots, `${name}-${colorScheme}.pdf`) });
                 await page.check("#print-all");
-                assert.ok(await sheets() > 1);
+                assert.ok(await sheets() > 2);
                 if (screenshots) await page.pdf({ preferCSSPageSize: true, printBackground: true, path: join(screenshots, `${name}-${colorScheme}-all.pdf`) });
                 await close(page);
             }
+        }
+    },
+
+    async "a board reads the answer, its risk, the alternatives, what would change it and what was assumed"(browser, urls) {
+        const page = await open(browser, urls.asks);
+        const shown = await page.evaluate(() => {
+            const section = (id) => document.getElementById(id).textContent;
+            const option = (id) => echarts.getInstanceByDom(document.getElementById(id)).getOption();
+            const study = JSON.parse(document.getElementById("data").textContent).studies[0];
+            return { study, sizes: section("sizes"), changes: section("changes"), assumed: section("assumed"), question: document.querySelector(".question").textContent,
+                lines: ["completion-chart", "front-chart", "training-chart", "sizes-chart-0"].map((id) => option(id).series.filter((one) => one.markLine?.data?.length > 0).length) };
+        });
+        assert.equal(shown.study.subject.reason, "answer");
+        assert.notEqual(shown.study.subject.id, shown.study.named.best);
+        assert.match(shown.question, /^Question: least cost, done within .* with 90 % \(model error included\)answer\d+ GPUs: /);
+        assert.deepEqual(shown.lines, [1, 1, 1, 1], "the deadline is a line");
+        assert.equal(await page.locator("#sizes tbody tr").count(), new Set(shown.study.front.map((point) => point.gpus)).size);
+        assert.equal(await page.locator("#sizes tr[aria-selected=true] td:nth-child(2)").textContent(), shown.study.subject.id);
+        assert.match(shown.changes, /with less time.*before .*: point \d+ on .*change, of point \d+/s);
+        assert.match(shown.assumed, /software.*price1\.50 USD per GPU-hour.*power.*failures.*start, deadline.*model error.*search/s);
+        assert.match(await page.locator("#summary-text .named tr[data-point] td:first-child").first().textContent(), /^Answer/);
+        await close(page);
+    },
+
+    async "the page is about the plan that is asked for"(browser, urls) {
+        const page = await open(browser, urls.asked);
+        const study = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).studies[0]);
+        const [plan] = study.off_front;
+        assert.match(await page.locator("#summary-text .lead").textContent(), new RegExp(`^Plan asked for: point ${plan.id} on \\d+ GPUs, off the front, `));
+        assert.match(await page.locator(`#points-table tr[data-key="0:${plan.id}"]`).textContent(), /asked for.*off the front/);
+        assert.equal(await page.locator("#points-table tbody tr").count(), study.front.length + 1);
+        assert.match(await page.locator("#subtitle").textContent(), new RegExp(`front of ${study.front.length} plans`));
+        assert.match(await page.locator("#completion-of").textContent(), new RegExp(`^Of point ${plan.id}\\.`));
+        await close(page);
+    },
+
+    async "whiskers show the model error where it is known"(browser, urls) {
+        const page = await open(browser, urls.small);
+        const whiskers = () => page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.find((one) => one.id === "whiskers0").data[0]);
+        const [value, , , low, high] = await whiskers();
+        const { model_low: least, model_high: most } = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).studies[0].front[0].numbers);
+        assert.ok(Math.abs(low / value - least) < 1e-6 && Math.abs(high / value - most) < 1e-6);
+        const range = () => page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().xAxis[0].max);
+        const wide = await range();
+        await page.uncheck("#front-error");
+        assert.ok(await range() < wide);
+        await close(page);
+    },
+
+    // Viewers such as Poppler leave out the axes of a chart with some thousand marks, so paper gets them as one picture.
+    async "printed plans off the front are a picture"(browser, urls) {
+        const page = await open(browser, urls.large);
+        const front = () => page.evaluate(() => {
+            const { series, graphic } = echarts.getInstanceByDom(document.getElementById("front-chart")).getOption();
+            return { clouds: series.filter((one) => /^(drawn|bounded)/.test(one.id)).length, pictures: graphic[0].elements.filter((one) => one.type === "image").length };
+        });
+        await page.emulateMedia({ media: "print" });
+        await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+        assert.deepEqual(await front(), { clouds: 0, pictures: 1 });
+        await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+        await page.emulateMedia({ media: "screen" });
+        assert.deepEqual(await front(), { clouds: 2, pictures: 0 });
+        await close(page);
+    },
+
+    async "numbers are not broken across lines"(browser, urls) {
+        for (const name of ["rich", "all", "both"]) {
+            const page = await open(browser, urls[name]);
+            const broken = () => page.evaluate(() => {
+                const found = [];
+                const words = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+                while (words.nextNode()) {
+                    const { data, parentElement } = words.currentNode;
+                    if (parentElement.offsetParent === null || parentElement.closest("pre, .text, .plan, details")) continue;
+                    for (const match of data.matchAll(/\d[\d.,]*\d|\d{4}-\d\d-\d\d/g)) {
+                        const range = document.createRange();
+                        range.setStart(words.currentNode, match.index);
+                        range.setEnd(words.currentNode, match.index + match[0].length);
+                        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) found.push(`${parentElement.closest("section").id}: ${match[0]} in ${data.slice(0, 60)}`);
+                    }
+                }
+                return found;
+            });
+            for (const width of [1400, 900, 400]) {
+                await page.setViewportSize({ width, height: 900 });
+                assert.deepEqual(await broken(), [], `${name}, ${width} px`);
+            }
+            for (const all of [false, true]) {
+                await page.setViewportSize({ width: 708, height: 1000 });
+                if (all) await page.check("#print-all");
+                await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+                await page.emulateMedia({ media: "print" });
+                assert.deepEqual(await broken(), [], `${name}, on paper`);
+                await page.emulateMedia({ media: "screen" });
+                await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+            }
+            await close(page);
         }
     },
 
@@ -463,7 +566,11 @@ const tests = {
 
     async "several studies share a page"(browser, urls) {
         const page = await open(browser, urls.both);
-        assert.match(await page.locator("h1").textContent(), /^gpt-small, 10 B tokens on .*small \(small\.h5\).* vs\. other \(other\.h5\)/);
+        assert.equal(await page.locator("h1").textContent(), "small vs. other");
+        assert.match(await page.locator("#subtitle").textContent(), /^gpt-small, 10 B tokens on /);
+        assert.deepEqual(await page.locator("main > section").evaluateAll((all) => all.slice(0, 4).map((one) => one.id)), ["gains", "front", "completion", "summary"], "the comparison comes first");
+        assert.equal(await page.locator("#gains details.differences").evaluate((one) => one.open), false, "differences of scenarios are folded");
+        assert.deepEqual(await page.locator("#gains tbody").first().locator("td:first-child").allTextContents(), ["small", "other"]);
         assert.match(await page.locator("#gains-text").textContent(), /against the first study.*against small.*intervals (disjoint|overlap).*the axes are the same/s);
         const series = await page.evaluate(() => echarts.getInstanceByDom(document.getElementById("front-chart")).getOption().series.map((one) => one.name));
         assert.ok(series.includes("front of small") && series.includes("front of other"));
@@ -573,10 +680,13 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
     const { design } = JSON.parse(run(program, "export", "small.h5", "--target", "json"));
     writeFileSync(join(folder, "effects.json"), run(program, "sensitivity", scenario, "--design", design, "--draws", "512", "--pairs", "0", "--json"));
     run(program, "report", "small.h5", "--html", "sensitive.html", "--sensitivity", "effects.json");
+    writeFileSync(join(folder, "asks.toml"), text.replace("[search]", '[question]\nminimise = "cost"\ndeadline = "75 min"\nprobability = 0.9\n\n[search]'));
+    run(program, "search", "asks.toml", "--out", join(folder, "asks.h5"));
+    run(program, "report", "small.h5", "--point", "100", "--html", "asked.html");
     const urls = {
         small: report("small.h5"), large: report("large.h5"), stopped: report("stopped.h5"), both: `file://${join(folder, "both.html")}`,
         two: report("two.h5"), one: report("one.h5"), rich: report("rich.h5"), all: report("all.h5"),
-        sensitive: `file://${join(folder, "sensitive.html")}`,
+        asks: report("asks.h5"), asked: `file://${join(folder, "asked.html")}`, sensitive: `file://${join(folder, "sensitive.html")}`,
     };
     const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
     for (const [name, test] of Object.entries(tests)) {

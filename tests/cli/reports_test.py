@@ -171,6 +171,42 @@ class Reports(CliTest):
         self.assertIn("needs a start", self.refusal("report", "small.h5", "--question", "done_by = 2027-04-15"))
         self.assertIn("unknown key 'by'", self.refusal("report", "small.h5", "--question", "by = 1"))
 
+    def test_a_report_is_about_the_plan_asked_for(self):
+        """Of the front, and off it: drawn as the front was."""
+        self.searched(support.SMALL, "small.h5")
+        told = json.loads(self.output("report", "small.h5", "--json"))
+        self.assertEqual(told["subject"], {"point": told["named"]["best"], "reason": "best", "on_front": True, "plan": None})
+        last = told["front"][-1]["point"]
+        self.assertRegex(self.output("report", "small.h5", "--point", last), rf"\n\nPlan asked for: point {last} on ")
+        with h5py.File(self.folder / "small.h5") as file:
+            other = next(int(i) for i in file["evaluations/evaluation"] if i not in [p["point"] for p in told["front"]])
+        text = self.output("report", "small.h5", "--point", other, "--html", "page.html", "--json=told.json")
+        self.assertRegex(text, rf"\n\nPlan asked for: point {other} on \d+ GPUs, off the front\n")
+        page = (self.folder / "page.html").read_text()
+        self.assertIn(f'"subject":{{"id":"{other}","reason":"asked"', page)
+        subject = json.loads((self.folder / "told.json").read_text())["subject"]
+        predicted = json.loads(self.output("predict", "small.h5", "--point", other, "--json"))
+        p99 = lambda plan: plan["estimates"]["training_time_p99"]["value"]
+        self.assertAlmostEqual(p99(subject["plan"]) / p99(predicted), 1)
+        refused = self.refusal("report", "small.h5", "--point", "999999")
+        self.assertIn("is out of range: the space has points 0 to", refused)
+        self.assertIn(f"the points of the front are {told['front'][0]['point']}", refused)
+
+    def test_the_answer_is_what_the_report_is_about(self):
+        self.searched(support.SMALL, "small.h5")
+        asked = 'minimise = "gpus", deadline = "3 h"'
+        told = json.loads(self.output("report", "small.h5", "--json", "--question", asked))
+        answer = told["question"]["answer"]["point"]
+        self.assertEqual((told["subject"]["point"], told["subject"]["reason"]), (answer, "answer"))
+        self.assertNotEqual(answer, told["named"]["best"])
+        text = self.output("report", "small.h5", "--question", asked, "--csv", "front.csv")
+        self.assertRegex(text, rf"\nAnswer: point {answer} on \d+ GPUs\n.*with the model error\n.*assuming the model is exact\n")
+        with open(self.folder / "front.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([float(row["question_probability"]) for row in rows], [plan["question_probability"] for plan in told["front"]])
+        for row in rows:
+            self.assertLess(float(row["training_time_p99_s"]), float(row["training_time_p99_with_model_error_s"]))
+
     def test_a_scenario_may_ask(self):
         toml = self.folder / "asks.toml"
         toml.write_text(pathlib.Path(support.SMALL).read_text() + '\n[question]\nminimise = "gpus"\n')

@@ -57,22 +57,40 @@ function contestOption(contest) {
     };
 }
 
+/// The most probable plan of each number of GPUs.
+function contestsTable(study) {
+    const rows = study.contests.filter((contest) => contest.plans.length > 0).map((contest) => {
+        const [first] = contest.plans;
+        return element("tr", {}, element("td", {}, grouped(contest.gpus)), element("td", {}, quantityText(first.value, contest.units, 4)), element("td", {}, chanceText(first.best)),
+            element("td", {}, percent(first.regret)), element("td", {}, chanceText(first.fits)), element("td", { class: "text" }, first.plan));
+    });
+    const { long_name: name } = study.contests[0];
+    return element("div", { class: "table-box" }, element("table", { class: "overview" },
+        element("thead", {}, element("tr", {}, ...["GPUs", name, "is the best", "expected regret", "fits into memory"].map((head) => element("th", { scope: "col" }, head)), element("th", { scope: "col", class: "text" }, "most probable plan"))),
+        element("tbody", {}, ...rows)));
+}
+
+/// All that is known of the plans on one number of GPUs, folded; its chart is made when it is opened.
+function contestDetails(contest, id) {
+    const title = `${grouped(contest.gpus)} GPUs: ${contest.shortlist === 1 ? "the first plan is" : `one of ${contest.shortlist} plans is`} the best with ${chanceText(contest.cover)}`;
+    const details = element("details", {}, element("summary", {}, title), contestTable(contest));
+    const place = element("div", { class: "chart contest", id, style: `height: ${100 + 30 * contestPlans(contest).length}px` });
+    details.append(place, element("p", { class: "note" }, `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 30 % of the best.`));
+    details.addEventListener("toggle", () => {
+        if (!details.open || charts.has(id)) return;
+        makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`, () => contestOption(contest));
+        followWidth(place);
+    });
+    return details;
+}
+
 function startBestPlans() {
     const section = document.getElementById("best-plans");
     const place = document.getElementById("best-plans-text");
     let count = 0;
     for (const study of studies.filter((one) => one.contests.length > 0)) {
         const own = placeOf(study, place);
-        for (const contest of study.contests) {
-            const id = `best-plans-chart-${count++}`;
-            const height = 100 + 30 * contestPlans(contest).length;
-            own.append(contestTable(contest), manyStudies ? "" : element("div", { class: "chart contest", id, style: `height: ${height}px` }),
-                element("p", { class: "note" },
-                    `${contest.shortlist === 1 ? "The first plan is" : `One of ${contest.shortlist} plans is`} the best with ${chanceText(contest.cover)}; ` +
-                    `${counted(contest.contenders, "plan")} ${contest.contenders === 1 ? "is" : "are"} within 30 % of the best.`));
-            if (!manyStudies) makeChart(id, `Plans on ${grouped(contest.gpus)} GPUs: intervals of ${contest.long_name} and shares of draws in which each is the best`,
-                () => contestOption(contest));
-        }
+        own.append(contestsTable(study), ...study.contests.map((contest) => contestDetails(contest, `best-plans-chart-${count++}`)));
     }
     section.hidden = place.childElementCount === 0;
 }

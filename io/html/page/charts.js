@@ -17,8 +17,10 @@ function studyStyle(study) {
 
 const themeColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+let printed = false; // while a sheet is made, which is never narrow
+
 /// Whether the window is as narrow as that of a telephone.
-const narrow = () => document.documentElement.clientWidth < 640;
+const narrow = () => !printed && document.documentElement.clientWidth < 640;
 
 /// Options common to all charts.
 function baseOption(title) {
@@ -72,16 +74,20 @@ function makeChart(id, label, option) {
 
 const redraw = (id) => charts.get(id)?.draw();
 
+let drawnNarrow = narrow();
+const widths = new ResizeObserver((entries) => {
+    for (const entry of entries) charts.get(entry.target.id)?.chart?.resize();
+    if (drawnNarrow !== narrow()) {
+        drawnNarrow = narrow();
+        for (const { draw } of charts.values()) draw();
+    }
+});
+
+/// Resizes a chart with its place.
+const followWidth = (place) => widths.observe(place);
+
 function watchWidth() {
-    let drawnNarrow = narrow();
-    const observer = new ResizeObserver((entries) => {
-        for (const entry of entries) charts.get(entry.target.id)?.chart?.resize();
-        if (drawnNarrow !== narrow()) {
-            drawnNarrow = narrow();
-            for (const { draw } of charts.values()) draw();
-        }
-    });
-    for (const id of charts.keys()) observer.observe(document.getElementById(id));
+    for (const id of charts.keys()) followWidth(document.getElementById(id));
 }
 
 function setTheme(dark) {
@@ -90,48 +96,6 @@ function setTheme(dark) {
     button.setAttribute("aria-pressed", String(dark));
     button.textContent = dark ? "Light" : "Dark";
     for (const { draw } of charts.values()) draw();
-}
-
-/// Zoom at which the printed part fits one sheet, from its height with the print style applied to the screen.
-function fitOfPaper(paper) {
-    const print = [...document.styleSheets[0].cssRules].find((rule) => rule instanceof CSSMediaRule && rule.conditionText === "print");
-    const style = element("style", {}, [...print.cssRules].map((rule) => rule.cssText).join("\n"));
-    document.head.append(style);
-    let fit = 1;
-    for (const least = 0.6; fit > least; fit -= 0.02) {
-        document.documentElement.style.setProperty("--fit", fit);
-        document.body.style.width = `${paper.width / fit}px`;
-        if (document.body.getBoundingClientRect().height <= paper.height) break;
-    }
-    style.remove();
-    document.body.style.width = "";
-    return fit;
-}
-
-/// Printed pages are white, with charts as wide as the paper; sections after the first page are printed on request only.
-function startPrinting() {
-    let dark = false;
-    const all = document.getElementById("print-all");
-    const mark = () => { document.documentElement.dataset.print = all.checked ? "all" : "summary"; };
-    all.addEventListener("change", mark);
-    mark();
-    document.getElementById("print").addEventListener("click", () => window.print());
-    const paper = { width: 708, height: 1030, tall: 260 }; // px between the margins of A4; as in the style of paper
-    window.addEventListener("beforeprint", () => {
-        const fit = all.checked ? 1 : fitOfPaper(paper);
-        document.documentElement.style.setProperty("--fit", fit);
-        dark = document.documentElement.dataset.theme === "dark";
-        if (dark) setTheme(false);
-        for (const [id, { chart }] of charts) {
-            const place = document.getElementById(id);
-            chart?.resize({ width: paper.width / fit, height: place.classList.contains("tall") ? paper.tall : place.clientHeight || undefined });
-            chart?.getZr().refreshImmediately(); // the sheet is printed before the next frame
-        }
-    });
-    window.addEventListener("afterprint", () => {
-        if (dark) setTheme(true);
-        for (const { chart } of charts.values()) chart?.resize({ width: "auto", height: "auto" });
-    });
 }
 
 function startTheme() {

@@ -32,10 +32,12 @@ for (const [s, study] of studies.entries()) {
     cloud.index = decoded(Uint32Array, cloud.index);
     cloud.upper = cloud.upper ? decoded(Uint32Array, cloud.upper) : null;
     cloud.columns = cloud.objectives.map(column);
-    for (const point of study.front) {
+    study.shown = [...study.front, ...study.off_front];
+    for (const point of study.shown) {
         point.study = study;
         point.key = `${s}:${point.id}`;
         point.label = studies.length > 1 ? `${study.name} ${point.id}` : `point ${point.id}`;
+        point.off_front = study.off_front.includes(point);
         points.push(point);
     }
 }

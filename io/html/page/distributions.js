@@ -34,6 +34,8 @@ function distributionOption(which, title) {
             },
         });
     }
+    const limits = which === "training_time" && !relative ? [...new Set(chosen.map((point) => point.study.limit_s).filter(Boolean))] : [];
+    if (limits.length > 0) series[0].markLine = { ...limitLine(0, limits.length === 1 ? "deadline" : "deadlines", "insideEndTop"), data: limits.map((limit) => ({ xAxis: limit / unit.size })) };
     return {
         ...baseOption(title),
         tooltip: { ...baseOption("").tooltip, trigger: "item" },

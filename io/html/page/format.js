@@ -88,3 +88,16 @@ function element(tag, attributes = {}, ...children) {
     made.append(...children.filter((child) => child !== null && child !== undefined));
     return made;
 }
+
+/// A text in which dates, and numbers with their units, are not broken across lines.
+function unbroken(text) {
+    const pattern = /\d{4}-\d\d-\d\d|[<>]?\d[\d.,]* (?:%|[kM] USD|USD|[kMGT]?W|[kMGT]?Wh|GPUs?|days?|h|min|ms|s)(?![\w])/g;
+    const made = document.createDocumentFragment();
+    let from = 0;
+    for (const match of text.matchAll(pattern)) {
+        made.append(text.slice(from, match.index), element("span", { class: "whole" }, match[0]));
+        from = match.index + match[0].length;
+    }
+    made.append(text.slice(from));
+    return made;
+}

@@ -15,21 +15,47 @@ function studiesTable(studies) {
     const rows = studies.map(({ name, file, hardware, provisional, best, hypervolume }) => [
         provisional ? `${name} (provisional)` : name, file.split("/").at(-1), hardware ?? "–", ...objectives.map((objective, k) => bestText(best[objective.name], units[k].size)),
         ...(volumes ? [digits(hypervolume)] : [])]);
-    return plainTable(heads, rows);
+    return plainTable(heads, rows, "stacks labelled");
+}
+
+/// Lines without indentation are remarks of one sentence; those below them are what differs.
+function differenceCount(text) {
+    return text.split("\n").filter((line) => line.startsWith(" ")).length;
+}
+
+/// What each study is about: its plan, and what a board asks of it.
+function subjectsTable() {
+    const shown = studies.filter((study) => subjectOf(study) !== null);
+    if (shown.length === 0) return null;
+    const of = shown.map(subjectOf);
+    const money = unitFor("USD", largestOf(of.map((point) => point.estimates.cost[0])));
+    const power = unitFor("W", largestOf(of.map((point) => point.power_w)));
+    const limited = shown.some((study) => study.limit_s);
+    const ninety = (point) => (point.completion[1].with_error.seconds === null ? point.completion[1] : point.completion[1].with_error);
+    const rows = shown.map((study) => {
+        const point = subjectOf(study);
+        return [study.name, study.job.accelerator ?? "–", `${study.subject.title}: ${point.id}`, grouped(point.gpus), ninety(point).date || quantityText(ninety(point).seconds, "s"), ...(limited ? [point.risk ? (point.risk.shown ?? point.risk.exact) : "–"] : []),
+            `${digits(point.estimates.cost[0] / money.size, 3)}${study.placeholder_price ? " (placeholder)" : ""}`, `${digits(point.power_w === null ? null : point.power_w / power.size, 3)}${study.placeholder_power ? " (placeholder)" : ""}`];
+    });
+    return plainTable(["study", "hardware", "plan", "GPUs", "done with 90 %", ...(limited ? ["misses deadline"] : []), `cost (${money.name})`, `power (${power.name})`], rows, "stacks labelled");
 }
 
 function startGains() {
-    const { gains, hypervolumes, differences, studies } = data.comparison;
+    const { gains, hypervolumes, differences, studies: compared } = data.comparison;
     document.getElementById("gains").hidden = differences === "";
     if (differences === "") return;
     const warning = differences.split("\n").filter((line) => line.startsWith("Warning")).join(" ");
     const place = document.getElementById("gains-text");
     if (warning) place.append(element("p", { class: "warning" }, warning));
-    if (studies.length > 0) place.append(studiesTable(studies), element("p", { class: "note" }, "Best value of each objective, and its change against the first study."));
+    const subjects = subjectsTable();
+    if (subjects) place.append(subjects, element("p", { class: "note" }, "Of each study, the answer to its question, or its best plan. Dates and risks include the model error."));
+    if (compared.length > 0) place.append(studiesTable(compared), element("p", { class: "note" }, "Best value of each objective, and its change against the first study."));
     if (gains.length > 0) {
-        const details = element("details", {}, element("summary", {}, "Intervals of the gains"), plainTable(gains[0], gains.slice(1)), element("p", { class: "note" }, hypervolumes.trim()));
-        details.open = studies.length <= 4;
+        const details = element("details", {}, element("summary", {}, "Intervals of the gains"), plainTable(gains[0], gains.slice(1), "stacks labelled"), element("p", { class: "note" }, hypervolumes.trim()));
+        details.open = compared.length <= 4;
         place.append(details);
     } else place.append(element("p", {}, "A front is empty: there is nothing to compare."));
-    place.append(element("pre", { tabindex: "0" }, differences.trim()));
+    const count = differenceCount(differences);
+    place.append(element("details", { class: "differences" }, element("summary", {}, count > 0 ? `Differences of axes and scenarios (${counted(count, "line")})` : "Axes and scenarios"),
+        element("pre", { tabindex: "0" }, differences.trim())));
 }

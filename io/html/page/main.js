@@ -14,19 +14,29 @@ function startWords() {
     while (words.nextNode()) words.currentNode.data = words.currentNode.data.replaceAll("Training time", "Run time").replaceAll("training time", "run time").replaceAll("training and step", "run and step");
 }
 
+/// The job that all studies share; otherwise the comparison lists them.
+function jobsText() {
+    const jobs = new Set(studies.map((study) => study.title));
+    return jobs.size === 1 ? studies[0].title : "Different jobs or machines";
+}
+
 const names = studies.map((study) => study.name).join(" vs. ");
-document.getElementById("subtitle").textContent = `${studies.length > 1 ? "" : `Study ${names}, `}minimising ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
+document.getElementById("subtitle").textContent = `${studies.length > 1 ? `${jobsText()}. Minimising` : `Study ${names}, minimising`} ${studies[0].objectives.map((objective) => objective.long_name).join(", ")}; ` +
     `${manyStudies ? `fronts of ${counted(points.length, "plan")}` : studies.map((study) => `${study.provisional ? "provisional " : ""}front of ${counted(study.front.length, "plan")}`).join(" and ")}. ${populationText()}`;
-if (manyStudies) document.querySelector("main").prepend(document.getElementById("gains"));
+if (studies.length > 1) document.querySelector("main").prepend(...["gains", "front", "completion"].map((id) => document.getElementById(id)));
 document.getElementById("written-by").textContent = `Written by ${data.program}. Charts: Apache ECharts ${echarts.version}.`;
 
 for (const study of studies.slice(0, fewStudies)) {
-    for (const point of [best(study), knee(study)]) if (point) add(point.key);
+    for (const point of [subjectOf(study), best(study), knee(study)]) if (point) add(point.key);
 }
 startWords();
 startTheme();
 startHints();
 startSummary();
+startCompletion();
+startSizes();
+startChanges();
+startAssumed();
 startGains();
 startFront();
 startBestPlans();

@@ -1,21 +1,26 @@
-// Summary: completion, cost, energy, risk and uncertainty of the best plan.
+// Summary: completion, cost, energy, risk and uncertainty of the plan that the report is about.
 
 /// "A my (my.h5)", without folders.
 const nameInFile = (study) => `${study.name} (${study.file.split("/").at(-1)})`;
 
 function fact(title, figure, ...lines) {
     return element("div", { class: "card fact" }, element("h3", {}, title), element("div", { class: "figure" }, figure),
-        ...lines.filter(Boolean).map((line) => (typeof line === "string" ? element("div", {}, line) : line)));
+        ...lines.filter(Boolean).map((line) => (typeof line === "string" ? element("div", {}, unbroken(line)) : line)));
 }
 
 const withDate = (text, date) => (date ? element("div", {}, `${text} `, element("span", { class: "date" }, `(${date})`)) : text);
 
+/// With the model error, and assuming the model is exact. Older files have the latter alone.
 function whenFact(point) {
-    const last = point.completion.at(-1);
-    const unit = unitFor("s", last.seconds);
+    const known = point.completion.every((one) => one.with_error.seconds !== null);
+    const ends = point.completion.map((one) => ({ quantile: one.quantile, ...(known ? one.with_error : one) }));
+    const unit = unitFor("s", ends.at(-1).seconds);
     const shown = (seconds) => (seconds === null ? "–" : `${digits(seconds / unit.size, 3)} ${unit.name}`);
-    return fact("Done with 99 % probability within", shown(last.seconds), last.date ? `by ${last.date}` : null,
-        ...point.completion.slice(0, -1).map((one) => withDate(`${one.quantile}: ${shown(one.seconds)}`, one.date)));
+    const at = (list, quantile) => list.find((one) => one.quantile === quantile);
+    const ninety = at(ends, "p90");
+    const line = (one, name = one.quantile) => withDate(`${name}: ${shown(one.seconds)}`, one.date);
+    return fact("Done with 90 % probability within", shown(ninety.seconds), ninety.date ? element("div", { class: "date" }, `by ${ninety.date}`) : null, known ? "model error included" : "assuming the model is exact",
+        line(at(ends, "p50")), line(at(ends, "p99")), known ? line(at(point.completion, "p90"), "p90 if the model were exact") : null);
 }
 
 /// What was measured of the plan, which is not in its prediction.
@@ -35,23 +40,22 @@ function costFact(point) {
 
 function energyFact(point) {
     const { energy, carbon } = point.estimates;
-    return energy[0] === null ? null : fact("Energy, mean", quantityText(energy[0], "J"), `${quantityText(carbon[0], "kg")} of CO₂`,
+    return energy[0] === null ? null : fact("Power, mean", quantityText(point.power_w, "W"), `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
         point.study.placeholder_power ? "at a placeholder power: give your own" : null);
 }
 
 function riskFact(point) {
-    const deadline = point.study.job.deadline_s;
-    const [risk, low, high] = point.estimates.miss_probability;
-    if (!deadline || risk === null) return null;
-    const exact = drawnProbabilityText([risk, low, high]);
-    return fact("Risk of missing the deadline", point.risk?.shown ?? exact, `deadline: ${quantityText(deadline, "s")}`, point.risk?.text,
-        `${exact} assuming the model is exact${high > low ? `; 95 % confidence interval ${probabilityText(low)} to ${probabilityText(high)}` : ""}`);
+    const limit = point.study.limit_s;
+    if (!limit || !point.risk) return null;
+    const { exact, shown, text } = point.risk;
+    return fact("Risk of missing the deadline", shown ?? exact, limitName(point.study) + (limitName(point.study).includes(quantityText(limit, "s")) ? "" : ` (${quantityText(limit, "s")})`), text, `${exact} assuming the model is exact`);
 }
 
 /// With the model error, and below it without.
 function riskCell(point) {
-    const exact = `model exact: ${drawnProbabilityText(point.estimates.miss_probability)}`;
-    return point.risk ? [point.risk.shown, element("br"), element("span", { class: "limits" }, exact)] : exact;
+    if (!point.risk) return "–";
+    const exact = `model exact: ${point.risk.exact || "–"}`;
+    return point.risk.shown ? [point.risk.shown, element("br"), element("span", { class: "limits" }, exact)] : exact;
 }
 
 /// Sampling error and model error; the latter is usually far larger.
@@ -110,7 +114,7 @@ function questionBlock(study) {
     if (study.question.length === 0) return null;
     const [[, asked], ...answers] = study.question;
     return element("div", { class: "card question" }, element("h3", {}, `Question: ${asked}`),
-        element("dl", {}, ...answers.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)])));
+        element("dl", {}, ...answers.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, unbroken(text))])));
 }
 
 /// The most probable of the plans that may not fit into memory and are better than the best that does.
@@ -124,9 +128,12 @@ function mayNotFitText(point) {
 /// Plans with their roles, of which a plan may have several.
 function worthNaming(study) {
     const names = new Map();
+    const first = subjectOf(study);
     const call = (point, name) => names.set(point, [...(names.get(point) ?? []), names.has(point) ? name : name[0].toUpperCase() + name.slice(1)]);
+    if (study.subject.reason !== "best") call(first, study.subject.title);
+    if (best(study) === null) return names;
     call(best(study), `best ${study.objectives[0].name.replaceAll("_", " ")}`);
-    if (kept(study).length === 1) return names;
+    if (kept(study).length < 2) return names;
     if (study.objectives.length > 1) call(knee(study), "knee of the front");
     call(namedPoint(study, "cheapest"), "cheapest");
     return names;
@@ -138,24 +145,28 @@ function namedTable(study) {
     const list = named.map(([point]) => point);
     const time = unitFor("s", largestOf(list.map((point) => point.estimates.training_time_p99[0])));
     const money = unitFor("USD", largestOf(list.map((point) => point.estimates.cost[0])));
+    const watts = unitFor("W", largestOf(list.map((point) => point.power_w)));
     const joules = unitFor("J", largestOf(list.map((point) => point.estimates.energy[0])));
     const cells = [["plan", (point) => `${names(point)}: ${point.label}`, true], ["GPUs", (point) => grouped(point.gpus)]];
     const names = (point) => named.find(([one]) => one === point)[1].join(", ");
+    const known = list.every((point) => point.completion.every((one) => one.with_error.seconds !== null));
     for (const q of [0, 1, 2]) {
         const name = list[0].completion[q].quantile;
         cells.push([`${name} (${time.name})`, (point) => {
-            const { seconds, date } = point.completion[q];
-            return seconds === null ? "–" : date ? [digits(seconds / time.size, 3), element("br"), element("span", { class: "limits" }, date)] : digits(seconds / time.size, 3);
+            const { seconds, date } = known ? point.completion[q].with_error : point.completion[q];
+            return seconds === null ? "–" : date ? [digits(seconds / time.size, 3), element("br"), element("span", { class: "limits date" }, date)] : digits(seconds / time.size, 3);
         }]);
     }
     cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name}${study.placeholder_power ? ", placeholder" : ""})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
-    if (study.job.deadline_s) cells.push(["misses deadline", (point) => riskCell(point)]);
+    if (list.some((point) => point.power_w !== null)) cells.push([`power (${watts.name})`, (point) => digits(point.power_w === null ? null : point.power_w / watts.size, 3)]);
+    if (study.limit_s) cells.push(["misses deadline", (point) => riskCell(point)]);
     if (hasVariants(list)) cells.push(["GPU price (USD/h)", (point) => digits(point.numbers.gpu_price, 3)]);
     const labelled = ([name, of, text], point) => element("td", { class: text ? "text" : null, "data-label": text ? null : name }, ...[of(point)].flat());
     const words = (point) => element("tr", { class: "words" }, element("td", { class: "text", colspan: cells.length },
         `${point.design}${point.variant ? `; variant: ${point.variant}` : ""}`));
     return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Best, knee and cheapest plan" }, element("table", { class: "named stacks" },
+        element("caption", {}, known ? "Times include the model error." : "Times assume that the model is exact."),
         element("thead", {}, element("tr", {}, ...cells.map(([name, , text]) => element("th", { scope: "col", class: text ? "text" : null }, name)))),
         element("tbody", {}, ...list.flatMap((point) => [element("tr", { "data-point": point.id },
             ...cells.map((cell) => labelled(cell, point))), words(point)]))));
@@ -164,21 +175,20 @@ function namedTable(study) {
 function studySummary(study) {
     const made = element("div", { class: "answer" });
     const place = placeOf(study, made, `${nameInFile(study)}: ${study.title}`);
-    const first = best(study);
+    const first = subjectOf(study);
     if (first === null) {
         place.append(element("p", {}, "The front is empty: no plan was evaluated completely."));
         return made;
     }
     if (study.provisional) place.append(element("p", { class: "warning" }, provisionalText));
     place.append(...[questionBlock(study)].filter(Boolean),
-        element("p", { class: "lead" }, `Best ${study.objectives[0].name.replaceAll("_", " ")}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}, ${first.plan}.`),
+        study.question.length > 0 && study.subject.reason !== "asked" ? "" : element("p", { class: "lead" }, `${study.subject.title}${study.provisional ? " (provisional)" : ""}: ${first.label} on ${counted(first.gpus, "GPU")}${first.off_front ? ", off the front" : ""}, ${first.plan}.`),
         element("div", { class: "cards facts" }, ...[whenFact(first), costFact(first), energyFact(first), riskFact(first), sureFact(first)].filter(Boolean)),
         namedTable(study),
-        element("p", {}, [measuredText(first), limitText(first), marginText(first), mayNotFitText(first)].filter(Boolean).join(" ")),
-        element("p", { class: "note" }, [
+        element("p", {}, unbroken([measuredText(first), limitText(first), ...(study.subject.reason === "best" ? [marginText(first), mayNotFitText(first)] : [])].filter(Boolean).join(" "))),
+        element("p", { class: "note" }, unbroken([
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
-            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : "", study.software ? `Note: ${study.software}.` : "", study.own_entries ? `Note: ${study.own_entries}.` : "",
-            study.energy_note ? `${study.energy_note}.` : "", study.mixtures_note ? `Model error: ${study.mixtures_note}.` : ""].filter(Boolean).join(" ")));
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : ""].filter(Boolean).join(" "))));
     return made;
 }
 

@@ -22,6 +22,9 @@ function tableColumns() {
         const unit = unitFor("s", largestOf(points.map((point) => point.completion[1].seconds)));
         return { title: `p90 (${unit.name})`, key: (point) => point.completion[1].seconds, text: (point) => digits(point.completion[1].seconds === null ? null : point.completion[1].seconds / unit.size) };
     };
+    /// By when a run is done with 90 %, model error included; below it as if the model were exact.
+    const doneBy = () => ({ title: "done by (90 %, model error included)", key: (point) => point.completion[1].with_error.seconds ?? point.completion[1].seconds,
+        text: (point) => point.completion[1].with_error.date || "–", below: (point) => `model exact: ${point.completion[1].date || "–"}` });
     /// A column of an estimate that older files do not have.
     const known = (name, title, textIn) => {
         if (points.every((point) => point.estimates[name][0] === null)) return [];
@@ -31,8 +34,8 @@ function tableColumns() {
     };
     /// Plans with a deadline: with the error of the model, and without.
     const risks = () => [{
-        title: "misses deadline", key: (point) => point.risk?.mean ?? point.estimates.miss_probability[0], text: (point) => point.risk?.shown ?? "–",
-        below: (point) => `model exact: ${drawnProbabilityText(point.estimates.miss_probability)}` }];
+        title: "misses deadline", key: (point) => point.risk?.mean ?? point.estimates.miss_probability[0] ?? 0, text: (point) => point.risk?.shown ?? "–",
+        below: (point) => `model exact: ${point.risk?.exact || "–"}` }];
     const share = (name, title) => {
         const { decimals } = data.numbers.find((info) => info.name === name);
         return { title: `${title} (%)`, key: (point) => point.numbers[name], text: (point) => percentFigure(point.numbers[name], decimals) };
@@ -46,10 +49,10 @@ function tableColumns() {
             { title: "variant", key: (point) => point.variant, text: (point) => point.variant, wide: true },
             { title: "GPU price (USD/h)", key: (point) => point.numbers.gpu_price, text: (point) => digits(point.numbers.gpu_price, 3) }] : []),
         timed("training_time_p50", `${runTime.split(" ")[0]} p50`), ninetieth(), timed("training_time_p99", "p99", { limits: true }),
-        ...(points.some((point) => point.completion.at(-1).date) ? [{ title: "done by (p99)", key: (point) => point.completion.at(-1).date, text: (point) => point.completion.at(-1).date || "–" }] : []),
+        ...(points.some((point) => point.completion[1].date) ? [doneBy()] : []),
         { title: `cost (${money.name}${studies.some((study) => study.placeholder_price) ? ", placeholder" : ""})`, key: (point) => point.estimates.cost[0], text: (point) => digits(point.estimates.cost[0] / money.size) },
         ...known("energy", "energy", (unit) => (value) => digits(value / unit.size, 3)),
-        ...(studies.some((study) => study.job.deadline_s) ? risks() : []),
+        ...(studies.some((study) => study.limit_s) ? risks() : []),
         timed("step_time_p50", "step p50"), timed("step_time_p95", "p95"), timed("step_time_p99", "p99"),
         share("memory_headroom", "memory free"), ...(points.some((point) => (point.numbers.fit_probability ?? null) !== null) ? [share("fit_probability", "fits")] : []), { ...share("mfu", "MFU"), title: mfuTitle(points) }, share("ettr", "ETTR"),
     ];
@@ -120,6 +123,8 @@ function drawTable() {
 function tagPoints() {
     for (const point of points) point.tags = [];
     for (const study of studies) {
+        if (study.subject && study.subject.reason !== "best") subjectOf(study).tags.push(study.subject.reason === "asked" ? "asked for" : study.subject.reason);
+        for (const point of study.off_front) point.tags.push("off the front");
         best(study)?.tags.push(`best ${study.objectives[0].name.replaceAll("_", " ")}`);
         if (study.objectives.length > 1) knee(study)?.tags.push("knee");
         for (const point of kept(study)) for (const other of tiesOf(point)) point.tags.push(`ties with ${other.id}`);

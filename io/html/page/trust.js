@@ -2,17 +2,20 @@
 
 function definitions(rows) {
     return element("dl", {}, ...rows.filter(([, value]) => value !== "" && value !== undefined)
-        .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]));
+        .flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, unbroken(String(value)))]));
 }
 
-function plainTable(heads, rows) {
-    return element("div", { class: "table-box" }, element("table", {},
+/// `kind`: classes of the table; cells of several words are broken between them.
+function plainTable(heads, rows, kind = null) {
+    const isWords = (text, i) => i === 0 || String(text).split(" ").length > 5;
+    return element("div", { class: "table-box", tabindex: kind ? "0" : null }, element("table", { class: kind },
         element("thead", {}, element("tr", {}, ...heads.map((name, i) => element("th", { scope: "col", class: i === 0 ? "text" : null }, name)))),
-        element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((text, i) => element("td", { class: i === 0 ? "text" : null }, text)))))));
+        element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((text, i) => element("td", { class: isWords(text, i) ? "text" : null, "data-label": kind ? heads[i] : null },
+            isWords(text, i) ? unbroken(String(text)) : text)))))));
 }
 
 function intervals(study) {
-    const point = best(study);
+    const point = subjectOf(study);
     if (point === null) return null;
     const { sampling, samplingOf, model, modelOf, unknownModel } = errorTexts(point);
     return element("p", {}, `p99 ${runTime} of ${point.label}, ${quantityText(point.estimates.training_time_p99[0], "s", 4)}: sampling error: ${sampling} (${samplingOf})` +
@@ -21,14 +24,15 @@ function intervals(study) {
 
 /// Measured runs of the study's kind of network on its machine, each predicted by a fit without its family.
 function accuracyOf(of) {
-    const { rows, error, inside } = of.others;
-    const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${percentFigure(error)} %, ${percentFigure(inside)} % of them inside their 95 % intervals.`
+    const { rows, error, inside, half_width: width } = of.others;
+    const elsewhere = rows > 0 ? `On other machines or with other software: ${counted(rows, "run")}, mean error ${percentFigure(error)} %, ${percentFigure(inside)} % of them inside their 95 % intervals of ±${percentFigure(width, 0)} %.`
         : "There are none on other machines, either.";
     const rest = of.alike.length > 0 ? elsewhere : `No measured run of ${of.kind} on ${of.machine} is known. ${elsewhere}`;
-    return element("div", {}, element("h3", {}, `Measured runs of ${of.kind} on ${of.machine}`),
+    return [element("h3", {}, `Measured runs of ${of.kind} on ${of.machine}`),
+        definitions([["class of this study", of.kind], ["machine", of.accelerator], ["software stack", of.stack || "none in particular"]]),
         of.alike.length > 0 ? plainTable(["runs, predicted by a fit without them", "runs", "mean error (%)", "bias (%)", "inside the 95 % interval (%)", "half-width (%)"],
-            of.alike.map((row) => [row.name, row.rows, percentFigure(row.error), percentFigure(row.bias), percentFigure(row.inside), percentFigure(row.half_width)])) : null,
-        element("p", {}, rest));
+            of.alike.map((row) => [row.name, row.rows, percentFigure(row.error), percentFigure(row.bias), percentFigure(row.inside), percentFigure(row.half_width)])) : "",
+        element("p", {}, rest)];
 }
 
 function studyTrust(study) {
@@ -46,7 +50,7 @@ function studyTrust(study) {
         ["seed", trust.seed], ["program", trust.program], ["file", study.file], ["written", trust.created], ["job", trust.job_id],
         ["command", trust.command_line], ["ranks", `${trust.ranks.length}, ${counted(trust.threads, "thread")} each`],
     ]));
-    place.append(...study.accuracy.map(accuracyOf));
+    for (const of of study.accuracy) place.append(...accuracyOf(of));
     place.append(element("details", {}, element("summary", {}, `Scenario ${trust.scenario_path}`), element("pre", { tabindex: "0" }, trust.scenario_text)));
     return made;
 }

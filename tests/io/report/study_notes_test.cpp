@@ -58,7 +58,9 @@ TEST(StudyNotes, SayWhatIsTrainedAndWhen)
     notes = study_notes(results);
     ASSERT_TRUE(notes.start);
     const std::string text = text_report(results);
-    EXPECT_THAT(text, HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14)\n"));
+    EXPECT_THAT(text,
+                HasSubstr("p50 55.2 days (2027-03-11), p90 57.5 days (2027-03-13), p99 58.4 days (2027-03-14), assuming the "
+                          "model is exact\n"));
     EXPECT_THAT(text, HasSubstr("done by"));
     EXPECT_THAT(text, Not(HasSubstr("deadline")));
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",4968000,2027-03-11,2027-03-13,2027-03-14,,no software in particular,0,"));
@@ -72,8 +74,8 @@ TEST(StudyNotes, SayHowProbableItIsToMissTheDeadline)
     text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
     EXPECT_DOUBLE_EQ(study_notes(results).deadline.si, 60.0 * 86400.0);
     EXPECT_THAT(text_report(results),
-                HasSubstr("missed after 60 days with probability 2 % assuming the model is exact; including the "
-                          "model error, 4.7 % (less than 0.1 % to 49 % at the limits of its interval)\n"));
+                HasSubstr("missed after 60 days with this probability: including the model error, 4.7 % (less than 0.1 % to 49 % "
+                          "at the limits of its interval); assuming the model is exact, 2 %\n"));
     EXPECT_THAT(text_report(results), HasSubstr("miss probability"));
     EXPECT_THAT(text_report(results), HasSubstr("with model error"));
     EXPECT_THAT(front_csv(results, "a.h5"), HasSubstr(",0.001,0.4"));  // limits of the risk with the model error

@@ -1,0 +1,114 @@
+#include "io/report/alternatives.hpp"
+
+#include "io/base/percent.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/toml/date.hpp"
+#include "io/toml/reading_units.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace prismopt {
+
+namespace {
+
+/// The question, or without one that of the deadline.
+Question asked_or_deadline(const StudyNotes& notes)
+{
+    Question question;
+    question.minimise = notes.deadline.si > 0.0 ? QuestionAim::cost : QuestionAim::time;
+    question.deadline = notes.deadline;
+    return notes.question.value_or(question);
+}
+
+/// Smaller is better.
+std::tuple<bool, bool, double, double> rank_of(const QuestionedPlan& plan, const Question& question)
+{
+    const bool enough = plan.probability >= question.probability;
+    return {!plan.within_limits, !enough, enough ? plan.amount : 1.0 - plan.probability, plan.in_time_s};
+}
+
+std::string end_words(double seconds, const StudyNotes& notes)
+{
+    return notes.start ? end_date(*notes.start, seconds) : time_text(seconds, 3);
+}
+
+std::string short_text(const QuestionedPlan& plan)
+{
+    const ReadingUnit cost = reading_unit("USD", plan.plan->prediction.cost_usd.value);
+    return fmt::format("point {} on {}, {:.3g} {}", plan.plan->index,
+                       counted(static_cast<std::uint64_t>(plan.plan->prediction.gpus), "GPU"),
+                       plan.plan->prediction.cost_usd.value / cost.size, cost.name);
+}
+
+/// The answer if the time were a little less than what the best plan keeps.
+const QuestionedPlan* best_of_sooner(const QuestionAnswer& answer)
+{
+    const QuestionedPlan* found = nullptr;
+    for (const QuestionedPlan& plan : answer.plans) {
+        if (plan.within_limits && plan.in_time_s < answer.best->in_time_s && (found == nullptr || plan.amount < found->amount)) {
+            found = &plan;
+        }
+    }
+    return found;
+}
+
+/// Of the best plan, if its software were the slowest that the job may have.
+std::optional<double> probability_with_slowest(const QuestionAnswer& answer)
+{
+    const FrontPoint& plan = *answer.best->plan;
+    if (!(plan.software_high > plan.software_low)) {
+        return std::nullopt;
+    }
+    const double low = answer.model_error ? plan.model_low : 1.0;
+    const double high = answer.model_error ? plan.model_high : 1.0;
+    return 1.0 - deadline_risk(plan.prediction.training, Seconds{answer.limit.si / plan.software_high}, low, high)->mean;
+}
+
+}  // namespace
+
+std::vector<QuestionedPlan> plans_by_size(const Results& results, const StudyNotes& notes)
+{
+    const Question question = asked_or_deadline(notes);
+    const auto answer = answer_to(question, results, notes);
+    std::map<int, QuestionedPlan> best;
+    for (const QuestionedPlan& plan : answer ? answer->plans : std::vector<QuestionedPlan>{}) {
+        const auto [own, first] = best.try_emplace(plan.plan->prediction.gpus, plan);
+        if (!first && rank_of(plan, question) < rank_of(own->second, question)) {
+            own->second = plan;
+        }
+    }
+    std::vector<QuestionedPlan> list;
+    for (const auto& [gpus, plan] : best) {
+        list.push_back(plan);
+    }
+    return list;
+}
+
+std::vector<QuestionLine> answer_changes(const Results& results, const StudyNotes& notes)
+{
+    const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
+    if (!answer || !answer->best || !(answer->limit.si > 0.0)) {
+        return {};
+    }
+    std::vector<QuestionLine> lines;
+    if (const auto& later = answer->not_enough) {
+        lines.push_back(
+            {"with more time", fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
+                                           probability_text(later->probability), short_text(*later))});
+    }
+    if (const QuestionedPlan* sooner = best_of_sooner(*answer)) {
+        lines.push_back(
+            {"with less time", fmt::format("before {}: {}", end_words(answer->best->in_time_s, notes), short_text(*sooner))});
+    }
+    if (const auto slowest = probability_with_slowest(*answer)) {
+        lines.push_back({"other software", fmt::format("if steps took {:.2g} times as long, this plan would be in time with {}",
+                                                       answer->best->plan->software_high, probability_text(*slowest))});
+    }
+    return lines;
+}
+
+}  // namespace prismopt
