@@ -101,6 +101,12 @@ std::string price_line(const std::string& name, const Instance& instance, const 
                                              name, hourly(list.price), list.source);
 }
 
+/// The price that the user gives instead of the line.
+std::string given_price(const StarterChoice& choice, const std::string& line)
+{
+    return choice.price.empty() ? line : fmt::format("gpu_price = \"{}\"\n", choice.price);
+}
+
 void refuse_untimed(const std::string& name, const Accelerator& accelerator)
 {
     if (accelerator.memory_bandwidth.si <= 0.0) {
@@ -119,7 +125,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     if (choice.instance.empty()) {
         machine.accelerator = chosen_name("accelerator", choice.accelerator, catalog.names(accelerators_kind));
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
-        machine.figures = price_line(machine.accelerator, catalog) + host_line({});
+        machine.figures = given_price(choice, price_line(machine.accelerator, catalog)) + host_line({});
     } else {
         const std::string name = chosen_name("instance", choice.instance, catalog.names(instances_kind));
         const Instance instance = catalog_instance(name, catalog);
@@ -127,7 +133,7 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
         machine.cluster = usual_cluster_of(machine.accelerator, catalog);
         apply(instance, machine.cluster);
         machine.remark = remark_on(name, instance);
-        machine.figures = price_line(name, instance, catalog) + host_line(instance.host_memory);
+        machine.figures = given_price(choice, price_line(name, instance, catalog)) + host_line(instance.host_memory);
     }
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     refuse_untimed(machine.accelerator, accelerator);
@@ -178,13 +184,16 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
     return {choice.gpus, node, rest == 0 ? "" : in_part_text(choice.gpus / node, node, rest)};
 }
 
-std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch)
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool many)
 {
     const int unit = std::min(units.unit, units.gpus);
     std::vector<int> choices;
-    for (const int part : {4, 2, 1}) {
-        if (units.gpus % part == 0 && (units.gpus / part) % unit == 0) {
-            choices.push_back(units.gpus / part);
+    for (const int eighths : {1, 2, 3, 4, 5, 6, 7, 8}) {
+        const bool usual = std::has_single_bit(static_cast<unsigned>(eighths)) && eighths > 1;
+        const int gpus = static_cast<int>(static_cast<std::int64_t>(units.gpus) * eighths / 8);
+        const bool whole = static_cast<std::int64_t>(units.gpus) * eighths % 8 == 0 && gpus % unit == 0;
+        if (whole && (usual || (many && global_batch % odd_part(gpus) == 0))) {
+            choices.push_back(gpus);
         }
     }
     if (units.gpus % unit != 0) {

@@ -31,7 +31,8 @@ struct UnitsInUse {
 UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster);
 
 /// Numbers of GPUs that starters search: all, and whole units of a half and a quarter of them, or those without the unit in part.
-std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch);
+/// `many`: also of the eighths whose replicas can share the batch.
+std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool many = false);
 
 /// What is left of a number without its factors of two.
 int odd_part(int number);

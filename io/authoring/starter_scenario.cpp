@@ -70,6 +70,28 @@ std::string failure_rate(int node)
         measured_per_day * times, times, node);
 }
 
+/// Interruptions of 54 days on 2,048 nodes of 8 GPUs, arXiv 2407.21783, table 5: of what is repaired, and of what is not. With repairs,
+/// spare nodes make a difference.
+std::string failure_causes(int node)
+{
+    constexpr double measured_gpus = 8.0;
+    constexpr double hardware = 3.22e-3;  // per node and day: 148 + 72 + 19 + 17 + 6 + 6, 35 + 7, 32 + 3 + 3 + 2 + 2 + 2 + 2
+    constexpr double software = 0.57e-3;  // 54 + 7 + 2
+    const double times = std::max(1.0, node / measured_gpus);
+    return fmt::format(
+        "[[reliability.cause]]\nname = \"hardware\"\nrate = \"{:.4g} per node-day\"    # GPUs, network and hosts: 54 days on 2,048 nodes of 8 "
+        "GPUs, arXiv 2407.21783, table 5{}; replace with your own\ndetection = \"5 min\"                  # assumption\nrestart = \"10 "
+        "min\"                   # assumption\nrepair = \"1.5 day\"                   # assumption: until the node is back\n\n"
+        "[[reliability.cause]]\nname = \"software\"\nrate = \"{:.4g} per node-day\"   # the same\ndetection = \"10 min\"                 # "
+        "assumption\nrestart = \"10 min\"                   # assumption\n\n",
+        hardware * times, times > 1.0 ? fmt::format(", {:.3g} times that", times) : "", software * times);
+}
+
+std::string question_section(const std::vector<std::string>& lines)
+{
+    return fmt::format("\n[question]                           # what the report answers first\n{}\n", fmt::join(lines, "\n"));
+}
+
 /// Images without a vocabulary, sequences otherwise.
 UsualSample sample_of(const ImportedNetwork& network)
 {
@@ -230,9 +252,10 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const std::string file = shell_word(choice.name + ".toml");
     std::string text = fmt::format(
         "# Which plan trains {} best on up to {} {}? Written by prismopt init; change what does not apply.\n#\n#   prismopt "
-        "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n# start = 2027-01-15                  # first "
+        "validate {}\n#   mpirun prismopt search {}\n\nname = \"{}\"\nseed = 1\n{:<36} # first "
         "day of the training; reports then give completion dates\n{}\n",
-        workload.name, choice.gpus, machine.accelerator, file, file, choice.name, catalog_line(given.catalog));
+        workload.name, choice.gpus, machine.accelerator, file, file, choice.name,
+        choice.start.empty() ? "# start = 2027-01-15" : "start = " + choice.start, catalog_line(given.catalog));
     text += given.imported ? workload_text(*given.imported) + "\n"
                            : fmt::format(
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
@@ -267,14 +290,20 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "[memory]\nprobability = 0.9                    # with which plans must fit, given the error of predicted "
         "peaks\n\n[variability]\nprofile "
         "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";
-    text += failure_rate(std::min(choice.gpus, units.unit));
+    const int node = std::min(choice.gpus, units.unit);
+    const bool asks = !choice.question.empty();
+    text += asks ? "" : failure_rate(node) + "restart = \"10 min\"                   # assumption\n";
     text +=
-        "restart = \"10 min\"                   # assumption\ncheckpoint_interval = \"0 s\"          # \"0 s\": by Young's "
+        "checkpoint_interval = \"0 s\"          # \"0 s\": by Young's "
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
+    text += asks ? failure_causes(node) : "";
     const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
     text += starter_space({workload, choice, units, sample.name, software.choice.name, offloads}, catalog);
     text +=
-        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n\n[search]\nconfidence = 0.95                   "
+        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n";
+    text += asks ? question_section(choice.question) : "";
+    text +=
+        "\n[search]\nconfidence = 0.95                   "
         " # probability that no better plan was excluded, over the whole study\n";
     if (!choice.trainer.empty()) {
         text += fmt::format("runnable_by = \"{}\"{}# search only plans that this trainer can run\n", choice.trainer,

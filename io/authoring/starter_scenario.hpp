@@ -27,6 +27,9 @@ struct StarterChoice {
         0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
     double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
     std::optional<ImportedNetwork> imported = {};
+    std::string price = {};                  // of a GPU-hour, with its unit; empty: the list price
+    std::string start = {};                  // first day of the training; empty: none
+    std::vector<std::string> question = {};  // lines of [question]; empty: none is asked
 };
 
 /// `catalog`: with the entries of the files that the choice names. Throws InputError for names that are not in it, and for chips that fill no

@@ -212,7 +212,10 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     Levers levers(of, catalog);
     const int gpus = of.units.gpus;
     const int node = of.units.unit;
-    std::string text = "[space]\n" + line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch)), "GPUs of the job");
+    const bool asks = !of.choice.question.empty();
+    std::string text =
+        "[space]\n" + line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch, asks)), "GPUs of the job");
+    text += asks ? line_of("spares", {"0", "4", "16"}, "waiting nodes, of those beside the job, that replace failed ones") : "";
     const auto divides_node = [&](int value) { return node % value == 0 && workload.splits_by(value); };
     const std::vector<int> tp =
         levers.divides("tp") ? powers_of_two(std::min({8, node, gpus}), divides_node) : std::vector<int>{1};

@@ -178,7 +178,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["numbers"][std::string(column.name)] = number(column.of(point));
     }
     json["model_error_source"] = model_error_source(point.model_fitted > 0.0);
-    json["power_w"] = number(mean_power_w(point.prediction));
+    json["power_w"] = number(power_of(point.prediction));
     json["risk"] = risk_json(point, notes);
     json["quantiles"] = {{"step_time", quantiles(point.prediction.step.quantiles)},
                          {"training_time", quantiles(point.prediction.training.quantiles)},

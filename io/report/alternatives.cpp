@@ -63,9 +63,8 @@ std::optional<double> probability_with_slowest(const QuestionAnswer& answer)
     if (!(plan.software_high > plan.software_low)) {
         return std::nullopt;
     }
-    const double low = answer.model_error ? plan.model_low : 1.0;
-    const double high = answer.model_error ? plan.model_high : 1.0;
-    return 1.0 - deadline_risk(plan.prediction.training, Seconds{answer.limit.si / plan.software_high}, low, high)->mean;
+    const ModelError error = answer.model_error ? model_error_of(plan) : ModelError{};
+    return 1.0 - deadline_risk(plan.prediction.training, Seconds{answer.limit.si / plan.software_high}, error)->mean;
 }
 
 }  // namespace

@@ -28,15 +28,28 @@ double probability_beyond(double seconds, const std::vector<double>& quantiles)
     return 1.0 - std::lerp(reported_probabilities[i - 1], reported_probabilities[i], along);
 }
 
-/// The factors of all times in draws of equal probability of the model error.
-std::vector<double> error_factors(double model_low, double model_high)
+/// Between the tabulated probabilities linear, and none beyond them.
+double tabulated_quantile(double probability, const std::vector<double>& quantiles)
 {
-    const double middle = 0.5 * (std::log(model_low) + std::log(model_high));
-    const double deviation = 0.5 * (std::log(model_high) - std::log(model_low)) / normal_quantile(0.975);
+    const auto* const above = std::lower_bound(reported_probabilities.begin() + 1, reported_probabilities.end() - 1, probability);
+    const auto i = static_cast<std::size_t>(above - reported_probabilities.begin());
+    const double begin = i == 1 ? 0.0 : reported_probabilities[i - 1];
+    const double end = i + 1 == reported_probabilities.size() ? 1.0 : reported_probabilities[i];
+    return std::lerp(quantiles[i - 1], quantiles[i], (probability - begin) / (end - begin));
+}
+
+/// The factors of all times in draws of equal probability of the model error.
+std::vector<double> error_factors(const ModelError& error)
+{
+    const double middle = 0.5 * (std::log(error.low) + std::log(error.high));
+    const double deviation = 0.5 * (std::log(error.high) - std::log(error.low)) / normal_quantile(0.975);
     constexpr int points = 200;
     std::vector<double> factors;
     for (int i = 0; i < points; ++i) {
-        factors.push_back(std::exp(middle + deviation * normal_quantile((i + 0.5) / points)));
+        const double probability = (i + 0.5) / points;
+        factors.push_back(error.quantiles.size() == reported_probabilities.size()
+                              ? tabulated_quantile(probability, error.quantiles)
+                              : std::exp(middle + deviation * normal_quantile(probability)));
     }
     return factors;
 }
@@ -50,9 +63,9 @@ double mean_risk(double seconds, const std::vector<double>& quantiles, const std
     return reported_probabilities.front() + sum / static_cast<double>(factors.size());
 }
 
-bool is_known(const TimeDistribution& training, double model_low, double model_high)
+bool is_known(const TimeDistribution& training, const ModelError& error)
 {
-    return std::isfinite(model_low) && std::isfinite(model_high) && training.quantiles.size() == reported_probabilities.size();
+    return std::isfinite(error.low) && std::isfinite(error.high) && training.quantiles.size() == reported_probabilities.size();
 }
 
 std::string tabulated_text(double probability)
@@ -68,29 +81,30 @@ std::string tabulated_text(double probability)
 
 }  // namespace
 
-std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low, double model_high)
+ModelError model_error_of(const PlanResults& results) { return {results.model_low, results.model_high, results.model_quantiles}; }
+
+std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, const ModelError& error)
 {
-    if (!(deadline.si > 0.0) || !is_known(training, model_low, model_high)) {
+    if (!(deadline.si > 0.0) || !is_known(training, error)) {
         return std::nullopt;
     }
     const auto risk = [&](double factor) { return probability_beyond(deadline.si / factor, training.quantiles); };
-    return DeadlineRisk{risk(model_low), risk(model_high),
-                        mean_risk(deadline.si, training.quantiles, error_factors(model_low, model_high))};
+    return DeadlineRisk{risk(error.low), risk(error.high), mean_risk(deadline.si, training.quantiles, error_factors(error))};
 }
 
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline)
 {
-    return deadline_risk(results.prediction.training, deadline, results.model_low, results.model_high);
+    return deadline_risk(results.prediction.training, deadline, model_error_of(results));
 }
 
-double time_kept_with(double probability, const TimeDistribution& training, double model_low, double model_high)
+double time_kept_with(double probability, const TimeDistribution& training, const ModelError& error)
 {
-    if (!is_known(training, model_low, model_high)) {
+    if (!is_known(training, error)) {
         return std::numeric_limits<double>::quiet_NaN();
     }
-    const std::vector<double> factors = error_factors(model_low, model_high);
-    double low = training.quantiles.front() * model_low * model_low / model_high;
-    double high = training.quantiles.back() * model_high * model_high / model_low;
+    const std::vector<double> factors = error_factors(error);
+    double low = training.quantiles.front() * factors.front();
+    double high = training.quantiles.back() * factors.back();
     constexpr double precise = 1e-6;
     while (high - low > precise * high) {  // the risk falls with the time
         const double middle = 0.5 * (low + high);
@@ -101,7 +115,7 @@ double time_kept_with(double probability, const TimeDistribution& training, doub
 
 double time_kept_with(double probability, const PlanResults& results)
 {
-    return time_kept_with(probability, results.prediction.training, results.model_low, results.model_high);
+    return time_kept_with(probability, results.prediction.training, model_error_of(results));
 }
 
 std::string probability_text(const Estimate& probability)

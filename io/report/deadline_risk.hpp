@@ -11,25 +11,34 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prismopt {
+
+/// What is known of measured over predicted time: 95 % limits, and quantiles at reported_probabilities. Without these (files before
+/// schema 1.16), its logarithm is taken to be normal.
+struct ModelError {
+    double low = 1.0;
+    double high = 1.0;
+    std::vector<double> quantiles = {};
+};
+ModelError model_error_of(const PlanResults& results);
 
 /// Probabilities of missing the deadline, given the model error.
 struct DeadlineRisk {
     double low = 0.0;   // with all times at the lower limit of the model interval
     double high = 0.0;  // at its upper limit
-    double mean = 0.0;  // over the model error, a normal logarithm of the factor of all times, of which the interval holds 95 %
+    double mean = 0.0;  // over the model error
 };
 
 /// From the tabulated distribution, by linear interpolation; what lies beyond its first and last probability counts as these. Empty
 /// without a deadline, a model interval or a table.
-std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, double model_low,
-                                          double model_high);
+std::optional<DeadlineRisk> deadline_risk(const TimeDistribution& training, Seconds deadline, const ModelError& error);
 std::optional<DeadlineRisk> deadline_risk(const PlanResults& results, Seconds deadline);
 
 /// The training time that is kept with a probability, given the model error: the inverse of DeadlineRisk::mean. NaN where that is
 /// unknown.
-double time_kept_with(double probability, const TimeDistribution& training, double model_low, double model_high);
+double time_kept_with(double probability, const TimeDistribution& training, const ModelError& error);
 double time_kept_with(double probability, const PlanResults& results);
 
 /// "0.39 %"; "less than 0.15 %" where no draw missed the deadline, by the upper limit; "more than 99.8 %" where all did.

@@ -22,15 +22,16 @@ struct Aim {
     QuestionAim aim;
     std::string_view words;       // "least cost"
     std::string_view what;        // "cost"
-    std::string_view objectives;  // names of objectives begin with it
+    std::string_view objective;   // of a search that minimises it
+    std::string_view or_these;    // others that nearly do begin with it
     double (*amount)(const QuestionedPlan& plan);
 };
 constexpr std::array<Aim, 4> aims{{
-    {QuestionAim::cost, "least cost", "cost", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
-    {QuestionAim::time, "least time", "time", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
-    {QuestionAim::gpus, "fewest GPUs", "GPUs", "gpus",
+    {QuestionAim::cost, "least cost", "cost", "cost", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+    {QuestionAim::time, "least time", "time", "promised_time", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
+    {QuestionAim::gpus, "fewest GPUs", "GPUs", "gpus", "gpus",
      [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }},
-    {QuestionAim::energy, "least energy", "energy", "energy",
+    {QuestionAim::energy, "least energy", "energy", "energy", "energy",
      [](const QuestionedPlan& p) { return p.plan->prediction.run.energy_j.value; }},
 }};
 
@@ -39,15 +40,22 @@ const Aim& row_of(QuestionAim aim)
     return *std::find_if(aims.begin(), aims.end(), [aim](const Aim& row) { return row.aim == aim; });
 }
 
-QuestionedPlan questioned(const FrontPoint& plan, const Question& question, bool model_error, Seconds limit)
+/// `searched`: the study promised times with the probability of the question.
+QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer, bool searched)
 {
     const Prediction& prediction = plan.prediction;
-    const double low = model_error ? plan.model_low : 1.0;
-    const double high = model_error ? plan.model_high : 1.0;
+    const ModelError error = answer.model_error ? model_error_of(plan) : ModelError{};
+    const Seconds limit = answer.limit;
     QuestionedPlan result{&plan};
-    result.in_time_s = time_kept_with(question.probability, prediction.training, low, high);
-    result.probability = limit.si > 0.0 ? 1.0 - deadline_risk(prediction.training, limit, low, high)->mean : 1.0;
-    result.power_w = mean_power_w(prediction);
+    if (searched && std::isfinite(prediction.promised.value)) {
+        result.in_time_s = prediction.promised.value;
+        result.at_limit = prediction.promised.low <= limit.si && limit.si <= prediction.promised.high;
+    } else {
+        result.in_time_s = time_kept_with(question.probability, prediction.training, error);
+    }
+    result.probability = limit.si > 0.0 ? 1.0 - deadline_risk(prediction.training, limit, error)->mean : 1.0;
+    result.in_time = !(limit.si > 0.0) || result.in_time_s <= limit.si;
+    result.power_w = power_of(prediction);
     result.within_limits = !(question.power_limit.si > 0.0 && !(result.power_w <= question.power_limit.si)) &&
                            !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
                            !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
@@ -61,7 +69,8 @@ LargestDoubt largest_doubt(const FrontPoint& plan)
     const double draws = std::log(p99.high / p99.low);
     const double model = std::isfinite(plan.model_low) ? std::log(plan.model_high / plan.model_low) : 0.0;
     const double software = std::isfinite(plan.software_low) ? std::log(plan.software_high / plan.software_low) : 0.0;
-    if (software > std::max(draws, model)) {
+    constexpr double most_of_it = 0.5;  // the interval of the model contains the software
+    if (software > std::max(draws, most_of_it * model)) {
         return LargestDoubt::software;
     }
     return model >= draws ? LargestDoubt::model : LargestDoubt::draws;
@@ -107,14 +116,25 @@ std::string asked_text(const Question& question, const QuestionAnswer& answer)
     return text;
 }
 
-/// "3,840 GPUs: 93 % by 2027-04-15, 17.6 M USD, 4.1 MW; point 516, tp 4 pp 4".
+/// "h100-sxm with megatron-bridge 26.04"; of several clusters, the one of the plan.
+std::string machine_words(const Results& results, const FrontPoint& plan, const StudyNotes& notes)
+{
+    std::string machine = notes.accelerator.empty() ? "GPUs" : notes.accelerator;
+    for (const VariantChoice& choice : variant_choices(results)) {
+        machine = choice.name == "cluster" ? "GPUs of " + choice.at(plan.point) : machine;
+    }
+    return notes.trained_with.empty() ? machine : fmt::format("{} with {}", machine, notes.trained_with);
+}
+
+/// "3,840 h100-sxm with megatron-bridge 26.04: 93 % by 2027-04-15, 17.6 M USD, 4.1 MW; point 516, tp 4 pp 4".
 std::string plan_text(const QuestionedPlan& it, const Question& question, const QuestionAnswer& answer, const Results& results,
                       const StudyNotes& notes)
 {
     const Prediction& prediction = it.plan->prediction;
-    std::string text = counted(static_cast<std::uint64_t>(prediction.gpus), "GPU") + ": ";
+    std::string text = fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)), machine_words(results, *it.plan, notes));
     if (answer.limit.si > 0.0) {
-        text += fmt::format("{} {}, ", probability_text(it.probability), limit_text(question));
+        text += fmt::format("{} {}{}, ", probability_text(it.probability), limit_text(question),
+                            it.at_limit ? " (at the limit: the draws do not tell)" : "");
     } else {
         text += fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
     }
@@ -166,7 +186,11 @@ bool has_model_error(const FrontPoint& plan) { return std::isfinite(plan.model_l
 
 }  // namespace
 
-double mean_power_w(const Prediction& prediction) { return prediction.run.energy_j.value / prediction.training.mean.value; }
+double power_of(const Prediction& prediction)
+{
+    const double mean_w = prediction.run.energy_j.value / prediction.training.mean.value;
+    return prediction.run.power_w > 0.0 ? prediction.run.power_w : mean_w;
+}
 
 Seconds asked_limit(const StudyNotes& notes)
 {
@@ -181,7 +205,7 @@ std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes)
         const Estimate& drawn = plan.prediction.run.miss_probability;
         return std::isfinite(drawn.value) ? probability_text(drawn) : "";
     }
-    const auto risk = deadline_risk(plan.prediction.training, limit, 1.0, 1.0);
+    const auto risk = deadline_risk(plan.prediction.training, limit, ModelError{});
     return risk ? risk_with_error_text(*risk) : "";
 }
 
@@ -194,14 +218,15 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
     answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
+    answer.searched = notes.promise.probability == question.probability && notes.promise.model_error == question.model_error;
     std::vector<QuestionedPlan>& plans = answer.plans;
     for (const FrontPoint& plan : front) {
-        plans.push_back(questioned(plan, question, answer.model_error, answer.limit));
+        plans.push_back(questioned(plan, question, answer, answer.searched));
     }
     using Plan = QuestionedPlan;
     const auto amount = [](const Plan& p) { return p.amount; };
     const auto risk = [](const Plan& p) { return 1.0 - p.probability; };
-    const auto in_time = [&question](const Plan& p) { return p.probability >= question.probability; };
+    const auto in_time = [](const Plan& p) { return p.in_time; };
     answer.best = least(
         plans, [&](const Plan& p) { return p.within_limits && in_time(p); }, amount);
     answer.surest = least(
@@ -219,7 +244,8 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         answer.doubt = largest_doubt(*answer.shown()->plan);
     }
     answer.minimised = std::any_of(results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
-        return objective.name.starts_with(row_of(question.minimise).objectives);
+        const Aim& aim = row_of(question.minimise);
+        return objective.name == aim.objective || objective.name.starts_with(aim.or_these);
     });
     return answer;
 }
@@ -251,6 +277,10 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     }
     if (answer->shown()) {
         lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});
+    }
+    if (!answer->searched && answer->limit.si > 0.0) {
+        lines.push_back({"note", "answered by the plans of the front: its search did not look for this date; write the question into the scenario "
+                                 "to search all plans for it"});
     }
     if (!answer->minimised) {
         lines.push_back(

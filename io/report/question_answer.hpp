@@ -18,8 +18,10 @@ struct QuestionedPlan {
     double amount = 0.0;        // of what is minimised, in SI units or USD
     double probability = 1.0;   // of being done in time; 1 without a limit of the time
     double in_time_s = 0.0;     // training time that it keeps with the probability asked for
-    double power_w = 0.0;       // of the building, on average over the run
+    double power_w = 0.0;       // of the building, while the job trains
     bool within_limits = true;  // of power, budget and GPUs
+    bool in_time = true;        // with the probability asked for
+    bool at_limit = false;      // the draws do not tell whether it is
 };
 
 /// Which doubt about the answer's time is the largest.
@@ -34,6 +36,7 @@ struct QuestionAnswer {
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
     std::vector<QuestionedPlan> plans;         // of the front, in its order
     LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
+    bool searched = false;                     // the study looked for plans in time, rather than for its front alone
     bool minimised = true;                     // the study minimises what the question does, so its front holds the best plan
 
     /// What there is to show: the best, or where none answers the surest.
@@ -43,8 +46,8 @@ struct QuestionAnswer {
 /// Nothing if the front is empty, or comes from a file without tables of its times.
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
 
-/// Power of the building, in watts, on average over the run.
-double mean_power_w(const Prediction& prediction);
+/// Power of the building, in watts, while the job trains; on average over the run in files before schema 1.16.
+double power_of(const Prediction& prediction);
 
 /// Training time that readers compare times with: the limit of the question, otherwise the deadline; zero: none.
 Seconds asked_limit(const StudyNotes& notes);

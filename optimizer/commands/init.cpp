@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 
 namespace prismopt {
@@ -77,6 +78,31 @@ double tokens_of(const po::variables_map& values)
         throw InputError(fmt::format("--tokens {} is not positive; give a positive number or leave the option out", text));
     }
     return std::get<double>(count);
+}
+
+/// Lines of [question], as far as options ask something.
+std::vector<std::string> question_of(const po::variables_map& values)
+{
+    struct Key {
+        const char* option;
+        const char* key;
+        bool quoted;
+    };
+    constexpr std::array<Key, 5> keys{{{"deadline", "deadline", true},
+                                       {"done-by", "done_by", false},
+                                       {"probability", "probability", false},
+                                       {"budget", "budget", false},
+                                       {"power-limit", "power_limit", true}}};
+    std::vector<std::string> lines;
+    for (const Key& key : keys) {
+        if (const std::string value = text_of(values, key.option); !value.empty()) {
+            lines.push_back(key.quoted ? fmt::format("{} = \"{}\"", key.key, value) : fmt::format("{} = {}", key.key, value));
+        }
+    }
+    if (!lines.empty()) {
+        lines.insert(lines.begin(), "minimise = \"cost\"                    # or time, gpus, energy");
+    }
+    return lines;
 }
 
 /// Rejects options that contradict each other. Its messages do not point into the file, which is not written yet.
@@ -175,6 +201,14 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "factor)")("tokens", po::value<std::string>()->value_name("N"),
                    "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
                    "network without a vocabulary)")(
+        "deadline", po::value<std::string>()->value_name("TIME"),
+        "ask for the cheapest plan that is done within this time: \"90 day\"")(
+        "done-by", po::value<std::string>()->value_name("DAY"), "the same by this day: 2027-04-15; needs --start")(
+        "start", po::value<std::string>()->value_name("DAY"), "first day of the training: 2027-01-15")(
+        "probability", po::value<std::string>()->value_name("P"), "with which it must be done by then (default: 0.9)")(
+        "budget", po::value<std::string>()->value_name("USD"), "that the answer may cost")(
+        "power-limit", po::value<std::string>()->value_name("POWER"), "of the building for the job: \"20 MW\"")(
+        "price", po::value<std::string>()->value_name("PRICE"), "of a GPU-hour instead of the list price: \"2.50 USD/h\"")(
         "from", po::value<std::string>()->value_name("SCENARIO"),
         "start from this scenario instead: its text with the values of --set, and all other lines as they are")(
         "set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
@@ -240,6 +274,9 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     choice.sequence = positive(*values, "sequence-length", 0);
     choice.global_batch = positive(*values, "global-batch", 0);
     choice.tokens = tokens_of(*values);
+    choice.price = text_of(*values, "price");
+    choice.start = text_of(*values, "start");
+    choice.question = question_of(*values);
     if (!out.empty()) {
         choice.name = std::filesystem::path(out).stem().string();
     }

@@ -358,7 +358,7 @@ const tests = {
         });
         assert.equal(shown.study.subject.reason, "answer");
         assert.notEqual(shown.study.subject.id, shown.study.named.best);
-        assert.match(shown.question, /^Question: least cost, done within .* with 90 % \(model error included\)answer\d+ GPUs: /);
+        assert.match(shown.question, /^Question: least cost, done within .* with 90 % \(model error included\)answer\d+ a100-sxm-40gb with no software in particular: /);
         assert.deepEqual(shown.lines, [1, 1, 1, 1], "the deadline is a line");
         assert.equal(await page.locator("#sizes tbody tr").count(), new Set(shown.study.front.map((point) => point.gpus)).size);
         assert.equal(await page.locator("#sizes tr[aria-selected=true] td:nth-child(2)").textContent(), shown.study.subject.id);

@@ -21,7 +21,7 @@ TimeDistribution uniform()
 
 TEST(DeadlineRisk, ShiftsTheDistributionByTheLimits)
 {
-    const auto risk = deadline_risk(uniform(), Seconds{60.0}, 0.8, 1.25);
+    const auto risk = deadline_risk(uniform(), Seconds{60.0}, ModelError{0.8, 1.25});
     ASSERT_TRUE(risk);
     EXPECT_NEAR(risk->low, 0.25, 1e-12);
     EXPECT_NEAR(risk->high, 0.52, 1e-12);
@@ -33,7 +33,7 @@ TEST(DeadlineRisk, ShiftsTheDistributionByTheLimits)
 
 TEST(DeadlineRisk, SaysWhatTheTableDoesNotHave)
 {
-    const auto risk = deadline_risk(uniform(), Seconds{60.0}, 0.5, 1e4);
+    const auto risk = deadline_risk(uniform(), Seconds{60.0}, ModelError{0.5, 1e4});
     ASSERT_TRUE(risk);
     EXPECT_EQ(
         deadline_risk_text(*risk),
@@ -44,9 +44,9 @@ TEST(DeadlineRisk, SaysWhatTheTableDoesNotHave)
 TEST(DeadlineRisk, NeedsADeadlineAnIntervalAndATable)
 {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_FALSE(deadline_risk(uniform(), Seconds{}, 0.8, 1.25));
-    EXPECT_FALSE(deadline_risk(uniform(), Seconds{60.0}, none, none));
-    EXPECT_FALSE(deadline_risk({}, Seconds{60.0}, 0.8, 1.25));
+    EXPECT_FALSE(deadline_risk(uniform(), Seconds{}, ModelError{0.8, 1.25}));
+    EXPECT_FALSE(deadline_risk(uniform(), Seconds{60.0}, ModelError{none, none}));
+    EXPECT_FALSE(deadline_risk({}, Seconds{60.0}, ModelError{0.8, 1.25}));
 }
 
 TEST(DeadlineRisk, ProbabilitiesHaveTwoDigitsUpToCertainty)
@@ -81,7 +81,7 @@ TEST(DeadlineRisk, WhatNoDrawMissedIsALimit)
 
 TEST(DeadlineRisk, IsNeverZeroBeyondTheTable)
 {
-    const auto risk = deadline_risk(uniform(), Seconds{1e9}, 0.9, 1.1);
+    const auto risk = deadline_risk(uniform(), Seconds{1e9}, ModelError{0.9, 1.1});
     ASSERT_TRUE(risk);
     EXPECT_NEAR(risk->mean, 1.0 - reported_probabilities.back(), 1e-12);
     EXPECT_EQ(risk_with_error_text(*risk), "less than 0.1 %");
