@@ -5,11 +5,12 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash jobs/install.sh [--browser] [--all]
+usage: bash jobs/install.sh [--browser] [--slurm] [--all]
 
 Installs the Debian packages that prismopt needs, as root or through sudo.
   --browser  also Chromium and what drives it, for the tests of HTML reports
-  --all      also that, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; pagmo, the
+  --slurm    also Slurm and its munge, for the tests that start one
+  --all      also these, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; pagmo, the
              yardstick of jobs/search_quality_study; matplotlib, for jobs/failure_study and jobs/sensitivity_study; and
              PyTorch, for jobs/capture_network.py (1 GB)
 TEXT
@@ -43,13 +44,15 @@ TEXT
     exit 1
 }
 
+slurm=(slurm-wlm munge)
 browser=false
 for argument in "$@"; do
     case $argument in
         --browser) browser=true ;;
+        --slurm) packages+=("${slurm[@]}") ;;
         --all)
             browser=true
-            packages+=("${tools[@]}")
+            packages+=("${tools[@]}" "${slurm[@]}")
             ;;
         -h | --help) usage; exit 0 ;;
         *)

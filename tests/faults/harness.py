@@ -20,6 +20,12 @@ LONGEST_S = 10.0  # what takes longer than this beyond the undisturbed run hangs
 DONE, FAILED, WRONG_INPUT, INFEASIBLE, CALL_AGAIN = 0, 1, 2, 3, 75
 
 
+class Skipped(Exception):
+    """What a part needs is missing here."""
+
+    CODE = 77  # tells ctest
+
+
 @dataclasses.dataclass
 class Setup:
     """What a run of the tests is of."""

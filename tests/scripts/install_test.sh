@@ -57,6 +57,14 @@ the_browser_comes_with_its_driver() {
     expect_call "$driver"
 }
 
+slurm_comes_for_its_tests() {
+    run env absent="munge" bash "$install" --slurm
+    expect_status 0
+    expect_said "installing munge"
+    run env absent="munge" bash "$install"
+    expect_no_call apt-get
+}
+
 npm_is_installed_where_there_is_none() {
     rm "$scratch/bin/npm"
     # shellcheck disable=SC2016
@@ -122,6 +130,7 @@ nothing_missing
 without_a_network_the_charts_may_lie_elsewhere
 modules_that_are_there_stay
 the_browser_comes_with_its_driver
+slurm_comes_for_its_tests
 installs_only_what_is_missing
 tools_come_with_all
 stale_lists_do_not_stop_it

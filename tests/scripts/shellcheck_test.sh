@@ -7,4 +7,4 @@ if ! command -v shellcheck >/dev/null; then
     echo "skipped: no shellcheck (bash jobs/install.sh --all brings it)"
     exit 77
 fi
-shellcheck .ci/run jobs/*.sh jobs/slurm/*.sbatch tests/*.sh tests/scripts/*.sh
+shellcheck .ci/run jobs/*.sh jobs/slurm/*.sbatch tests/*.sh tests/scripts/*.sh tests/slurm/*.sh

@@ -4,10 +4,10 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/support.sh"
 
 stand_in sleep 'exit 0'
 # shellcheck disable=SC2016  # expanded by the stand-ins
-stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK" >>"$calls"; exit "${search_status:-0}"'
+stand_in srun 'echo "threads $OMP_NUM_THREADS, cpus $SRUN_CPUS_PER_TASK, wait $SLURM_WAIT" >>"$calls"; exit "${search_status:-0}"'
 # shellcheck disable=SC2016
 stand_in scontrol 'exit "${requeue_status:-0}"'
-unset SLURM_RESTART_COUNT PRISMOPT
+unset SLURM_RESTART_COUNT SLURM_WAIT PRISMOPT
 
 results=$scratch/a.h5
 job=(env SLURM_CPUS_PER_TASK=8 SLURM_JOB_ID=42)
@@ -18,7 +18,7 @@ passes_its_arguments_on() {
     run "${job[@]}" "${script[@]}" --seed 7
     expect_status 0
     expect_call "$search --seed 7"
-    expect_call "threads 8, cpus 8"
+    expect_call "threads 8, cpus 8, wait 30"
     expect_no_call scontrol
 }
 
