@@ -79,10 +79,13 @@ std::string failure_causes(int node)
     constexpr double software = 0.57e-3;  // 54 + 7 + 2
     const double times = std::max(1.0, node / measured_gpus);
     return fmt::format(
-        "[[reliability.cause]]\nname = \"hardware\"\nrate = \"{:.4g} per node-day\"    # GPUs, network and hosts: 54 days on 2,048 nodes of 8 "
-        "GPUs, arXiv 2407.21783, table 5{}; replace with your own\ndetection = \"5 min\"                  # assumption\nrestart = \"10 "
+        "[[reliability.cause]]\nname = \"hardware\"\nrate = \"{:.4g} per node-day\"    # GPUs, network and hosts: 54 days on "
+        "2,048 nodes of 8 "
+        "GPUs, arXiv 2407.21783, table 5{}; replace with your own\ndetection = \"5 min\"                  # assumption\nrestart "
+        "= \"10 "
         "min\"                   # assumption\nrepair = \"1.5 day\"                   # assumption: until the node is back\n\n"
-        "[[reliability.cause]]\nname = \"software\"\nrate = \"{:.4g} per node-day\"   # the same\ndetection = \"10 min\"                 # "
+        "[[reliability.cause]]\nname = \"software\"\nrate = \"{:.4g} per node-day\"   # the same\ndetection = \"10 min\"         "
+        "        # "
         "assumption\nrestart = \"10 min\"                   # assumption\n\n",
         hardware * times, times > 1.0 ? fmt::format(", {:.3g} times that", times) : "", software * times);
 }
@@ -299,8 +302,7 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     text += asks ? failure_causes(node) : "";
     const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
     text += starter_space({workload, choice, units, sample.name, software.choice.name, offloads}, catalog);
-    text +=
-        "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n";
+    text += "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n";
     text += asks ? question_section(choice.question) : "";
     text +=
         "\n[search]\nconfidence = 0.95                   "

@@ -25,10 +25,9 @@ Question asked_or_deadline(const StudyNotes& notes)
 }
 
 /// Smaller is better.
-std::tuple<bool, bool, double, double> rank_of(const QuestionedPlan& plan, const Question& question)
+std::tuple<bool, bool, double, double> rank_of(const QuestionedPlan& plan)
 {
-    const bool enough = plan.probability >= question.probability;
-    return {!plan.within_limits, !enough, enough ? plan.amount : 1.0 - plan.probability, plan.in_time_s};
+    return {!plan.within_limits, !plan.in_time, plan.in_time ? plan.amount : 1.0 - plan.probability, plan.in_time_s};
 }
 
 std::string end_words(double seconds, const StudyNotes& notes)
@@ -76,7 +75,7 @@ std::vector<QuestionedPlan> plans_by_size(const Results& results, const StudyNot
     std::map<int, QuestionedPlan> best;
     for (const QuestionedPlan& plan : answer ? answer->plans : std::vector<QuestionedPlan>{}) {
         const auto [own, first] = best.try_emplace(plan.plan->prediction.gpus, plan);
-        if (!first && rank_of(plan, question) < rank_of(own->second, question)) {
+        if (!first && rank_of(plan) < rank_of(own->second)) {
             own->second = plan;
         }
     }

@@ -20,15 +20,17 @@ namespace {
 /// What can be minimised: which objectives of a study hold its least, and how much a plan has of it.
 struct Aim {
     QuestionAim aim;
-    std::string_view words;       // "least cost"
-    std::string_view what;        // "cost"
-    std::string_view objective;   // of a search that minimises it
-    std::string_view or_these;    // others that nearly do begin with it
+    std::string_view words;      // "least cost"
+    std::string_view what;       // "cost"
+    std::string_view objective;  // of a search that minimises it
+    std::string_view or_these;   // others that nearly do begin with it
     double (*amount)(const QuestionedPlan& plan);
 };
 constexpr std::array<Aim, 4> aims{{
-    {QuestionAim::cost, "least cost", "cost", "cost", "cost", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
-    {QuestionAim::time, "least time", "time", "promised_time", "training_time", [](const QuestionedPlan& p) { return p.in_time_s; }},
+    {QuestionAim::cost, "least cost", "cost", "cost", "cost",
+     [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+    {QuestionAim::time, "least time", "time", "promised_time", "training_time",
+     [](const QuestionedPlan& p) { return p.in_time_s; }},
     {QuestionAim::gpus, "fewest GPUs", "GPUs", "gpus", "gpus",
      [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }},
     {QuestionAim::energy, "least energy", "energy", "energy", "energy",
@@ -131,7 +133,8 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
                       const StudyNotes& notes)
 {
     const Prediction& prediction = it.plan->prediction;
-    std::string text = fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)), machine_words(results, *it.plan, notes));
+    std::string text =
+        fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)), machine_words(results, *it.plan, notes));
     if (answer.limit.si > 0.0) {
         text += fmt::format("{} {}{}, ", probability_text(it.probability), limit_text(question),
                             it.at_limit ? " (at the limit: the draws do not tell)" : "");
@@ -279,8 +282,10 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
         lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});
     }
     if (!answer->searched && answer->limit.si > 0.0) {
-        lines.push_back({"note", "answered by the plans of the front: its search did not look for this date; write the question into the scenario "
-                                 "to search all plans for it"});
+        lines.push_back(
+            {"note",
+             "answered by the plans of the front: its search did not look for this date; write the question into the scenario "
+             "to search all plans for it"});
     }
     if (!answer->minimised) {
         lines.push_back(

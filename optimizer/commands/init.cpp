@@ -200,9 +200,8 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "million tokens, rounded so that the sequences divide evenly among the GPUs; more if the number of GPUs has a large odd "
         "factor)")("tokens", po::value<std::string>()->value_name("N"),
                    "number of training tokens, for example 15T, 300B or 15.6e12 (default: 20 per parameter; 100,000 steps of a "
-                   "network without a vocabulary)")(
-        "deadline", po::value<std::string>()->value_name("TIME"),
-        "ask for the cheapest plan that is done within this time: \"90 day\"")(
+                   "network without a vocabulary)")("deadline", po::value<std::string>()->value_name("TIME"),
+                                                    "ask for the cheapest plan that is done within this time: \"90 day\"")(
         "done-by", po::value<std::string>()->value_name("DAY"), "the same by this day: 2027-04-15; needs --start")(
         "start", po::value<std::string>()->value_name("DAY"), "first day of the training: 2027-01-15")(
         "probability", po::value<std::string>()->value_name("P"), "with which it must be done by then (default: 0.9)")(

@@ -41,6 +41,7 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
     p.memory.stage = 3;
     p.training.p99 = estimate(p99_days * day, (p99_days - 1.0) * day, (p99_days + 1.0) * day);
     p.training.p50 = estimate(55.2 * day, 55.0 * day, 55.4 * day);
+    member.model_quantiles.clear();  // tests give the limits of the model error
     for (std::size_t q = 0; q < reported_probabilities.size(); ++q) {
         p.training.quantiles[q] = (53.0 + 5.0 * reported_probabilities[q]) * day;
     }

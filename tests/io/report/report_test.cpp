@@ -267,12 +267,13 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
     EXPECT_THAT(csv[0], StartsWith("point,gpus,tp,pp,v,microbatch,schedule,total_gpus,dominated,provisional,quantiles_of,step_of_"
                                    "phase,draws,step_time_mean_s,"
                                    "step_time_mean_low_s,step_time_mean_high_s,"));
-    EXPECT_THAT(csv[0], HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,cost_usd,cost_low_usd,"
-                                  "cost_high_usd,expected_cost_usd,"));
+    EXPECT_THAT(csv[0],
+                HasSubstr(",training_time_p99_s,training_time_p99_low_s,training_time_p99_high_s,promised_time_s,"
+                          "promised_time_low_s,promised_time_high_s,cost_usd,cost_low_usd,cost_high_usd,expected_cost_usd,"));
     EXPECT_THAT(csv[0], HasSubstr(",memory_parameters_bytes,"));
     EXPECT_THAT(csv[1], StartsWith("30,16384,8,16,4,1,interleaved,16384,0,0,this cluster,,8192,2,1.75,2.5,10.214,10.1,10.3,"));
-    EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,123400000,121000000,inf,"));
-    EXPECT_THAT(csv[1], HasSubstr(",2.5,0.92,1.08,1,"));
+    EXPECT_THAT(csv[1], HasSubstr(",5045760,4959360,5132160,10,9.75,10.5,123400000,121000000,inf,"));
+    EXPECT_THAT(csv[1], HasSubstr(",0.92,1.08,1,"));
     EXPECT_THAT(csv[0],
                 EndsWith(
                     ",objective_gpus,objective_gpus_low,objective_gpus_high,miss_probability_with_model_error,miss_probability_"
@@ -280,7 +281,7 @@ TEST(FrontCsv, HasOneLineAPointAndUnitsInItsHeader)
                     "error_s,training_time_p99_with_model_error_s,done_p50_with_model_error,done_p90_with_model_error,done_p99_"
                     "with_model_error,question_probability,price_given,power_given,training_time_p90_s,done_p50,done_p90,done_"
                     "p99,ties_with,software,may_not_fit,study,file,seed,hardware"));
-    EXPECT_THAT(csv[1], HasSubstr(",16384,16384,16384,,,,4778466"));  // p50 with the model error
+    EXPECT_THAT(csv[1], HasSubstr(",16384,16384,16384,,,,4778467"));  // p50 with the model error
     EXPECT_THAT(csv[1], EndsWith(",,,,,unknown,unknown,4968000,,,,,,0,sample,a.h5,7,"));
     EXPECT_THAT(csv[2], StartsWith("21,16384,4,16,4,1,interleaved,16384,1,0,this cluster,,8192,"));
     for (const std::string& line : csv) {

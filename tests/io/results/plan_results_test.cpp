@@ -36,7 +36,7 @@ std::multiset<Name> names_in(bool Outputs::*output)
 
 TEST(PlanResultTable, NamesAreUniqueAndEachHasAUnitAndAMeaning)
 {
-    const std::set<Name> units{"1", "s", "s-1", "B", "TFLOP/s", "USD", "USD/h", "J", "kg"};
+    const std::set<Name> units{"1", "s", "s-1", "B", "TFLOP/s", "USD", "USD/h", "W", "J", "kg"};
     for (const auto output : {&Outputs::study, &Outputs::predict, &Outputs::phase}) {
         const std::multiset<Name> names = names_in(output);
         for_each_row(output, [&](const auto& row) {
