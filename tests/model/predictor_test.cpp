@@ -1,5 +1,7 @@
 #include "model/predictor.hpp"
 
+#include "model/base/statistics.hpp"
+
 #include "model/plan/phase.hpp"
 
 #include "tests/support/example_problem.hpp"
@@ -35,36 +37,51 @@ ParallelPlan small_plan()
     return plan;
 }
 
+/// Measured over predicted time, at reported_probabilities.
+std::vector<double> error_of_model()
+{
+    std::vector<double> quantiles;
+    for (const double probability : reported_probabilities) {
+        quantiles.push_back(std::exp(0.05 * normal_quantile(probability)));
+    }
+    return quantiles;
+}
+
 Prediction predict(Predictor& predictor, int fleets, int steps, std::uint64_t seed)
 {
     const SamplerOptions options{seed, Purpose::search, 4};
     const PhaseDraws draws = predictor.sample(small_plan(), {0, fleets, steps}, options);
-    return predictor.summarise(small_plan(), draws, steps, options, Confidence{});
+    return predictor.summarise(small_plan(), draws, steps, options, Confidence{}, error_of_model());
 }
 
 bool covers(const Estimate& e, double truth) { return e.low <= truth && truth <= e.high; }
 
 TEST(Predictor, TrainingIntervalsCoverTheTruth)
 {
-    const Problem problem = noisy_steps();
+    Problem problem = noisy_steps();
+    problem.promise = {.probability = 0.9, .model_error = true};
     Predictor predictor(problem);
     // 200 steps a fleet leave next to no noise in its mean.
     const Prediction truth = predict(predictor, 8192, 200, 99);
-    constexpr int seeds = 100;
+    constexpr int seeds = 200;
     int mean = 0;
+    int promised = 0;
     int p95 = 0;
     int p99 = 0;
     for (int seed = 0; seed < seeds; ++seed) {
         const Prediction p = predict(predictor, 1024, 2, static_cast<std::uint64_t>(seed));
         mean += covers(p.training.mean, truth.training.mean.value) ? 1 : 0;
+        promised += covers(p.promised, truth.promised.value) ? 1 : 0;
         p95 += covers(p.training.p95, truth.training.p95.value) ? 1 : 0;
         p99 += covers(p.training.p99, truth.training.p99.value) ? 1 : 0;
     }
-    // Three standard deviations of a count of 100 with probability 0.95.
+    // Three standard deviations of a count with probability 0.95.
     const int least = static_cast<int>(seeds * 0.95 - 3.0 * std::sqrt(seeds * 0.95 * 0.05));
     EXPECT_GE(mean, least);
     EXPECT_GE(p95, least);
     EXPECT_GE(p99, least);
+    EXPECT_GE(promised, least);
+    EXPECT_GT(truth.promised.value, 1.02 * truth.training.p95.value) << "the error of the model is most of it";
     EXPECT_LT(mean, seeds);  // nor do they cover by being endless
 }
 
