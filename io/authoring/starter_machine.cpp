@@ -206,6 +206,16 @@ std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool man
     return choices;
 }
 
+std::vector<int> spare_choices(const UnitsInUse& units, const UsualCluster& cluster)
+{
+    constexpr int many_nodes = 64;  // then failures are frequent, and repairs overlap
+    const int nodes = units.gpus / units.unit;
+    if (cluster.topology == Topology::torus || nodes < 2 || units.gpus % units.unit != 0) {
+        return {0};
+    }
+    return nodes < many_nodes ? std::vector{0, 1, 2} : std::vector{0, 4, 16};
+}
+
 std::string bridge_lines(const UsualCluster& cluster)
 {
     constexpr int pair = 2;

@@ -34,6 +34,10 @@ UnitsInUse units_in_use(const StarterChoice& choice, const UsualCluster& cluster
 /// `many`: also of the eighths whose replicas can share the batch.
 std::vector<int> gpu_choices(const UnitsInUse& units, int global_batch, bool many = false);
 
+/// Numbers of spare nodes that starters with a question search, ascending: the cluster has the most of them beside the job. Only 0 where
+/// nodes are not replaced one by one.
+std::vector<int> spare_choices(const UnitsInUse& units, const UsualCluster& cluster);
+
 /// What is left of a number without its factors of two.
 int odd_part(int number);
 

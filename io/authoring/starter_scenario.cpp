@@ -277,9 +277,14 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "optimizer step{}\n\n",
         amount, choice.sequence, lengths, choice.global_batch, sample.name, millions);
     text += software_section(software, catalog);
+    const bool asks = !choice.question.empty();
+    const std::vector<int> spares = asks ? spare_choices(units, usual) : std::vector<int>{};
+    const int beside = spares.empty() ? 0 : spares.back();
+    const std::string note = beside > 0           ? fmt::format("   # {}, and {} spare nodes", choice.gpus, beside)
+                             : units.note.empty() ? ""
+                                                  : "   # " + units.note;
     text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark, machine.accelerator,
-                        evidence_of(machine.accelerator, catalog), choice.gpus, units.note.empty() ? "" : "   # " + units.note,
-                        machine.figures);
+                        evidence_of(machine.accelerator, catalog), choice.gpus + beside * units.unit, note, machine.figures);
     text += bridge_lines(usual);
     if (!one_node) {
         text += fmt::format("[[cluster.tier]]\nname = \"node\"\nlink = \"{}\"\ngroup = {}   # GPUs per node\n{}\n",
@@ -294,14 +299,13 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "peaks\n\n[variability]\nprofile "
         "= \"hpc-2024\"                 # from the catalog; distributions given here override it\n\n[reliability]\n";
     const int node = std::min(choice.gpus, units.unit);
-    const bool asks = !choice.question.empty();
     text += asks ? "" : failure_rate(node) + "restart = \"10 min\"                   # assumption\n";
     text +=
         "checkpoint_interval = \"0 s\"          # \"0 s\": by Young's "
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
     text += asks ? failure_causes(node) : "";
     const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
-    text += starter_space({workload, choice, units, sample.name, software.choice.name, offloads}, catalog);
+    text += starter_space({workload, choice, units, sample.name, software.choice.name, spares, offloads}, catalog);
     text += "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n";
     text += asks ? question_section(choice.question) : "";
     text +=

@@ -215,7 +215,7 @@ std::string starter_space(const StarterSpace& of, const Catalog& catalog)
     const bool asks = !of.choice.question.empty();
     std::string text =
         "[space]\n" + line_of("gpus", texts_of(gpu_choices(of.units, of.choice.global_batch, asks)), "GPUs of the job");
-    text += asks ? line_of("spares", {"0", "4", "16"}, "waiting nodes, of those beside the job, that replace failed ones") : "";
+    text += of.spares.empty() ? "" : line_of("spares", texts_of(of.spares), "waiting nodes that replace failed ones");
     const auto divides_node = [&](int value) { return node % value == 0 && workload.splits_by(value); };
     const std::vector<int> tp =
         levers.divides("tp") ? powers_of_two(std::min({8, node, gpus}), divides_node) : std::vector<int>{1};

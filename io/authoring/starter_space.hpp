@@ -8,6 +8,7 @@
 #include "model/network/workload.hpp"
 
 #include <string>
+#include <vector>
 
 namespace prismopt {
 
@@ -15,9 +16,10 @@ struct StarterSpace {
     const Workload& workload;
     const StarterChoice& choice;  // complete
     UnitsInUse units;
-    std::string sample;     // what a batch consists of
-    std::string software;   // of the catalog
-    bool offloads = false;  // whether the accelerator has a link to host memory
+    std::string sample;       // what a batch consists of
+    std::string software;     // of the catalog
+    std::vector<int> spares;  // nodes; empty: not searched
+    bool offloads = false;    // whether the accelerator has a link to host memory
 };
 std::string starter_space(const StarterSpace& of, const Catalog& catalog);
 

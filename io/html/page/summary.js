@@ -40,7 +40,7 @@ function costFact(point) {
 
 function energyFact(point) {
     const { energy, carbon } = point.estimates;
-    return energy[0] === null ? null : fact("Power, mean", quantityText(point.power_w, "W"), `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
+    return energy[0] === null ? null : fact("Power in training", quantityText(point.power_w, "W"), `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
         point.study.placeholder_power ? "at a placeholder power: give your own" : null);
 }
 
