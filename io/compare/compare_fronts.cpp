@@ -2,7 +2,9 @@
 
 #include "io/base/aligned.hpp"
 #include "io/base/percent.hpp"
+#include "io/report/deadline_risk.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/study_notes.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -61,10 +63,20 @@ bool in_proportion_to_time(const ObjectiveInfo& objective)
     return std::find(units.begin(), units.end(), objective.units) != units.end();
 }
 
-/// What the objective may be by the error of the model; NaN where that is not known.
-Estimate with_model_error(const FrontPoint& point, std::size_t objective)
+constexpr std::string_view missed = "miss_probability";
+
+/// What the best value of an objective may be by the error of the model; of a probability of missing the deadline, its mean over the
+/// error and those at its limits. NaN where that is not known, or the objective is no multiple of time.
+Estimate with_model_error(const Results& results, std::size_t objective)
 {
-    const double value = point.objectives[objective].value;
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    const FrontPoint& point = best(results, objective);
+    const ObjectiveInfo& info = results.objectives[objective];
+    if (info.name == missed) {
+        const auto risk = deadline_risk(point, study_notes(results).deadline);
+        return risk ? Estimate{risk->mean, risk->low, risk->high} : Estimate{unknown, unknown, unknown};
+    }
+    const double value = in_proportion_to_time(info) ? point.objectives[objective].value : unknown;
     return {value, value * point.model_low, value * point.model_high};
 }
 
@@ -110,12 +122,14 @@ std::string with_model_text(const std::vector<NamedResults>& studies, std::size_
                             const ReadingUnit& unit)
 {
     const NamedResults& first = studies.front();
-    const Estimate e = with_model_error(best(studies[study].results, objective), objective);
-    if (!in_proportion_to_time(first.results.objectives[objective]) || !std::isfinite(e.low) || !std::isfinite(e.high)) {
+    const Estimate e = with_model_error(studies[study].results, objective);
+    if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
         return "";
     }
-    std::string text = fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
-    const Estimate of_first = with_model_error(best(first.results, objective), objective);
+    std::string text = first.results.objectives[objective].name == missed
+                           ? risk_with_error_text({e.low, e.high, e.value})
+                           : fmt::format("{:.4g} to {:.4g} {}", e.low / unit.size, e.high / unit.size, unit.name);
+    const Estimate of_first = with_model_error(first.results, objective);
     if (study > 0 && std::isfinite(of_first.low) && unlike(first, studies[study]).empty()) {
         text += apart(of_first, e) ? ", prediction intervals disjoint" : ", prediction intervals overlap";
     }
@@ -186,14 +200,10 @@ std::vector<BestValue> best_values(const std::vector<NamedResults>& studies, std
     std::vector<BestValue> values;
     for (std::size_t k = 0; k < first.results.objectives.size(); ++k) {
         const FrontPoint& point = best(own.results, k);
-        constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
         BestValue value{.point = point.index,
                         .plan = plan_words(own.results, point),
                         .value = point.objectives[k],
-                        .with_model_error = {unknown, unknown, unknown}};
-        if (in_proportion_to_time(first.results.objectives[k])) {
-            value.with_model_error = with_model_error(point, k);
-        }
+                        .with_model_error = with_model_error(own.results, k)};
         const std::string why_unlike = unlike(first, own);
         if (study > 0 && !first.results.front.empty() && (why_unlike.empty() || why_unlike == provisional_front)) {
             value.change = value.value.value / best(first.results, k).objectives[k].value - 1.0;

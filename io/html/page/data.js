@@ -113,4 +113,8 @@ for (const info of data.numbers) {
     if (!yesOrNo.has(info.name)) metrics.push({ ...info, of: (point) => [point.numbers[info.name], null, null] });
 }
 
+if (points.some((point) => point.risk?.mean !== undefined)) {
+    metrics.push({ name: "miss_probability_with_model_error", units: "1", long_name: "probability of missing the deadline, model error included", of: (point) => [point.risk?.mean ?? null, null, null] });
+}
+
 const metricOf = (name) => metrics.find((metric) => metric.name === name);

@@ -1,6 +1,7 @@
 #include "io/compare/compare.hpp"
 
 #include "io/base/csv.hpp"
+#include "io/report/deadline_risk.hpp"
 #include "tests/io/sample_results.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,26 @@ TEST(Compare, TellsGainsWithWhatTheDrawsSupport)
     const std::string text = comparison_text({{"a.h5", plain}, {"b.h5", better}});
     EXPECT_THAT(text, HasSubstr("-10.00 %, confidence intervals disjoint"));
     EXPECT_THAT(text, HasSubstr("equal"));  // the second objective
+}
+
+/// Of missing the deadline; its mean and its limits are those of the report.
+TEST(Compare, ProbabilitiesIncludeTheModelError)
+{
+    Results results = sample_results();
+    std::string& text = results.study.scenario_text;
+    text = read_text(std::string(PRISMOPT_SOURCE_DIR) + "/jobs/scenarios/small.toml");
+    const std::string objectives = "[objectives]\n";
+    text.replace(text.find(objectives), objectives.size(), objectives + "deadline = \"60 day\"\n");
+    results.objectives.front() = {.name = "miss_probability", .units = "1", .long_name = ""};
+    for (FrontPoint& point : results.front) {
+        point.objectives.front() = point.prediction.run.miss_probability;
+    }
+    const Comparison comparison = compared({{"a.h5", results}, {"b.h5", results}});
+    const auto risk = deadline_risk(results.front.front(), Seconds{60.0 * 86400.0});
+    const Estimate& with = comparison.studies.front().best.front().with_model_error;
+    EXPECT_EQ(with.value, risk->mean);
+    EXPECT_EQ(with.high, risk->high);
+    EXPECT_EQ(comparison.gains[1].back(), risk_with_error_text(*risk));
 }
 
 TEST(Compare, SaysWhatQuantilesAreOfAndWarnsWhereTheyDiffer)
