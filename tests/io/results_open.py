@@ -71,7 +71,7 @@ def check_dataset(name, dataset):
     assert h5py.check_enum_dtype(dataset.dtype) is None, name
     assert dataset.attrs["long_name"], name
     if dataset.dtype.kind != "O":
-        assert dataset.attrs["units"] in ("s", "B", "USD", "1", "s-1", "TFLOP/s", "J", "kg", "USD/h"), name
+        assert dataset.attrs["units"] in ("s", "B", "USD", "1", "s-1", "TFLOP/s", "W", "J", "kg", "USD/h"), name
     if not h5py.h5ds.is_scale(dataset.id):
         for axis, dimension in enumerate(dataset.dims):
             assert len(dimension) == 1 and dimension[0].shape[0] == dataset.shape[axis], name
