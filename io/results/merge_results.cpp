@@ -2,6 +2,8 @@
 
 #include "io/base/input_error.hpp"
 #include "io/results/may_not_fit.hpp"
+#include "io/results/stored_scenario.hpp"
+#include "model/objective.hpp"
 #include "search/archive.hpp"
 
 #include <fmt/format.h>
@@ -84,9 +86,32 @@ void check_parts(const std::vector<Results>& parts, const StudyInfo& merged, Mis
     }
 }
 
-/// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise.
+/// What the question of a study allows; nothing without one, or where this program cannot read the scenario.
+QuestionLimits question_limits(const StudyInfo& study)
+{
+    try {
+        const Scenario scenario = scenario_of(study);
+        return scenario.question ? limits_of(*scenario.question, scenario.start) : QuestionLimits{};
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+bool keeps(const FrontPoint& point, const QuestionLimits& limits)
+{
+    return std::all_of(limits.begin(), limits.end(), [&](const auto& limit) {
+        return find_objective(limit.first)->value(point.prediction).value <= limit.second;
+    });
+}
+
+/// Members whose first estimates no other member's dominate, flagged where the confirmed ones say otherwise. What does not keep the
+/// limits of the question dominates nothing that does.
 void sift_front(Results& merged)
 {
+    const QuestionLimits limits = question_limits(merged.study);
+    const auto may_dominate = [&](const FrontPoint& other, const FrontPoint& point) {
+        return keeps(other, limits) || !keeps(point, limits);
+    };
     std::map<std::uint64_t, std::vector<double>> first;
     for (const EvaluatedPoint& point : merged.evaluations) {
         first[point.index] = values_of(point.objectives);
@@ -94,15 +119,17 @@ void sift_front(Results& merged)
     std::vector<FrontPoint> members = std::move(merged.front);
     merged.front.clear();
     for (const FrontPoint& point : members) {
-        if (std::none_of(members.begin(), members.end(),
-                         [&](const FrontPoint& other) { return dominates(first[other.index], first[point.index]); })) {
+        if (std::none_of(members.begin(), members.end(), [&](const FrontPoint& other) {
+                return may_dominate(other, point) && dominates(first[other.index], first[point.index]);
+            })) {
             merged.front.push_back(point);
         }
     }
     for (FrontPoint& point : merged.front) {
         const std::vector<double> value = values_of(point.objectives);
-        point.dominated = std::any_of(merged.front.begin(), merged.front.end(),
-                                      [&](const FrontPoint& other) { return dominates(values_of(other.objectives), value); });
+        point.dominated = std::any_of(merged.front.begin(), merged.front.end(), [&](const FrontPoint& other) {
+            return may_dominate(other, point) && dominates(values_of(other.objectives), value);
+        });
     }
     std::stable_sort(merged.front.begin(), merged.front.end(), [](const FrontPoint& a, const FrontPoint& b) {
         return a.objectives.front().value < b.objectives.front().value;

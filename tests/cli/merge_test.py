@@ -1,5 +1,8 @@
 """Parts of a space, searched by jobs of their own and merged, are the whole."""
 
+import json
+import re
+
 import h5py
 
 import support
@@ -44,6 +47,19 @@ class Merge(CliTest):
                          r"two of the files contain part 1 of 3: parts must not overlap")
         self.assertRegex(self.refusal("merge", "--out", "two.h5", "--part", *parts), r"two\.h5 already exists")
         self.assertRegex(self.refusal("merge", "--force", "--out", parts[0], "--part", *parts), "is an input of this command")
+
+    def test_the_parts_answer_a_question(self):
+        """A part without a plan in time has a cheaper plan that is too late: it must not hide the answer of another part."""
+        text = self.toml.read_text()
+        assert text.count("minimise = [") == 1
+        text = re.sub(r"minimise = \[.*\]", 'minimise = ["cost"]', text)
+        self.toml = self.write(text + '\n[question]\ndeadline = "60 min"\n')
+        self.search("whole.h5")
+        parts = self.search_parts(self.toml, 3, "--strategy", "exact")
+        self.output("merge", "--out", "merged.h5", "--part", *parts)
+        whole, merged = (json.loads(self.output("report", name, "--json"))["question"]["answer"] for name in ("whole.h5", "merged.h5"))
+        self.assertEqual(merged["point"], whole["point"])
+        self.assertGreater(whole["probability"], 0.9)
 
     def search_parts(self, toml, parts, *more):
         """Names of the results of all parts."""
