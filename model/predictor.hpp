@@ -138,7 +138,7 @@ public:
     /// step time, corrected for the few steps drawn (productive_times.hpp), then one history of failures; its limits include the
     /// error of that correction. `model_error`: quantiles of measured over predicted time, at reported_probabilities, for a
     /// promised time that includes it.
-    Prediction summarise(const CompiledRun& run, const PhaseDraws& draws, int steps, const SamplerOptions& options,
+    Prediction summarise(const CompiledRun& compiled, const PhaseDraws& draws, int steps, const SamplerOptions& options,
                          const Confidence& confidence, std::span<const double> model_error = {});
     /// The same of a plan that is not compiled yet; only `infeasible` if it is that.
     Prediction summarise(const ParallelPlan& plan, const PhaseDraws& draws, int steps, const SamplerOptions& options,
