@@ -101,8 +101,14 @@ class Job:
 
     def starts(self, limit_s):
         """Waits until it was started; Slurm holds a requeued job for two minutes, unless it is asked not to."""
-        self.slurm("scontrol", "update", f"jobid={self.number}", "starttime=now")
-        return wait_until(lambda: self.state() not in ("PENDING", ""), limit_s)
+
+        def started():
+            if self.state() not in ("PENDING", ""):
+                return True
+            self.slurm("scontrol", "update", f"jobid={self.number}", "starttime=now")
+            return False
+
+        return wait_until(started, limit_s)
 
     def is_over(self):
         """Whether it does not run any more; a requeued one is pending then."""
@@ -128,7 +134,7 @@ class Study:
     def next_job(self):
         """The requeued job, or another one with the same line; it runs, or has run."""
         job = self.job or Job(self.setup, self.variables, self.folder, *self.random.choice(SHAPES))
-        assert job.starts(60), f"Slurm does not start job {job.number}"
+        assert job.starts(180), f"Slurm does not start job {job.number}"
         self.job = None
         return job
 
@@ -231,7 +237,7 @@ def undisturbed(setup, variables, folder):
     straight = run(setup, folder, "search", "study.toml", "--out", "straight.h5")
     assert straight.code == DONE, straight.err
     job = Job(setup, variables, folder, *SHAPES[0])
-    assert job.starts(60), "Slurm does not start jobs"
+    assert job.starts(180), "Slurm does not start jobs"
     started = time.monotonic()
     journal = 0
     while not job.is_over() and time.monotonic() < started + straight.seconds + 6 * patience_s():

@@ -34,12 +34,12 @@ study_of() {  # FLEETS
 
 field() { scontrol show job "$1" 2>/dev/null | sed -n "s/.*$2=\([A-Za-z0-9_:]*\).*/\1/p"; }
 
-# submit NAME OPTIONS_OF_SBATCH...: a limit of one minute, the signal 30 s before it; writes NAME-FLEETS.h5 and .log
+# submit NAME OPTIONS_OF_SBATCH...: a limit of two minutes, the signal a minute or more before it; writes NAME-FLEETS.h5 and .log
 submit() {
     local out=$1-$fleets
     shift
     study_of "$fleets" >"study-$fleets.toml"
-    PRISMOPT=$program sbatch --parsable --nodes=1 --ntasks-per-node=2 --cpus-per-task=1 --time=1 --signal=USR1@30 --chdir="$scratch" \
+    PRISMOPT=$program sbatch --parsable --nodes=1 --ntasks-per-node=2 --cpus-per-task=1 --time=2 --signal=USR1@60 --chdir="$scratch" \
         --output="$scratch/$out.log" "$@" "$root/jobs/slurm/search.sbatch" "study-$fleets.toml" "$out.h5"
 }
 
