@@ -35,7 +35,7 @@ struct Problem : Job {
     double deviation = 1.0;                              // of the results of operators in its precision, relative to a reference
     LocalUpdates local{};                                // price of training apart
     std::vector<double> promise_quantiles{};             // promise.hpp
-    std::vector<double> promise_factors{};               // [promise quantile]: of any plan
+    std::vector<double> promise_factors{};               // [promise quantile]: of any plan; empty: no bound is needed
 };
 
 /// Returns what the compilation of plans for a phase of the problem depends on; the problem and the phase must outlive it.

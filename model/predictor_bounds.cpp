@@ -106,7 +106,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, part.model, 0.95);
         bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, part.model, 0.99);
     }
-    for (std::size_t i = 0; i < problem_.promise_quantiles.size(); ++i) {
+    for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
         const double probability = problem_.promise_quantiles[i];
         const double productive_quantile_s = probability >= 0.99   ? productive_p99_s
                                              : probability >= 0.95 ? productive_p95_s

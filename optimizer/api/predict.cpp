@@ -265,13 +265,15 @@ struct PlanPredictor::State {
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
         draws = predictor.sample(*run, {0, rung.fleets, rung.steps}, sampler);
-        of.prediction = predictor.summarise(*run, draws, rung.steps, sampler, Confidence{});
+        const FittedModel fitted = fitted_model();
+        of.model = model_interval(model.problem, *run, fitted);
+        const bool promised = model.problem.promise.includes_model_error();
+        const std::vector<double> error = promised ? of.model.quantiles() : std::vector<double>{};
+        of.prediction = predictor.summarise(*run, draws, rung.steps, sampler, Confidence{}, error);
         if (chosen.scenario.phases.size() > 1) {
             of.phases = predictor.phases(*run, draws, rung.steps, Confidence{});
         }
         of.tokens = tokens_text(chosen, model.problem);
-        const FittedModel fitted = fitted_model();
-        of.model = model_interval(model.problem, *run, fitted);
         of.memory_interval = interval_of_memory(of.prediction.memory, model.problem);
         of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
         const CompiledPlan& first = run->phases.front();

@@ -54,6 +54,16 @@ class Predict(CliTest):
         self.assertTrue(1.02 < high / p["peak_memory_bytes"] < 1.3)
         self.assertTrue(math.isclose(result_of(p, "memory_headroom"), 1 - p["peak_memory_bytes"] / 40e9, rel_tol=0.1))
 
+    def test_a_question_is_answered_for_the_design(self):
+        """The time that it can be promised lies between its median and the upper limit of the model error."""
+        text = self.scenario().read_text() + '\n[question]\ndeadline = "60 min"\n'
+        p = json.loads(self.output("predict", self.write(text), "--design", DESIGN, "--json"))
+        promised = p["estimates"]["promised_time"]
+        times = p["estimates"]["training_time_p99"]
+        self.assertLess(p["estimates"]["training_time_p50"]["value"], promised["low"])
+        self.assertLess(promised["high"], times["model_high"])
+        self.assertIsNone(self.predict()["estimates"]["promised_time"]["value"])
+
     def test_names_and_units_are_those_of_reports(self):
         """Each result of a plan has one name in `predict --json`, `report --json` and front.csv."""
         self.output("search", support.SMALL, "--out", "small.h5", "--max-evaluations", 4)
