@@ -7,7 +7,7 @@ usage() {
 usage: bash tests/run.sh [--all] [--tidy-all]
 
 Installs packages, builds build/release, runs its tests (ctest) and the format check. With CI=true, warnings are errors, the files of
-each folder are compiled together, and the browser that tests reports is installed too.
+each folder are compiled together, and the browser that tests reports and Slurm are installed too.
   --all       also: tests labelled `long`; unit tests under AddressSanitizer with UndefinedBehaviorSanitizer (preset dev); tests that
               start threads under ThreadSanitizer (tsan); clang-tidy on what the last 5 commits changed. Not run: ctest --preset complete (all fault tests, random spaces and fuzzers, hours)
   --tidy-all  as --all, with clang-tidy on all sources
@@ -53,6 +53,7 @@ if $all; then
     bash jobs/install.sh --all
 elif [[ ${CI:-} == true ]]; then
     bash jobs/install.sh --browser
+    bash jobs/install.sh --slurm || echo "run.sh: without Slurm, its tests are skipped" >&2
 else
     bash jobs/install.sh
 fi

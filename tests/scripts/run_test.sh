@@ -30,6 +30,7 @@ everyday_checks() {
 warnings_are_errors_in_ci() {
     run env CI=true bash "$tree/tests/run.sh"
     expect_status 0
+    expect_call "install.sh --slurm"
     expect_call "cmake --preset release -DPRISMOPT_WARNINGS_AS_ERRORS=ON -DPRISMOPT_UNITY_BUILD=ON"
 }
 
