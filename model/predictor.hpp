@@ -65,9 +65,10 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 /// sufficed, with their memory: a longer one with as much memory does, too, without the bounds of its run.
 class Cutoff {
 public:
-    /// `by_memory`: whether more memory may help a bound to suffice.
-    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices, bool by_memory = true)
-        : suffices_(std::move(suffices)), by_memory_(by_memory)
+    /// `by_memory`: whether more memory may help a bound to suffice. `tightest`: whether a bound that does not suffice is worth the
+    /// longest paths of all stages.
+    explicit Cutoff(std::function<bool(const NoiseFree&)> suffices, bool by_memory = true, bool tightest = true)
+        : suffices_(std::move(suffices)), by_memory_(by_memory), tightest_(tightest)
     {
     }
 
@@ -85,6 +86,7 @@ private:
 
     std::function<bool(const NoiseFree&)> suffices_;
     bool by_memory_;
+    bool tightest_;
     std::map<Run, std::vector<Sufficient>> sufficient_;
 };
 

@@ -108,9 +108,10 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     }
     for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
         const double probability = problem_.promise_quantiles[i];
-        const double productive_quantile_s = probability >= 0.99   ? productive_p99_s
-                                             : probability >= 0.95 ? productive_p95_s
-                                                                   : productive_s;
+        double productive_quantile_s = productive_s;
+        if (probability >= 0.95) {
+            productive_quantile_s = probability >= 0.99 ? productive_p99_s : productive_p95_s;
+        }
         double& quantile_s = bound.promise_quantiles_s[i];
         for (const RunSegment& part : run) {
             const double share = part.productive_s.front() / productive_s;
@@ -366,7 +367,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
         take_groups(phase, stage_paths(graphs[phase], of_program.paths));
     }
     auto bound = of_run();
-    if (cutoff != nullptr && !enough(bound)) {
+    if (cutoff != nullptr && cutoff->tightest_ && !enough(bound)) {
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
             take_groups(phase, own_stage_paths(graphs[phase]));
         }

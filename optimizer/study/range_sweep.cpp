@@ -52,7 +52,7 @@ public:
         : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), intervals_(intervals),
           pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.regions),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
-                    needs_memory(model) || range.feasibility == Feasibility::doubtful)
+                    needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
     {
         if (excludes_nothing()) {
             return;
