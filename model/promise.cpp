@@ -8,14 +8,20 @@ namespace prismopt {
 
 namespace {
 
-/// At most the probability that the logarithm is below x.
+/// At most the probability that the logarithm of a part is below x: above its mean that falls with the deviation, below it rises.
+double most_below(double x, const LeastModelError::Part& part)
+{
+    const double distance = x - part.mean;
+    const double deviation = distance > 0.0 ? part.deviation : part.most;
+    const bool surely = std::isinf(distance) || deviation <= 0.0;
+    return surely ? 1.0 : normal_probability(distance / deviation);
+}
+
 double most_below(double x, const LeastModelError& error)
 {
     double sum = 0.0;
     for (const LeastModelError::Part& part : error.parts) {
-        const double distance = x - part.mean;
-        const double deviation = distance > 0.0 ? part.deviation : largest_model_deviation;
-        sum += part.weight * (std::isinf(distance) ? 1.0 : deviation > 0.0 ? normal_probability(distance / deviation) : 1.0);
+        sum += part.weight * most_below(x, part);
     }
     return sum;
 }

@@ -280,9 +280,8 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
     const bool asks = !choice.question.empty();
     const std::vector<int> spares = asks ? spare_choices(units, usual) : std::vector<int>{};
     const int beside = spares.empty() ? 0 : spares.back();
-    const std::string note = beside > 0           ? fmt::format("   # {}, and {} spare nodes", choice.gpus, beside)
-                             : units.note.empty() ? ""
-                                                  : "   # " + units.note;
+    const std::string spare_note = beside > 0 ? fmt::format("{}, and {} spare nodes", choice.gpus, beside) : units.note;
+    const std::string note = spare_note.empty() ? "" : "   # " + spare_note;
     text += fmt::format("[cluster]\n{}accelerator = \"{}\"   # {}\ngpus = {}{}\n{}\n", machine.remark, machine.accelerator,
                         evidence_of(machine.accelerator, catalog), choice.gpus + beside * units.unit, note, machine.figures);
     text += bridge_lines(usual);

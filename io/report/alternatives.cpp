@@ -1,7 +1,6 @@
 #include "io/report/alternatives.hpp"
 
 #include "io/base/percent.hpp"
-#include "io/report/deadline_risk.hpp"
 #include "io/toml/date.hpp"
 #include "io/toml/reading_units.hpp"
 
@@ -55,17 +54,6 @@ const QuestionedPlan* best_of_sooner(const QuestionAnswer& answer)
     return found;
 }
 
-/// Of the best plan, if its software were the slowest that the job may have.
-std::optional<double> probability_with_slowest(const QuestionAnswer& answer)
-{
-    const FrontPoint& plan = *answer.best->plan;
-    if (!(plan.software_high > plan.software_low)) {
-        return std::nullopt;
-    }
-    const ModelError error = answer.model_error ? model_error_of(plan) : ModelError{};
-    return 1.0 - deadline_risk(plan.prediction.training, Seconds{answer.limit.si / plan.software_high}, error)->mean;
-}
-
 }  // namespace
 
 std::vector<QuestionedPlan> plans_by_size(const Results& results, const StudyNotes& notes)
@@ -102,9 +90,13 @@ std::vector<QuestionLine> answer_changes(const Results& results, const StudyNote
         lines.push_back(
             {"with less time", fmt::format("before {}: {}", end_words(answer->best->in_time_s, notes), short_text(*sooner))});
     }
-    if (const auto slowest = probability_with_slowest(*answer)) {
-        lines.push_back({"other software", fmt::format("if steps took {:.2g} times as long, this plan would be in time with {}",
-                                                       answer->best->plan->software_high, probability_text(*slowest))});
+    const FrontPoint& best = *answer->best->plan;
+    if (best.software_high > best.software_low) {  // with one software the model's error has the median one
+        const double median_s = best.software_high * best.prediction.training.p50.value;
+        lines.push_back(
+            {"other software", fmt::format("with the slowest, steps would take {:.2g} times as long, and half of such runs "
+                                           "longer than {}",
+                                           best.software_high, end_words(median_s, notes))});
     }
     return lines;
 }

@@ -42,14 +42,26 @@ const Aim& row_of(QuestionAim aim)
     return *std::find_if(aims.begin(), aims.end(), [aim](const Aim& row) { return row.aim == aim; });
 }
 
-/// `searched`: the study promised times with the probability of the question.
-QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer, bool searched)
+bool promises_alike(const Question& a, const Question& b)
+{
+    return a.probability == b.probability && a.model_error == b.model_error;
+}
+
+/// Whether a search with the question `own` has looked for the answer to `asked`.
+bool looked_for(const std::optional<Question>& own, const Question& asked, const StudyNotes& notes)
+{
+    return own && own->minimise == asked.minimise && promises_alike(*own, asked) &&
+           limits_of(*own, notes.start) == limits_of(asked, notes.start);
+}
+
+/// `promised`: the study promised times as the question asks for them.
+QuestionedPlan questioned(const FrontPoint& plan, const Question& question, const QuestionAnswer& answer, bool promised)
 {
     const Prediction& prediction = plan.prediction;
     const ModelError error = answer.model_error ? model_error_of(plan) : ModelError{};
     const Seconds limit = answer.limit;
     QuestionedPlan result{&plan};
-    if (searched && std::isfinite(prediction.promised.value)) {
+    if (promised && std::isfinite(prediction.promised.value)) {
         result.in_time_s = prediction.promised.value;
         result.at_limit = prediction.promised.low <= limit.si && limit.si <= prediction.promised.high;
     } else {
@@ -171,6 +183,15 @@ std::string doubt_text(const QuestionAnswer& answer, const FrontPoint& plan, con
         plan.model_low, plan.model_high);
 }
 
+/// That the answer is one of a search for something else.
+std::string not_searched_text(const StudyNotes& notes)
+{
+    const std::string_view what = notes.searched ? "of a search for another question, which excluded what its limits do not allow"
+                                                 : "of a search without a question";
+    return fmt::format("answered by the plans of the front {}; write this question into the scenario to search all plans for it",
+                       what);
+}
+
 /// Of the plans that count, the first with the least of a figure; nothing if none counts.
 template <class Counts, class Figure>
 std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts, const Figure& figure)
@@ -221,10 +242,12 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     QuestionAnswer answer;
     answer.limit = time_limit(question, notes.start);
     answer.model_error = question.model_error && std::all_of(front.begin(), front.end(), has_model_error);
-    answer.searched = notes.promise.probability == question.probability && notes.promise.model_error == question.model_error;
+    const bool promised = notes.searched && promises_alike(*notes.searched, question);
+    const auto has_promise = [](const FrontPoint& plan) { return std::isfinite(plan.prediction.promised.value); };
+    answer.searched = looked_for(notes.searched, question, notes) && std::all_of(front.begin(), front.end(), has_promise);
     std::vector<QuestionedPlan>& plans = answer.plans;
     for (const FrontPoint& plan : front) {
-        plans.push_back(questioned(plan, question, answer, answer.searched));
+        plans.push_back(questioned(plan, question, answer, promised));
     }
     using Plan = QuestionedPlan;
     const auto amount = [](const Plan& p) { return p.amount; };
@@ -281,11 +304,8 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     if (answer->shown()) {
         lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});
     }
-    if (!answer->searched && answer->limit.si > 0.0) {
-        lines.push_back(
-            {"note",
-             "answered by the plans of the front: its search did not look for this date; write the question into the scenario "
-             "to search all plans for it"});
+    if (!answer->searched) {
+        lines.push_back({"note", not_searched_text(notes)});
     }
     if (!answer->minimised) {
         lines.push_back(

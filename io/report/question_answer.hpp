@@ -36,7 +36,7 @@ struct QuestionAnswer {
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
     std::vector<QuestionedPlan> plans;         // of the front, in its order
     LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
-    bool searched = false;                     // the study looked for plans in time, rather than for its front alone
+    bool searched = false;                     // the search looked for this very answer, among all plans
     bool minimised = true;                     // the study minimises what the question does, so its front holds the best plan
 
     /// What there is to show: the best, or where none answers the surest.

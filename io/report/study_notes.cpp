@@ -64,7 +64,7 @@ StudyNotes study_notes(const Results& results)
         notes.start = scenario.start;
         notes.deadline = scenario.deadline;
         notes.question = results.question ? results.question : scenario.question;
-        notes.promise = scenario.promise;
+        notes.searched = scenario.question;
         notes.idle_nodes = idle_nodes_text(scenario);
         notes.energy = energy_note(scenario);
         notes.batches = batch_rows(scenario, results);

@@ -32,7 +32,7 @@ struct StudyNotes {
     std::string trained_with;                    // software; says if it is assumed
     std::optional<std::chrono::sys_days> start;  // start date of the training
     Seconds deadline;                            // zero: none
-    Promise promise;                             // which times the search promised
+    std::optional<Question> searched;            // the question that the search looked for
     std::optional<Question> question;            // what to answer first
     std::string idle_nodes;                      // note on idle nodes that do not replace failed ones; empty: none
     std::string energy;                          // note on power that energy and carbon exclude; empty: none

@@ -3,6 +3,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/sections/catalog.hpp"
+#include "model/base/powers.hpp"
 #include "model/hardware/kernel_time.hpp"
 #include "model/hardware/machine_constants.hpp"
 #include "model/plan/phase.hpp"
@@ -103,6 +104,22 @@ bool knows(const FittedModel& model, const Accelerator& accelerator) { return ro
 /// No measured run had the software that a user describes.
 bool has_own_software(const Cluster& cluster) { return cluster.stack.own || cluster.library.own; }
 
+/// How much slower a tier with other numbers than its link, or without a link, may be.
+constexpr double slower = 2.0;
+
+/// The largest standard deviation of a logarithm that such tiers can cause: no step is slower by more than a tier is.
+double most_of_tiers(const Cluster& cluster)
+{
+    const Cluster catalog = as_in_catalog(cluster);
+    double squares = 0.0;
+    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
+        for (const LinkConstants of : {LinkConstants::bandwidth, LinkConstants::latency}) {
+            squares += square(unlike_link(cluster.tiers[t], catalog.tiers[t], of));
+        }
+    }
+    return std::log(slower) * std::sqrt(squares);
+}
+
 Workload in_16_bits(Workload workload)
 {
     workload.precision = Precision::bf16;
@@ -191,7 +208,6 @@ std::optional<CompiledPlan> FittedSteps::compiled(const ParallelPlan& plan)
 /// step of a tier that is twice as slow.
 double FittedSteps::variance_of_tiers(const ParallelPlan& plan, const CompiledPlan& compiled) const
 {
-    constexpr double slower = 2.0;
     const Cluster catalog = as_in_catalog(cluster_);
     const double log_step = std::log(noise_free_step(compiled.graph).step_s);
     double variance = 0.0;
@@ -267,6 +283,7 @@ SoftwareIntervals::SoftwareIntervals(const Setting& setting, const FittedModel& 
     }
     declared_ = std::log1p(accelerator.model_error) / two_sided_95;
     unmeasured_ = (borrowed ? 1.0 : machine_unlike) * model.unmeasured;
+    of_tiers_ = most_of_tiers(setting.cluster);
     measured_ = as_measured && !borrowed;
     error_given_ =
         knows(model, accelerator) && accelerator.model_error != catalog_accelerator(accelerator.catalog_entry).model_error;
@@ -275,6 +292,11 @@ SoftwareIntervals::SoftwareIntervals(const Setting& setting, const FittedModel& 
 double SoftwareIntervals::least_deviation() const
 {
     return std::max(declared_, std::hypot(known_.front().scatter(), unmeasured_));
+}
+
+double SoftwareIntervals::most_deviation() const
+{
+    return std::max(declared_, std::hypot(largest_model_deviation, unmeasured_, of_tiers_));
 }
 
 ModelInterval SoftwareIntervals::of(const ParallelPlan& plan, const CompiledPlan* compiled)
@@ -298,16 +320,18 @@ bool software_is_open(const Cluster& cluster) { return cluster.possible.size() >
 
 LeastModelError least_error(const Setting& setting, const FittedModel& model)
 {
-    const double deviation = SoftwareIntervals(setting, model).least_deviation();
+    const SoftwareIntervals assumed(setting, model);
+    LeastModelError::Part part{1.0, 0.0, assumed.least_deviation(), assumed.most_deviation()};
     if (!software_is_open(setting.cluster)) {
-        return {{{1.0, 0.0, deviation}}};
+        return {{part}};
     }
-    double others = 0.0;
+    double weights = 0.0;
     for (const PossibleSoftware& software : setting.cluster.possible) {
-        others += software.weight;
+        weights += software.weight;
     }
-    const double weight = setting.cluster.possible.front().weight / others;
-    return {{{weight, 0.0, deviation}, {1.0 - weight, -std::numeric_limits<double>::infinity(), 0.0}}};
+    part.weight = setting.cluster.possible.front().weight / weights;
+    const LeastModelError::Part others{1.0 - part.weight, -std::numeric_limits<double>::infinity()};
+    return {{part, others}};
 }
 
 ModelIntervals::ModelIntervals(const Setting& setting, const FittedModel& model) : own_(setting, model)
@@ -326,7 +350,7 @@ ModelIntervals::ModelIntervals(const Setting& setting, const FittedModel& model)
 LeastModelError ModelIntervals::least(const ParallelPlan& plan)
 {
     if (!steps_) {
-        return {{{1.0, 0.0, own_.least_deviation()}}};
+        return {{{1.0, 0.0, own_.least_deviation(), own_.most_deviation()}}};
     }
     const std::vector<std::optional<double>> ratios = steps_->log_ratios(plan);
     LeastModelError error;
@@ -334,7 +358,8 @@ LeastModelError ModelIntervals::least(const ParallelPlan& plan)
     double weights = 0.0;
     for (std::size_t k = 0; k < possible_.size(); ++k) {
         if (ratios[k]) {
-            error.parts.push_back({possible_[k].weight, *ratios[k], possible_[k].intervals.least_deviation()});
+            const SoftwareIntervals& its = possible_[k].intervals;
+            error.parts.push_back({possible_[k].weight, *ratios[k], its.least_deviation(), its.most_deviation()});
             weights += possible_[k].weight;
         }
     }

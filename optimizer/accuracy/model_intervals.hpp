@@ -53,10 +53,13 @@ public:
     std::optional<CompiledPlan> compiled(const ParallelPlan& plan) { return known_.front().compiled(plan); }
     /// No plan's logarithm has a smaller standard deviation.
     double least_deviation() const;
+    /// Nor a larger one, if that of the fit is at most largest_model_deviation.
+    double most_deviation() const;
 
 private:
     double declared_ = 0.0;    // deviation, at least
     double unmeasured_ = 0.0;  // beside what the fit knows
+    double of_tiers_ = 0.0;    // at most, of those with other numbers than their link
     bool measured_ = false;
     bool error_given_ = false;       // by the scenario
     std::deque<FittedSteps> known_;  // as the setting has it; then others, than which it is no better known
@@ -74,7 +77,8 @@ public:
     ModelInterval of(const ParallelPlan& plan);
     /// `compiled`: for this setting, or null for an infeasible plan.
     ModelInterval of(const ParallelPlan& plan, const CompiledPlan* compiled);
-    /// What the steps of a feasible plan with each software say of its error, at a tenth of the cost.
+    /// What the steps of a feasible plan with each software say of its error; without gradients by constants, which take most of the
+    /// time of an interval.
     LeastModelError least(const ParallelPlan& plan);
 
 private:

@@ -34,6 +34,17 @@ bool is_bounded(const Scenario& scenario, const Objective& objective)
     return objective.bound != nullptr && (objective.quantile == 0.0 || quantiles_reach_means_of(scenario, objective.quantile));
 }
 
+Keeping keeping_of(const Estimate& estimate, double most)
+{
+    if (estimate.simultaneous_low > most) {
+        return Keeping::never;
+    }
+    if (estimate.simultaneous_high <= most) {
+        return Keeping::surely;
+    }
+    return estimate.value <= most ? Keeping::by_value : Keeping::not_by_value;
+}
+
 /// The smallest probability, of at least a half, of which all quantiles are at least their means; one if the promised one is smaller.
 double least_reaching_quantile(const Scenario& scenario)
 {
@@ -130,12 +141,7 @@ Keeping StudyModel::keeping(const Prediction& prediction) const
 {
     Keeping keeping = Keeping::surely;
     for (const Limit& limit : limits) {
-        const Estimate of_plan = limit.objective->value(prediction);
-        const Keeping this_one = of_plan.simultaneous_low > limit.most     ? Keeping::never
-                                 : of_plan.simultaneous_high <= limit.most ? Keeping::surely
-                                 : of_plan.value <= limit.most             ? Keeping::by_value
-                                                                           : Keeping::not_by_value;
-        keeping = std::max(keeping, this_one);
+        keeping = std::max(keeping, keeping_of(limit.objective->value(prediction), limit.most));
     }
     return keeping;
 }

@@ -80,7 +80,7 @@ TEST_F(Alternatives, SayWhatWouldChangeTheAnswer)
     EXPECT_EQ(lines[1].title, "with less time");
     EXPECT_THAT(lines[1].text, HasSubstr("before 99.3 days: point 3 on 2,048 GPUs, 8.5 M USD"));
     EXPECT_EQ(lines[2].title, "other software");
-    EXPECT_THAT(lines[2].text, HasSubstr("1.9 times as long"));
+    EXPECT_THAT(lines[2].text, HasSubstr("1.9 times as long, and half of such runs longer than"));
 }
 
 TEST_F(Alternatives, AreNothingWithoutAQuestionOfTime)

@@ -48,7 +48,8 @@ Scenario random_scenario(unsigned seed)
 struct DrawnPlan {
     double cost = 0.0;
     double promised_s = 0.0;
-    double bound_s = 0.0;  // of the promised time
+    double most_promised_s = 0.0;  // upper limit that fails once in 20,000
+    double bound_s = 0.0;          // of the promised time
 };
 std::map<std::uint64_t, DrawnPlan> all_plans(const Scenario& scenario)
 {
@@ -65,7 +66,8 @@ std::map<std::uint64_t, DrawnPlan> all_plans(const Scenario& scenario)
         const Prediction prediction = worker.judge(judgement).drawn->prediction;
         const Point point = model.designs.space().point(bound.index);
         const auto least = bench.of(model.designs.variant(point)).bound(model.designs.plan(point));
-        all[bound.index] = {prediction.cost_usd.value, prediction.promised.value, std::get<NoiseFree>(least).promised_s};
+        all[bound.index] = {prediction.cost_usd.value, prediction.promised.value, prediction.promised.simultaneous_high,
+                            std::get<NoiseFree>(least).promised_s};
     }
     return all;
 }
@@ -82,8 +84,8 @@ std::uint64_t cheapest(const std::map<std::uint64_t, DrawnPlan>& plans, double d
     return best->first;
 }
 
-/// Deadlines from the least promised time on. What the front has besides its cheapest plan in time is at the limit, or is told not to be
-/// enough.
+/// Deadlines from the least promised time on. Besides its cheapest plan in time, the front has plans at the limit, and the one that comes
+/// nearest to the deadline at a lower cost.
 TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
 {
     TemporaryFolder folder;
@@ -104,7 +106,7 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
         std::vector<double> times;
         for (const auto& [index, plan] : plans) {
             times.push_back(plan.promised_s);
-            EXPECT_LE(plan.bound_s, plan.promised_s * 1.02) << index;  // values of few draws
+            EXPECT_LE(plan.bound_s, plan.most_promised_s) << index;
             EXPECT_TRUE(plan.bound_s > 0.0 || seed % 2 == 0) << index << ": with other software it may be as fast as it likes";
         }
         std::sort(times.begin(), times.end());
@@ -126,7 +128,7 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
             late += plan.promised_s > 1.1 * deadline ? 1 : 0;
         }
         EXPECT_TRUE(found) << expected;
-        EXPECT_LE(late, 1) << "only the plan that is told not to be enough";
+        EXPECT_LE(late, 1) << "only the plan that comes nearest to the deadline";
     }
 }
 
