@@ -5,7 +5,9 @@
 #include "model/prediction.hpp"
 
 #include <array>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace prismopt {
@@ -26,6 +28,7 @@ struct NoiseFree {
     double deviation = 1.0;                       // Problem::deviation
     double promised_s = 0.0;                      // training time that can be promised; 0: no bound
     std::array<double, 2> promise_quantiles_s{};  // training time, [Problem::promise_quantiles]
+    double training_asked_s = 0.0;                // quantile at the least of Job::percents above the median
     double power_w = 0.0;                         // in training, with spares
     bool compiled = false;  // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
@@ -34,22 +37,23 @@ struct NoiseFree {
 enum class ScalesWith { nothing, step, run };
 
 struct Objective {
-    std::string_view name;  // in scenarios and files
+    std::string name;  // in scenarios and files
     ScalesWith scales;
     std::string_view units;
-    std::string_view long_name;
-    Estimate (*value)(const Prediction&);
+    std::string long_name;
+    std::function<Estimate(const Prediction&)> value;
     double (*bound)(const NoiseFree&);  // nullptr: no lower bound
     /// Probability of the quantile, or 0 for other objectives. The bound is a bound of the mean, so it holds for quantiles that
     /// are not below the mean.
     double quantile = 0.0;
     bool of_power = false;  // proportional to the power of the hardware
     bool share = false;     // between 0 and 1
+    int percent = 0;        // of Job::percents, which the value needs; 0: none
 };
 
-/// Returns all objectives. The list is in objective.cpp.
+/// Returns all objectives but the quantiles of other probabilities. The list is in objective.cpp.
 std::span<const Objective> objectives();
-/// Returns the objective of that name, or nullptr.
+/// Returns the objective of that name, also training_time_pNN and step_time_pNN for NN from 1 to 99; or nullptr.
 const Objective* find_objective(std::string_view name);
 /// Whether the objective of that name is proportional to the time of a step; one that is unknown here is not.
 bool follows_step(std::string_view name);

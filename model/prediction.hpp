@@ -20,6 +20,12 @@ namespace prismopt {
 inline constexpr std::array<double, 21> reported_probabilities{
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999};
 
+/// Quantile of a time at a probability in percent.
+struct TimeAtPercent {
+    int percent = 0;
+    Estimate time;
+};
+
 /// Distribution of a time, in seconds. `quantiles[i]` is at probability reported_probabilities[i].
 struct TimeDistribution {
     Estimate mean;
@@ -27,6 +33,7 @@ struct TimeDistribution {
     Estimate p95;
     Estimate p99;
     std::vector<double> quantiles;
+    std::vector<TimeAtPercent> asked{};  // at Job::percents
 };
 
 /// Losses of a run to one cause of failures.

@@ -32,7 +32,8 @@ Estimate of_time(Estimate e)
 
 /// `factor`: equally probable values of what scales all of a draw and was not drawn; empty: nothing does.
 TimeDistribution distribution(const std::vector<double>& draws, const Clusters& clusters,
-                              std::span<const DistributionNode> factor, const Confidence& confidence)
+                              std::span<const DistributionNode> factor, std::span<const int> percents,
+                              const Confidence& confidence)
 {
     const auto quantile = [&](double p) {
         return of_time(factor.empty() ? quantile_estimate(draws, clusters, p, confidence)
@@ -44,6 +45,9 @@ TimeDistribution distribution(const std::vector<double>& draws, const Clusters& 
     d.p95 = quantile(0.95);
     d.p99 = quantile(0.99);
     d.quantiles = quantiles(draws, factor, reported_probabilities);
+    for (const int percent : percents) {
+        d.asked.push_back({percent, quantile(percent / 100.0)});
+    }
     return d;
 }
 
@@ -77,13 +81,28 @@ Estimate with_reported_limits(Estimate e, double half_width, const Estimate& ord
 }
 
 /// Of the quantiles of the training time that predictions have.
-std::vector<double> training_probabilities(const Promise& promise)
+std::vector<double> training_probabilities(const Job& job)
 {
     std::vector<double> probabilities{0.50, 0.95, 0.99};
-    if (promise.asked()) {
-        probabilities.push_back(promise.probability);
+    for (const int percent : job.percents) {
+        probabilities.push_back(percent / 100.0);
+    }
+    if (job.promise.asked()) {
+        probabilities.push_back(job.promise.probability);
     }
     return probabilities;
+}
+
+/// In the order of their probabilities above.
+std::vector<Estimate*> training_quantiles(Prediction& prediction)
+{
+    TimeDistribution& training = prediction.training;
+    std::vector<Estimate*> result{&training.p50, &training.p95, &training.p99};
+    for (TimeAtPercent& asked : training.asked) {
+        result.push_back(&asked.time);
+    }
+    result.push_back(&prediction.promised);
+    return result;
 }
 
 /// From its quantiles at reported_probabilities; linear between them, and none beyond them.
@@ -137,7 +156,7 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 }
 
 Predictor::Predictor(const Problem& problem)
-    : problem_(problem), failure_tables_(problem.noise.exponential), quantile_errors_(training_probabilities(problem.promise))
+    : problem_(problem), failure_tables_(problem.noise.exponential), quantile_errors_(training_probabilities(problem))
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(setting_of(problem, phase));
@@ -259,7 +278,8 @@ double Predictor::tflops_per_gpu(const Phase& phase, const ParallelPlan& here, d
 TimeDistribution Predictor::step_distribution(const std::vector<double>& draws, int steps, const Confidence& confidence) const
 {
     const auto fleet = static_cast<std::size_t>(steps);
-    return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise), confidence);
+    return distribution(draws, {fleet, block_fleets * fleet}, common_step_distribution(problem_.noise), problem_.percents,
+                        confidence);
 }
 
 std::vector<PhasePrediction> Predictor::phases(const CompiledRun& run, const PhaseDraws& draws, int steps,
@@ -334,7 +354,8 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     const Histories histories =
         sample_histories(run, all_causes(problem_.reliability).size(), failure_tables_, options.seed, options.purpose);
     const std::vector<double>& training = histories.seconds;
-    result.training = distribution(training, {1, block_fleets}, {}, confidence);  // a run's many steps average their factors
+    result.training =
+        distribution(training, {1, block_fleets}, {}, problem_.percents, confidence);  // a run's many steps average their factors
     // The limits above take the times as given; their mean, and what was done about noise, have errors of their own.
     const double stretch = result.training.mean.value / productive.mean;
     const auto widen = [&](Estimate& e, double deviation) {
@@ -342,15 +363,15 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     };
     widen(result.training.mean, 0.0);
     result.promised = promised(training, model_error, confidence);
-    const std::array training_quantiles{&result.training.p50, &result.training.p95, &result.training.p99, &result.promised};
-    const std::vector<double> probabilities = training_probabilities(problem_.promise);
+    const std::vector<Estimate*> estimates = training_quantiles(result);
+    const std::vector<double> probabilities = training_probabilities(problem_);
     // Steps that were not deconvolved are draws as any, and order statistics limit their quantiles.
     std::vector<double> errors;
     if (productive.deconvolved) {
         errors = quantile_errors_({phases, draws, steps, without_drift, training}, confidence);
     }
     for (std::size_t i = 0; i < probabilities.size(); ++i) {
-        Estimate& e = *training_quantiles[i];
+        Estimate& e = *estimates[i];
         const Estimate of_times = e;
         widen(e, productive.deviation_at(probabilities[i]));
         if (!errors.empty()) {

@@ -21,6 +21,18 @@ constexpr double single_precision = 1e-5;
 
 constexpr double longest_run_s = 1e3 * 365.0 * 86400.0;
 
+/// The least of the asked percents above the median, at or below which nothing bounds a quantile; zero without one.
+int least_bounded_percent(const Job& job)
+{
+    int least = 0;
+    for (const int percent : job.percents) {
+        if (percent > 50 && (least == 0 || percent < least)) {
+            least = percent;
+        }
+    }
+    return least;
+}
+
 /// The larger of both bounds; a quantile is not below the mean.
 LeastStep at_least(double mean_s, const LeastStep& other)
 {
@@ -106,18 +118,24 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         bound.training_p95_s += least_training_time_quantile(productive_p95_s * share, part.model, 0.95);
         bound.training_p99_s += least_training_time_quantile(productive_p99_s * share, part.model, 0.99);
     }
-    for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
-        const double probability = problem_.promise_quantiles[i];
+    const auto least_quantile = [&](double probability) {
         double productive_quantile_s = productive_s;
         if (probability >= 0.95) {
             productive_quantile_s = probability >= 0.99 ? productive_p99_s : productive_p95_s;
         }
-        double& quantile_s = bound.promise_quantiles_s[i];
+        double quantile_s = 0.0;
         for (const RunSegment& part : run) {
             const double share = part.productive_s.front() / productive_s;
             quantile_s += least_training_time_quantile(productive_quantile_s * share, part.model, probability);
         }
-        bound.promised_s = std::max(bound.promised_s, problem_.promise_factors[i] * quantile_s);
+        return quantile_s;
+    };
+    for (std::size_t i = 0; i < problem_.promise_factors.size(); ++i) {
+        bound.promise_quantiles_s[i] = least_quantile(problem_.promise_quantiles[i]);
+        bound.promised_s = std::max(bound.promised_s, problem_.promise_factors[i] * bound.promise_quantiles_s[i]);
+    }
+    if (const int percent = least_bounded_percent(problem_)) {
+        bound.training_asked_s = least_quantile(percent / 100.0);
     }
     bound.gpus = most_gpus(plan);
     bound.deviation = problem_.deviation;

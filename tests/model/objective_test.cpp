@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 namespace prismopt {
@@ -120,6 +121,31 @@ TEST(Objectives, ScaleAsTheirRowsSay)
     }
     EXPECT_FALSE(follows_step("speed"));
     EXPECT_FALSE(follows_tokens("speed"));
+}
+
+TEST(Objectives, AreAlsoQuantilesOfAnyPercent)
+{
+    const Objective* objective = find_objective("training_time_p90");
+    ASSERT_NE(objective, nullptr);
+    EXPECT_EQ(objective->name, "training_time_p90");
+    EXPECT_EQ(objective->long_name, "90th percentile of the training time");
+    EXPECT_EQ(objective->percent, 90);
+    EXPECT_EQ(objective->quantile, 0.9);
+    EXPECT_TRUE(follows_tokens("training_time_p90"));
+    EXPECT_FALSE(follows_tokens("step_time_p90"));
+    EXPECT_TRUE(std::isnan(value("training_time_p90"))) << "nobody asked for it";
+    Prediction asked = prediction();
+    asked.training.asked = {{75, Estimate::exact(7500.0)}, {90, Estimate::exact(8000.0)}};
+    EXPECT_EQ(objective->value(asked).value, 8000.0);
+    NoiseFree bound;
+    bound.training_asked_s = 7400.0;
+    EXPECT_EQ(objective->bound(bound), 7400.0);
+    EXPECT_EQ(find_objective("training_time_p40")->bound, nullptr) << "may lie below the mean";
+    EXPECT_EQ(find_objective("step_time_p21")->long_name, "21st percentile of the step time");
+    EXPECT_EQ(find_objective("step_time_p11")->long_name, "11th percentile of the step time");
+    for (const std::string_view wrong : {"training_time_p0", "training_time_p100", "training_time_p9.5", "training_time_p090"}) {
+        EXPECT_EQ(find_objective(wrong), nullptr) << wrong;
+    }
 }
 
 /// A median may lie below the mean, so nothing known of the mean bounds it.

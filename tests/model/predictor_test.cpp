@@ -60,24 +60,28 @@ TEST(Predictor, TrainingIntervalsCoverTheTruth)
 {
     Problem problem = noisy_steps();
     problem.promise = {.probability = 0.9, .model_error = true};
+    problem.percents = {80};
     Predictor predictor(problem);
     // 200 steps a fleet leave next to no noise in its mean.
     const Prediction truth = predict(predictor, 8192, 200, 99);
     constexpr int seeds = 200;
     int mean = 0;
     int promised = 0;
+    int p80 = 0;
     int p95 = 0;
     int p99 = 0;
     for (int seed = 0; seed < seeds; ++seed) {
         const Prediction p = predict(predictor, 1024, 2, static_cast<std::uint64_t>(seed));
         mean += covers(p.training.mean, truth.training.mean.value) ? 1 : 0;
         promised += covers(p.promised, truth.promised.value) ? 1 : 0;
+        p80 += covers(p.training.asked.front().time, truth.training.asked.front().time.value) ? 1 : 0;
         p95 += covers(p.training.p95, truth.training.p95.value) ? 1 : 0;
         p99 += covers(p.training.p99, truth.training.p99.value) ? 1 : 0;
     }
     // Three standard deviations of a count with probability 0.95.
     const int least = static_cast<int>(seeds * 0.95 - 3.0 * std::sqrt(seeds * 0.95 * 0.05));
     EXPECT_GE(mean, least);
+    EXPECT_GE(p80, least);
     EXPECT_GE(p95, least);
     EXPECT_GE(p99, least);
     EXPECT_GE(promised, least);
@@ -185,6 +189,7 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
         Problem problem = example_problem(variability, 16, widths);
         problem.workload.layouts = {
             chunks_of_units(std::vector{problem.workload.layers() / 2, problem.workload.layers() / 2 + 2})};
+        problem.percents = {40, 80, 90};
         Predictor predictor(problem);
         for (const auto& [split, pp] :
              {std::pair{LayerSplit::layers, small_plan().pp}, {LayerSplit::balanced, 4}, {LayerSplit::given, 2}}) {
@@ -198,6 +203,9 @@ TEST(Predictor, BoundIsBelowWhatIsDrawn)
                 predictor.summarise(plan, predictor.sample(plan, {0, 512, 2}, options), 2, options, Confidence{});
             EXPECT_LT(bound.step_s, p.step.mean.high) << name(split);
             EXPECT_LE(bound.training_s, p.training.mean.high) << name(split);
+            EXPECT_LE(bound.training_asked_s, p.training.asked[1].time.high) << name(split);
+            EXPECT_GT(bound.training_asked_s, 0.9 * bound.training_s) << name(split);
+            EXPECT_LE(p.training.asked[1].time.value, p.training.asked[2].time.value) << name(split);
             EXPECT_GE(bound.training_p95_s, 0.999 * bound.training_s) << name(split);  // less causes that are too rare for it
             EXPECT_GE(bound.training_p99_s, bound.training_p95_s) << name(split);
             EXPECT_LE(bound.training_p99_s, p.training.p99.high) << name(split);

@@ -26,6 +26,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 
 namespace prismopt {
 
@@ -42,14 +43,31 @@ constexpr Range fit_range{
 
 void add_warning(const std::string& text, std::string& all) { all += (all.empty() || text.empty() ? "" : "; ") + text; }
 
-/// The search minimises what the question does.
+/// The search minimises what the question does; without objectives of its own, that and the promised time.
 void take_question(Scenario& scenario)
 {
     scenario.promise = {scenario.question->probability, scenario.question->model_error};
-    const char* aim = objective_of(scenario.question->minimise);
-    if (std::find(scenario.objectives.begin(), scenario.objectives.end(), aim) == scenario.objectives.end()) {
-        scenario.objectives.emplace_back(aim);
+    std::vector<std::string> asked{objective_of(scenario.question->minimise)};
+    if (scenario.objectives.empty()) {
+        asked.emplace_back(objective_of(QuestionAim::time));
     }
+    for (const std::string& objective : asked) {
+        if (std::find(scenario.objectives.begin(), scenario.objectives.end(), objective) == scenario.objectives.end()) {
+            scenario.objectives.push_back(objective);
+        }
+    }
+}
+
+/// Quantiles that predictions need for the objectives.
+std::vector<int> percents_of(const std::vector<std::string>& objectives)
+{
+    std::set<int> percents;
+    for (const std::string& name : objectives) {
+        if (const int percent = find_objective(name)->percent) {
+            percents.insert(percent);
+        }
+    }
+    return {percents.begin(), percents.end()};
 }
 
 const Fields<MemoryLimit>& memory_fields()
@@ -255,10 +273,10 @@ void refuse_objectives_of_steps(const Scenario& scenario, Table& top)
     const bool counted = std::any_of(scenario.objectives.begin(), scenario.objectives.end(),
                                      [](const std::string& objective) { return follows_tokens(objective); });
     if (chosen != nullptr && !counted) {
-        top.find("objectives")
-            ->fail({"do not count tokens",
-                    fmt::format("{} in [space] changes how many reach the loss, which a search would ignore", chosen),
-                    "add an objective of the whole run, such as training_time_p99 or cost"});
+        top.at("objectives", "an objective of the whole run")
+            .fail({"do not count tokens",
+                   fmt::format("{} in [space] changes how many reach the loss, which a search would ignore", chosen),
+                   "add an objective of the whole run, such as training_time_p99 or cost"});
     }
 }
 
@@ -287,15 +305,21 @@ void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
     if (changes.empty()) {
         return;
     }
-    const std::vector<Value> minimised = top.find("objectives")->table("").at("minimise", "").list("");
-    for (std::size_t i = 0; i < minimised.size(); ++i) {
-        const std::string& objective = scenario.objectives[i];
-        if (find_objective(objective)->of_power) {
-            minimised[i].fail(
-                {fmt::format("{} does not follow {}", objective, changes.front()),
-                 "no power is known for other values, so a faster accelerator would draw no more",
-                 "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
-                 "change; a [[knob]] with of = \"power\" changes power and clock together"});
+    std::vector<Value> minimised;
+    for (const char* section : {"objectives", "question"}) {
+        const auto given = top.find(section);
+        const auto aims = given ? given->table("").find("minimise") : std::nullopt;
+        const std::vector<Value> list = !aims ? std::vector<Value>{} : aims->is_list() ? aims->list("") : std::vector{*aims};
+        minimised.insert(minimised.end(), list.begin(), list.end());
+    }
+    for (const Value& aim : minimised) {
+        const std::string objective = aim.text("cost");
+        const Objective* found = find_objective(objective);
+        if (found != nullptr && found->of_power) {
+            aim.fail({fmt::format("{} does not follow {}", objective, changes.front()),
+                      "no power is known for other values, so a faster accelerator would draw no more",
+                      "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
+                      "change; a [[knob]] with of = \"power\" changes power and clock together"});
         }
     }
 }
@@ -602,7 +626,7 @@ Fields<Scenario> made_scenario_fields()
                [in](const Value& value, Scenario& s, Keys) { read_local_updates(in(value), s); });
     all.custom(section_key("learning", learning_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { read_learning(in(value), s); });
-    all.custom(section_key("objectives", objectives_table, Need::study),
+    all.custom(section_key("objectives", objectives_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.objectives = read_objectives(in(value), s.deadline); });
     all.custom(section_key("question", table_of<Question, question_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) {
@@ -715,6 +739,10 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     }
     refuse_unclear_network(top);
     scenario_fields().read_whole(top, use == ScenarioUse::study ? Keys::all : Keys::some, scenario);
+    if (use == ScenarioUse::study && scenario.objectives.empty()) {
+        top.at("objectives", "[question] or [objectives] with minimise = [\"training_time_p99\", \"cost\"]");
+    }
+    scenario.percents = percents_of(scenario.objectives);
     yield_to_exports(scenario);
     apply_learned(scenario);
     scenario.memory_limit = with_error(scenario.memory_limit, scenario.cluster.stack.name, scenario.learned.memory);
