@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace prismopt {
 
@@ -205,6 +206,30 @@ std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, co
     return found;
 }
 
+std::vector<MachineAnswer> other_machines(const QuestionAnswer& answer, const Results& results)
+{
+    const std::vector<VariantChoice> choices = variant_choices(results);
+    const auto cluster =
+        std::find_if(choices.begin(), choices.end(), [](const VariantChoice& choice) { return choice.name == "cluster"; });
+    if (cluster == choices.end() || !answer.shown()) {
+        return {};
+    }
+    std::map<std::string, std::vector<QuestionedPlan>> by_machine;
+    for (const QuestionedPlan& plan : answer.plans) {
+        by_machine[cluster->at(plan.plan->point)].push_back(plan);
+    }
+    by_machine.erase(cluster->at(answer.shown()->plan->point));
+    std::vector<MachineAnswer> machines;
+    for (const auto& [machine, plans] : by_machine) {
+        const auto answers = [](const QuestionedPlan& p) { return p.within_limits && p.in_time; };
+        const auto any = [](const QuestionedPlan&) { return true; };
+        const auto best = least(plans, answers, [](const QuestionedPlan& p) { return p.amount; });
+        const auto surest = least(plans, any, [](const QuestionedPlan& p) { return 1.0 - p.probability; });
+        machines.push_back({machine, best ? *best : *surest});
+    }
+    return machines;
+}
+
 bool has_table(const FrontPoint& plan) { return plan.prediction.training.quantiles.size() == reported_probabilities.size(); }
 bool has_model_error(const FrontPoint& plan) { return std::isfinite(plan.model_low) && std::isfinite(plan.model_high); }
 
@@ -269,6 +294,7 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
     if (answer.shown()) {
         answer.doubt = largest_doubt(*answer.shown()->plan);
     }
+    answer.machines = other_machines(answer, results);
     answer.minimised = std::any_of(results.objectives.begin(), results.objectives.end(), [&](const ObjectiveInfo& objective) {
         const Aim& aim = row_of(question.minimise);
         return objective.name == aim.objective || objective.name.starts_with(aim.or_these);
@@ -300,6 +326,9 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     }
     if (answer->not_enough) {
         lines.push_back({"not enough", text(*answer->not_enough)});
+    }
+    for (const MachineAnswer& other : answer->machines) {
+        lines.push_back({"with " + other.machine, text(other.plan)});
     }
     if (answer->shown()) {
         lines.push_back({"largest doubt", doubt_text(*answer, *answer->shown()->plan, notes)});

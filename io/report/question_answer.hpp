@@ -27,6 +27,12 @@ struct QuestionedPlan {
 /// Which doubt about the answer's time is the largest.
 enum class LargestDoubt { model, software, draws };
 
+/// What a question comes to on another of several machines.
+struct MachineAnswer {
+    std::string machine;
+    QuestionedPlan plan;  // the least of those that answer, otherwise the surest
+};
+
 struct QuestionAnswer {
     Seconds limit;             // of the training time; zero: none
     bool model_error = false;  // whether the probabilities include it: it may be asked for and not be known
@@ -34,6 +40,7 @@ struct QuestionAnswer {
     std::optional<QuestionedPlan> next;        // the least of the others that answer, on another number of GPUs
     std::optional<QuestionedPlan> not_enough;  // has less than the best, keeps the limits, and is too likely late
     std::optional<QuestionedPlan> surest;      // of those within limits, the most probable
+    std::vector<MachineAnswer> machines;       // than that of the plan shown, by name
     std::vector<QuestionedPlan> plans;         // of the front, in its order
     LargestDoubt doubt = LargestDoubt::model;  // of the plan shown
     bool searched = false;                     // the search looked for this very answer, among all plans

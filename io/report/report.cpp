@@ -395,7 +395,7 @@ std::string front_section(const Results& results, const StudyNotes& notes)
     std::string text = question_text(results, notes) + answer(results, notes) + front_table(results, notes);
     if (std::any_of(results.front.begin(), results.front.end(), [](const FrontPoint& p) { return p.dominated; })) {
         text +=
-            "* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.\n";
+            "* dominated by another point: kept because the first estimates selected it, or as the best plan of its cluster.\n";
     }
     text += ties_text(results);
     text += may_not_fit_section(results, notes);

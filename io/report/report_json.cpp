@@ -215,6 +215,10 @@ Json question_json(const Results& results, const StudyNotes& notes, const std::o
     for (const QuestionLine& line : answer_changes(results, notes)) {
         changes[line.title] = line.text;
     }
+    Json machines = Json::object();
+    for (const MachineAnswer& other : answer->machines) {
+        machines[other.machine] = questioned_json(other.plan);
+    }
     return {{"minimise", name(notes.question->minimise)},
             {"limit_s", answer->limit.si > 0.0 ? Json(answer->limit.si) : Json()},
             {"probability", notes.question->probability},
@@ -223,6 +227,7 @@ Json question_json(const Results& results, const StudyNotes& notes, const std::o
             {"next_best", questioned_json(answer->next)},
             {"not_enough", questioned_json(answer->not_enough)},
             {"surest", questioned_json(answer->surest)},
+            {"machines", std::move(machines)},
             {"changes", std::move(changes)},
             {"text", std::move(text)}};
 }

@@ -18,6 +18,7 @@
 #include "optimizer/parallel/stop.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/program/release.hpp"
+#include "optimizer/study/beside_front.hpp"
 #include "optimizer/study/evaluator.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/study_front.hpp"
@@ -204,7 +205,7 @@ public:
     /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
-        if (!confirm(front_and_nearest_miss(), Feasibility::certain, results.front) ||
+        if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) || !add_beside(results.front) ||
             !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
             results.front.clear();
             results.may_not_fit = {};
@@ -302,32 +303,18 @@ private:
         return stopped;
     }
 
-    /// The plans of the front; with a date, also the one that comes nearest to it of those that would cost less but are too late.
-    std::vector<std::uint64_t> front_and_nearest_miss() const
+    /// Adds what is shown beside the front. False: the search is to stop.
+    bool add_beside(std::vector<FrontPoint>& front)
     {
-        std::vector<std::uint64_t> front = main_.strategy->front();
-        if (!model_.limits_promise() || !main_.within_limits || front.empty()) {
-            return front;
+        const auto candidates = candidates_beside_front(model_, main_.archive, main_.strategy->front());
+        const auto drawn = evaluator_.confirm(candidates);
+        if (!drawn) {
+            return false;
         }
-        const auto aim = model_.position_of(objective_of(model_.scenario.question->minimise));
-        const auto amount = [&](const Evaluation& evaluation) { return evaluation.objectives[aim].value; };
-        double least = std::numeric_limits<double>::infinity();
-        for (const std::uint64_t index : front) {
-            const Evaluation& evaluation = main_.archive.evaluations().at(index);
-            least = keeps(evaluation.keeping) ? std::min(least, amount(evaluation)) : least;
-        }
-        std::optional<std::uint64_t> nearest;
-        const auto promised = [&](std::uint64_t index) { return main_.drawn.at(index).prediction.promised.value; };
-        for (const auto& [index, evaluation] : main_.archive.evaluations()) {
-            const bool misses = !keeps(evaluation.keeping) && amount(evaluation) < least;
-            if (misses && (!nearest || promised(index) < promised(*nearest))) {
-                nearest = index;
-            }
-        }
-        if (nearest && std::find(front.begin(), front.end(), *nearest) == front.end()) {
-            front.insert(std::upper_bound(front.begin(), front.end(), *nearest), *nearest);
-        }
-        return front;
+        std::vector<FrontPoint> plans = shown_beside_front(model_, front, *drawn);
+        std::move(plans.begin(), plans.end(), std::back_inserter(front));
+        put_in_order(model_, front);
+        return true;
     }
 
     /// Upper confidence limits of the plans of the front.

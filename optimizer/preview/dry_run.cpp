@@ -149,7 +149,7 @@ NearRequest near_the_best(const StudyModel& model, const std::vector<Bound>& bes
     }
     NearBounds near(*model.near_objective);
     for (const Bound& bound : best) {
-        near.add({StudyModel::region(model.designs.plan(model.designs.space().point(bound.index))), bound});
+        near.add({model.region(bound.index), bound});
     }
     return {*model.near_objective, near.limits()};
 }

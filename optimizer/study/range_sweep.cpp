@@ -170,7 +170,7 @@ private:
     /// After fits().
     bool not_excluded(const StandIns& stand_ins, std::span<const int> leading)
     {
-        region_ = StudyModel::region(stand_ins.steps().front());
+        region_ = model_.region(stand_ins.steps().front(), model_.designs.variant(leading));
         gpu_memory_bytes_ = bench_.problem(model_.designs.variant(leading)).cluster.accelerator.memory.si;
         return !bench_.of(model_.designs.variant(leading))
                     .excludes({stand_ins.steps(), stand_ins.least_work(), stand_ins.runs(), memory_bytes_}, excluded_);
@@ -191,7 +191,7 @@ private:
     {
         pause_();
         const ParallelPlan plan = model_.designs.plan(point);
-        region_ = StudyModel::region(plan);
+        region_ = model_.region(plan, model_.designs.variant(point));
         gpu_memory_bytes_ = bench_.problem(model_.designs.variant(point)).cluster.accelerator.memory.si;
         checked_bounds_ = 0;
         Predictor& predictor = bench_.of(model_.designs.variant(point));

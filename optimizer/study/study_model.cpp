@@ -95,6 +95,10 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     if (of.promise.asked()) {
         problem.promise_quantiles = promise_quantiles(of.promise, least_reaching_quantile(of));
     }
+    for (const ChosenValues& values : of.variants) {
+        const auto* machine = chosen<ChosenCluster>(values);
+        machine_of_variant_.push_back(machine != nullptr ? machine->number : 0);
+    }
     skewness = largest_skewness(of.variability);
     for (const Phase& phase : of.phases) {
         skewness = std::max(skewness, phase.lengths ? skewness_of_squares(*phase.lengths, phase.sequence) : 0.0);
@@ -117,6 +121,18 @@ std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
         result.push_back(bounded[k] ? objectives[k]->bound(bound) : -std::numeric_limits<double>::infinity());
     }
     return result;
+}
+
+std::uint64_t StudyModel::region(const ParallelPlan& plan, std::size_t variant) const
+{
+    const std::size_t machines = std::max<std::size_t>(1, scenario.machines.size());
+    return static_cast<std::uint64_t>(plan.gpus()) * machines + machine_of_variant_[variant];
+}
+
+std::uint64_t StudyModel::region(std::uint64_t index) const
+{
+    const Point point = designs.space().point(index);
+    return region(designs.plan(point), designs.variant(point));
 }
 
 std::size_t StudyModel::position_of(std::string_view objective) const

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,8 +42,12 @@ struct StudyModel {
     };
     std::vector<Limit> limits;
 
-    /// Plans of one region are alternatives to each other: those on the same number of GPUs.
-    static std::uint64_t region(const ParallelPlan& plan) { return static_cast<std::uint64_t>(plan.gpus()); }
+    /// Plans of one region are alternatives to each other: those on the same number of GPUs of the same machine.
+    std::uint64_t region(const ParallelPlan& plan, std::size_t variant) const;
+    /// Of the plan of a point.
+    std::uint64_t region(std::uint64_t index) const;
+    /// Which of several machines a point is for; zero: the only one.
+    std::size_t machine(std::span<const int> point) const { return machine_of_variant_[designs.variant(point)]; }
 
     /// [objective]: minus infinity without a valid lower bound.
     std::vector<double> bounds_of(const NoiseFree& bound) const;
@@ -60,6 +65,9 @@ struct StudyModel {
     std::vector<Estimate> values(const Prediction& prediction) const;
     /// Confidence level of this job: the parts of a space share the error probability of the study.
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
+
+private:
+    std::vector<std::size_t> machine_of_variant_;
 };
 
 }  // namespace prismopt

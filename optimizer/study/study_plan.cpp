@@ -32,9 +32,7 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     goal.max_evaluations = model.scenario.search.max_evaluations;
     if (model.near_objective) {
         goal.near_objective = *model.near_objective;
-        goal.region = [&designs = model.designs](std::uint64_t index) {
-            return StudyModel::region(designs.plan(designs.space().point(index)));
-        };
+        goal.region = [&model](std::uint64_t index) { return model.region(index); };
     }
     return goal;
 }

@@ -39,6 +39,15 @@ class SeveralClusters(CliTest):
                 if column.startswith(("step_time", "training_time", "cost", "memory")):
                     self.assertEqual(row[column], other[column], column)
 
+    def test_a_cluster_that_others_dominate_shows_its_best_plan(self):
+        text = with_clusters(pathlib.Path(support.SMALL).read_text(), group=8)
+        rows = self.front(text, "both")
+        dear = [row for row in rows if row["variant"] == "cluster=racks"]
+        self.assertEqual([row["dominated"] for row in dear], ["1"])
+        nodes = [row for row in rows if row["variant"] == "cluster=nodes"]
+        self.assertEqual(dear[0]["training_time_p99_s"], min((row["training_time_p99_s"] for row in nodes), key=float))
+        self.assertIn("or as the best plan of its cluster", self.output("report", "both.h5"))
+
     def test_errors_of_accelerators_do_not_cancel(self):
         """Accelerators of one source err apart: which is the better one is no surer than that allows."""
         source = float(re.search(r"^source = ([0-9.]+)", DISCREPANCY.read_text(), re.MULTILINE)[1])
@@ -67,12 +76,12 @@ class SeveralClusters(CliTest):
         self.assertIn("more GPUs than the cluster has", self.output("validate", "study.toml"))
 
 
-def with_clusters(text):
-    """small.toml with a second cluster of larger and dearer nodes."""
+def with_clusters(text, group=32):
+    """small.toml with a second cluster of dearer nodes with so many GPUs."""
     begin, end = text.index("[cluster]"), text.index("[memory]")
     section = text[begin:end]
     first = section.replace("[cluster]", '[[cluster]]\nname = "nodes"', 1)
-    second = section.replace("[cluster]", '[[cluster]]\nname = "racks"', 1).replace("group = 8", "group = 32")
+    second = section.replace("[cluster]", '[[cluster]]\nname = "racks"', 1).replace("group = 8", f"group = {group}")
     return text[:begin] + first + second.replace("1.50 USD/h", "1.80 USD/h") + text[end:]
 
 

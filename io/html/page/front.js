@@ -61,7 +61,7 @@ const valuesText = (point) => metrics.filter((metric) => metric.objective !== un
     metric.name === frontChoice.y || metric.name === frontChoice.colour)
     .map((metric) => `${titleOf(metric)} ${estimateText(metric.of(point), unitOfMetric(metric))}`);
 
-const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.study.provisional ? " (provisional)" : ""}${point.dominated ? " (dominated after confirmation)" : ""}${point.off_front ? " (off the front)" : ""}<br>${escaped(point.plan)}<br>` +
+const frontTip = (point) => `<b>${escaped(point.label)}</b>${point.study.provisional ? " (provisional)" : ""}${point.dominated ? " (dominated by another plan)" : ""}${point.off_front ? " (off the front)" : ""}<br>${escaped(point.plan)}<br>` +
     valuesText(point).map(escaped).join("<br>");
 
 function cloudTip(study, at, drawn) {

@@ -177,7 +177,7 @@ function startTable() {
     showCheapest();
     const notes = [populationText(), phasesText(), "Knee: the plan closest to the ideal point, with each objective scaled from the front's best value to its worst."];
     if (points.some((point) => point.dominated)) {
-        notes.push("Grey: dominated by another plan after re-estimation on fresh draws; kept because the first estimates selected it.");
+        notes.push("Grey: dominated by another plan; kept because the first estimates selected it, or as the best plan of its cluster.");
     }
     if (anyProvisional) notes.unshift(provisionalText);
     document.getElementById("points-note").textContent = notes.filter(Boolean).join(" ");

@@ -13,6 +13,9 @@ namespace {
 /// Every eighth range of the sweep for the front belongs to the sample that comes first.
 constexpr std::size_t sample_stride = 8;
 
+/// Asks for near points where no limit of a region is known.
+constexpr RegionLimit of_no_region{std::numeric_limits<std::uint64_t>::max(), 0.0};
+
 }  // namespace
 
 Sweeps::Sweeps(const ExactOptions& options) : options_(options), near_(options.goal.near_objective) {}
@@ -77,6 +80,9 @@ void Sweeps::sweep_for_front(Points& points)
     const std::size_t objective = options_.goal.near_objective;
     RangeSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = points.limits.sorted()};
     sweep.near = {objective, near_.limits()};
+    if (sweep.near.regions.empty() && options_.goal.region && options_.goal.limited > 0) {
+        sweep.near.regions.push_back(of_no_region);  // what is not allowed is excluded even if nothing was explored
+    }
     near_ = NearBounds(objective, sweep.near.regions);
     if (!sweep.near.regions.empty()) {
         std::vector<SweepRange> others;

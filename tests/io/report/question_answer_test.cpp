@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -70,6 +71,31 @@ TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
     const QuestionAnswer without = answer();
     EXPECT_EQ(without.best->plan->index, 3U);
     EXPECT_EQ(without.not_enough->plan->index, 4U);
+}
+
+/// Of several machines, each other one is named with what it comes to: its cheapest in time, otherwise its surest.
+TEST_F(Asked, EachOtherMachineHasItsBestPlan)
+{
+    EXPECT_TRUE(answer().machines.empty());
+    Axis machine;
+    machine.name = "variant";
+    machine.labels = {"cluster=a", "cluster=b", "cluster=c"};
+    results_.axes = {machine};
+    const std::vector<int> machines{1, 0, 2, 2};
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+        results_.front[i].point = {machines[i]};
+    }
+    const QuestionAnswer now = answer();
+    ASSERT_EQ(now.machines.size(), 2U);
+    EXPECT_EQ(now.machines[0].machine, "b");
+    EXPECT_EQ(now.machines[0].plan.plan->index, 1U);
+    EXPECT_EQ(now.machines[1].machine, "c");
+    EXPECT_EQ(now.machines[1].plan.plan->index, 3U) << "too late, and surer than the other";
+    notes_.question = question_;
+    const std::vector<QuestionLine> lines = question_lines(results_, notes_);
+    const auto with_b = std::find_if(lines.begin(), lines.end(), [](const QuestionLine& line) { return line.title == "with b"; });
+    ASSERT_NE(with_b, lines.end());
+    EXPECT_NE(with_b->text.find("9 M USD"), std::string::npos) << with_b->text;
 }
 
 /// The time that is kept with a probability is late with the rest of it.

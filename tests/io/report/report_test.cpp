@@ -62,7 +62,7 @@ point   GPUs  plan                                      p99 training time   cost
                                                               days (95 %)  M USD             s  free %  % of 989 TFLOP/s     %
    30  16384  tp 8 pp 16 dp 128 v 4 mb 1 interleaved  58.4 (57.4 to 59.4)  123.4   10.21/11.43    12.4              41.3  90.5
   *21  16384  tp 4 pp 16 dp 256 v 4 mb 1 interleaved  60.2 (59.2 to 61.2)  123.4   10.21/11.43    12.4              41.3  90.5
-* dominated by another point after re-estimation on fresh draws; kept because the first estimates selected it.
+* dominated by another point: kept because the first estimates selected it, or as the best plan of its cluster.
 Constants: with what was learned from earlier, 2025-01-01T00:00:00Z (digest 0123456789abcdef).
 
 Space: 32 combinations of values: 3 feasible plans (9.4 %), 29 infeasible (90.6 %); infeasible:

@@ -223,7 +223,7 @@ TEST_F(EvaluatorTest, ASweepReturnsExcludedPlansNearTheBest)
         ASSERT_EQ(sweep.near.size(), 1U);
         alone.push_back(sweep.near.front());
         const double bound = alone.back().bound.objectives[objective];
-        EXPECT_EQ(alone.back().region, StudyModel::region(model().designs.plan(model().designs.space().point(index))));
+        EXPECT_EQ(alone.back().region, model().region(index));
         double& least = best.try_emplace(alone.back().region, bound).first->second;
         least = std::min(least, bound);
     }

@@ -46,6 +46,7 @@ Scenario random_scenario(unsigned seed)
 
 /// Cost and promised time of all feasible plans, from the draws with which a search compares plans; and their bounds.
 struct DrawnPlan {
+    int gpus = 0;
     double cost = 0.0;
     double promised_s = 0.0;
     double most_promised_s = 0.0;  // upper limit that fails once in 20,000
@@ -66,8 +67,8 @@ std::map<std::uint64_t, DrawnPlan> all_plans(const Scenario& scenario)
         const Prediction prediction = worker.judge(judgement).drawn->prediction;
         const Point point = model.designs.space().point(bound.index);
         const auto least = bench.of(model.designs.variant(point)).bound(model.designs.plan(point));
-        all[bound.index] = {prediction.cost_usd.value, prediction.promised.value, prediction.promised.simultaneous_high,
-                            std::get<NoiseFree>(least).promised_s};
+        all[bound.index] = {prediction.gpus, prediction.cost_usd.value, prediction.promised.value,
+                            prediction.promised.simultaneous_high, std::get<NoiseFree>(least).promised_s};
     }
     return all;
 }
@@ -119,9 +120,11 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
         EXPECT_TRUE(results.study.outcome.proved) << results.study.outcome_text;
         const std::uint64_t expected = cheapest(plans, deadline);
         bool found = false;
+        bool in_time = false;  // also by the draws that confirm it
         int late = 0;
         for (const FrontPoint& point : results.front) {
             found = found || point.index == expected;
+            in_time = in_time || (point.index == expected && point.prediction.promised.value <= deadline);
             const DrawnPlan& plan = plans.at(point.index);
             EXPECT_TRUE(point.index == expected || plan.cost == plans.at(expected).cost || plan.promised_s > deadline)
                 << point.index;
@@ -129,6 +132,13 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
         }
         EXPECT_TRUE(found) << expected;
         EXPECT_LE(late, 1) << "only the plan that comes nearest to the deadline";
+        const auto tells_why = [&](const DrawnPlan& plan) {
+            return plan.gpus < plans.at(expected).gpus && plan.cost < plans.at(expected).cost;
+        };
+        const bool told = std::any_of(results.front.begin(), results.front.end(),
+                                      [&](const FrontPoint& point) { return tells_why(plans.at(point.index)); });
+        const bool known = std::any_of(plans.begin(), plans.end(), [&](const auto& plan) { return tells_why(plan.second); });
+        EXPECT_EQ(told, known && in_time) << "fewer GPUs are not enough, although bounds alone exclude them";
     }
 }
 
