@@ -43,10 +43,8 @@ StudyNotes study_notes(const Results& results)
         StudyNotes notes;
         notes.phases = static_cast<int>(scenario.phases.size());
         const FittedModel model = has_intervals ? fitted_model() : FittedModel{};
-        for (const Cluster* cluster : has_intervals ? clusters(scenario) : std::vector<const Cluster*>{}) {
-            const std::string text = mixtures_text(model, networks(scenario), *cluster);
-            const bool told = notes.mixtures.find(text) != std::string::npos;
-            notes.mixtures += told ? "" : (notes.mixtures.empty() ? "" : ". ") + text;
+        if (has_intervals) {
+            notes.mixtures = mixtures_text(model, networks(scenario), clusters(scenario));
         }
         notes.price = gpu_price_text(scenario);
         notes.price_origin = price_origin(scenario);

@@ -113,20 +113,45 @@ std::string software_words(const Cluster& cluster)
     return name + (cluster.possible.empty() ? "" : " (assumed)");
 }
 
+namespace {
+
+std::string assumed_software_text(const Cluster& cluster)
+{
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < cluster.possible.size(); ++i) {
+        others.push_back(cluster.possible[i].software.text());
+    }
+    return cluster.software.text() +
+           (others.empty() ? "" : fmt::format("; intervals and probabilities also draw {}", fmt::join(others, ", ")));
+}
+
+}  // namespace
+
 std::string software_text(const Scenario& scenario)
 {
-    std::string text;
+    struct Assumption {
+        std::string software;
+        std::vector<std::string> machines;
+    };
+    std::vector<Assumption> assumptions;  // each once
     for (const Cluster* cluster : clusters(scenario)) {
         if (cluster->possible.empty()) {
             continue;
         }
-        std::vector<std::string> others;
-        for (std::size_t i = 1; i < cluster->possible.size(); ++i) {
-            others.push_back(cluster->possible[i].software.text());
+        const std::string software = assumed_software_text(*cluster);
+        const auto known = std::find_if(assumptions.begin(), assumptions.end(),
+                                        [&](const Assumption& assumption) { return assumption.software == software; });
+        if (known == assumptions.end()) {
+            assumptions.push_back({software, {cluster->name}});
+        } else {
+            known->machines.push_back(cluster->name);
         }
+    }
+    std::string text;
+    for (const Assumption& assumption : assumptions) {
         text += fmt::format("{}software assumed{}: {}", text.empty() ? "" : "; ",
-                            scenario.machines.empty() ? "" : fmt::format(" on {}", cluster->name), cluster->software.text());
-        text += others.empty() ? "" : fmt::format("; intervals and probabilities also draw {}", fmt::join(others, ", "));
+                            scenario.machines.empty() ? "" : fmt::format(" on {}", fmt::join(assumption.machines, ", ")),
+                            assumption.software);
     }
     return text.empty() ? "" : text + "; name yours in [software] (docs/software.md, prismopt init --list software)";
 }

@@ -275,7 +275,7 @@ struct PlanPredictor::State {
         }
         of.tokens = tokens_text(chosen, model.problem);
         of.memory_interval = interval_of_memory(of.prediction.memory, model.problem);
-        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, model.problem.cluster);
+        of.mixtures = mixtures_text(fitted, {&model.problem.workload}, {&model.problem.cluster});
         const CompiledPlan& first = run->phases.front();
         of.stages = stages_of(first);
         of.layout = layout_text(first.chunks, model.problem.workload.predictions);

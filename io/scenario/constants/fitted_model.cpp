@@ -214,22 +214,34 @@ const char* name(RunKind kind)
 
 const char* key(RunKind kind) { return kind_keys[static_cast<std::size_t>(kind)]; }
 
-std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster)
+std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks,
+                          const std::vector<const Cluster*>& clusters)
 {
     if (std::none_of(networks.begin(), networks.end(),
                      [](const Workload* network) { return network->find<ExpertsBlock>() != nullptr; })) {
         return "";
     }
     int all = 0;
-    int alike = 0;
     for (const FittedMixtures& mixtures : model.mixtures) {
         all += mixtures.rows;
-        alike += mixtures.accelerator == cluster.accelerator.name && mixtures.stack == cluster.stack.name ? mixtures.rows : 0;
+    }
+    std::vector<std::string> alike;
+    for (const Cluster* cluster : clusters) {
+        int rows = 0;
+        for (const FittedMixtures& mixtures : model.mixtures) {
+            const bool same = mixtures.accelerator == cluster->accelerator.name && mixtures.stack == cluster->stack.name;
+            rows += same ? mixtures.rows : 0;
+        }
+        std::string text = fmt::format("{}{} on {} with {}", rows > 0 ? std::to_string(rows) : "none",
+                                       alike.empty() ? " of them" : "", cluster->accelerator.name, cluster->stack.name);
+        if (std::find(alike.begin(), alike.end(), text) == alike.end()) {
+            alike.push_back(std::move(text));
+        }
     }
     return fmt::format(
-        "{} of the {} runs in the fit train mixtures of experts, {} of them on {} with {}; software with its own kernels for "
+        "{} of the {} runs in the fit train mixtures of experts, {}; software with its own kernels for "
         "token exchanges, such as DeepSeek's, may be faster than the interval suggests",
-        all, model.rows, alike > 0 ? std::to_string(alike) : "none", cluster.accelerator.name, cluster.stack.name);
+        all, model.rows, fmt::join(alike, ", "));
 }
 
 std::vector<double> widened_covariance(const FittedModel& model, RunKind kind)

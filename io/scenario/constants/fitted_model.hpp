@@ -81,6 +81,7 @@ int rows_on(const FittedModel& model, const std::string& accelerator);
 FittedModel fitted_model();
 
 /// Note on the runs behind the model interval of a mixture of experts, and on what it does not cover; empty for dense networks.
-std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks, const Cluster& cluster);
+std::string mixtures_text(const FittedModel& model, const std::vector<const Workload*>& networks,
+                          const std::vector<const Cluster*>& clusters);
 
 }  // namespace prismopt

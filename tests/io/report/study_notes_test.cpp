@@ -111,8 +111,8 @@ TEST(StudyNotes, SayThatNoMixtureWasMeasuredOnAMachine)
     const Scenario scenario = parse_scenario(sample_of("deepseek-v3-2048.toml").study.scenario_text, "deepseek.toml");
     Cluster other = scenario.cluster;
     other.accelerator.name = "a100-sxm-80gb";
-    EXPECT_THAT(mixtures_text(fitted_model(), {&scenario.workload}, other),
-                HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge; "));
+    EXPECT_THAT(mixtures_text(fitted_model(), {&scenario.workload}, {&other, &scenario.cluster}),
+                HasSubstr(", none of them on a100-sxm-80gb with megatron-bridge, "));
 }
 
 }  // namespace
