@@ -71,6 +71,9 @@ constexpr auto rows = std::to_array<Objective>({
     // The rest has no bound of its own kind where none is given: ratios and probabilities are not monotone in the step.
     {"power", nothing, "W", "power of the building for the job in training, with waiting spares",
      [](const Prediction& p) { return Estimate::exact(p.run.power_w); }, [](const NoiseFree& b) { return b.power_w; }, 0.0, true},
+    {"cluster_power", nothing, "W", "power of the building for the whole cluster: the job in training, all other GPUs waiting",
+     [](const Prediction& p) { return Estimate::exact(p.run.cluster_power_w); },
+     [](const NoiseFree& b) { return b.cluster_power_w; }, 0.0, true},
     {"energy", run, "J", "energy at the mean training time", [](const Prediction& p) { return p.run.energy_j; },
      [](const NoiseFree& b) { return b.energy_j; }, 0.0, true},
     {"carbon", run, "kg", "carbon dioxide emitted for that energy", [](const Prediction& p) { return p.run.carbon_kg; },

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
@@ -287,16 +288,21 @@ void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
     if (changes.empty()) {
         return;
     }
+    const auto refuse = [&](const Value& place, const std::string& objective) {
+        if (follows_power(scenario, objective)) {
+            place.fail({fmt::format("{} does not follow {}", objective, changes.front()),
+                        "no power is known for other values, so a faster accelerator would draw no more",
+                        "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
+                        "change; a [[knob]] with of = \"power\" changes power and clock together"});
+        }
+    };
     const std::vector<Value> minimised = top.find("objectives")->table("").at("minimise", "").list("");
     for (std::size_t i = 0; i < minimised.size(); ++i) {
-        const std::string& objective = scenario.objectives[i];
-        if (find_objective(objective)->of_power) {
-            minimised[i].fail(
-                {fmt::format("{} does not follow {}", objective, changes.front()),
-                 "no power is known for other values, so a faster accelerator would draw no more",
-                 "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
-                 "change; a [[knob]] with of = \"power\" changes power and clock together"});
-        }
+        refuse(minimised[i], scenario.objectives[i]);
+    }
+    for (const std::string& objective :
+         scenario.question ? ranking_of(*scenario.question, scenario.start) : std::vector<std::string>{}) {
+        refuse(*top.find("question"), objective);
     }
 }
 
