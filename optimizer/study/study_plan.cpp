@@ -107,11 +107,16 @@ void log_notes(const Scenario& scenario)
     }
 }
 
+void refuse_ranked_placeholders(const Scenario& scenario)
+{
+    if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
+        throw InputError(fmt::format("{}: {}", scenario.path, refusal));
+    }
+}
+
 StudyPlan plan_study(const StudyModel& model)
 {
-    if (const std::string refusal = ranked_placeholder(model.scenario); !refusal.empty()) {
-        throw InputError(fmt::format("{}: {}", model.scenario.path, refusal));
-    }
+    refuse_ranked_placeholders(model.scenario);
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, search.rungs.size()));

@@ -193,7 +193,7 @@ function studySummary(study) {
         element("p", {}, unbroken([measuredText(first), limitText(first), ...(study.subject.reason === "best" ? [marginText(first), mayNotFitText(first)] : [])].filter(Boolean).join(" "))),
         element("p", { class: "note" }, unbroken([
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
-            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : ""].filter(Boolean).join(" "))));
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}${study.electricity ? `, with electricity at ${study.electricity}` : ""}.` : ""].filter(Boolean).join(" "))));
     return made;
 }
 

@@ -740,7 +740,7 @@ TEST(ScenarioRefuses, CostsOfUnknownPower)
     const std::string knob = "[[knob]]\nof = \"compute\"\nvalues = [\"400 TFLOP/s\", \"500 TFLOP/s\"]\n[space]";
     EXPECT_EQ(refusal("[space]", knob, 1), "accepted");
     EXPECT_THAT(refusal("[space]", "[power]\nelectricity_price = \"0.08 USD/kWh\"\n" + knob, 1),
-                HasSubstr("cost\" does not follow"));
+                HasSubstr("cost does not follow compute"));
 }
 
 TEST(ScenarioRefuses, WhatIsNotToml)

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <random>
@@ -212,6 +213,20 @@ TEST(QuestionSearch, LimitsThePowerOfTheJobOrOfTheCluster)
     }
     EXPECT_EQ(most_of_cluster, 2);
     EXPECT_EQ(most_of_job, 4);
+}
+
+/// A search that would rank plans by a placeholder leaves nothing behind.
+TEST(QuestionSearch, RefusesPlaceholders)
+{
+    TemporaryFolder folder;
+    StudyOptions options;
+    options.out = folder.file("placeholder.h5");
+    for (const std::string key : {"cluster.gpu_price", "power.electricity_price"}) {
+        const std::string price = key == "cluster.gpu_price" ? "\"1 USD/h (placeholder)\"" : "\"0.1 USD/kWh (placeholder)\"";
+        const Scenario scenario = changed(random_scenario(1), {{key, price}});
+        EXPECT_THROW(search(scenario, options), InputError) << key;
+        EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(options.out).parent_path())) << key;
+    }
 }
 
 /// Where no plan is in time, the front is that of a search without the question.
