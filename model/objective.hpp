@@ -16,7 +16,7 @@ namespace prismopt {
 struct NoiseFree {
     double step_s = 0.0;      // noise-free step time: at most the mean step time
     double training_s = 0.0;  // mean training time at that step time
-    double cost_usd = 0.0;    // GPUs * price * training_s
+    double cost_usd = 0.0;    // GPUs * price * training_s, and electricity
     double memory_bytes = 0.0;
     double gpus = 0.0;
     double energy_j = 0.0;  // at training_s
@@ -30,6 +30,7 @@ struct NoiseFree {
     std::array<double, 2> promise_quantiles_s{};  // training time, [Problem::promise_quantiles]
     double training_asked_s = 0.0;                // quantile at the least of Job::percents above the median
     double power_w = 0.0;                         // in training, with spares
+    double cluster_power_w = 0.0;                 // with all other GPUs
     bool compiled = false;  // the plan is known to be feasible; otherwise `memory_bytes` is a lower bound as well
 };
 

@@ -143,13 +143,15 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
         return Infeasible{Reason::never_ends, "the mean training time exceeds 1000 years; check rates and bandwidths", 0.0};
     }
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
-    bound.cost_usd = held * problem_.cluster.gpu_price.si * bound.training_s;
-    bound.cost_p99_usd = held * problem_.cluster.gpu_price.si * bound.training_p99_s;
     bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
+    bound.cluster_power_w = cluster_power_in_training(problem_, bound.gpus, held - bound.gpus);
     double trained_gpu_s = 0.0;
     for (const RunSegment& part : run) {
         trained_gpu_s += part.gpus * part.productive_s.front();
     }
+    const double price = held * problem_.cluster.gpu_price.si;
+    bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained_gpu_s, bound.training_s);
+    bound.cost_p99_usd = price * bound.training_p99_s + electricity_usd(problem_, held, trained_gpu_s, bound.training_p99_s);
     const double held_gpu_s = held * bound.training_s;
     bound.energy_j = energy(problem_, held_gpu_s, std::max(0.0, held_gpu_s - trained_gpu_s));
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;

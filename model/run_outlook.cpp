@@ -22,6 +22,13 @@ Estimate share_beyond(const std::vector<double>& runs, double deadline, const Co
     return {late / count, reported.low, reported.high, simultaneous.low, simultaneous.high};
 }
 
+/// An increasing function of a figure.
+template <class Function>
+Estimate applied(const Function& of, const Estimate& e)
+{
+    return {of(e.value), of(e.low), of(e.high), of(e.simultaneous_low), of(e.simultaneous_high)};
+}
+
 /// Shares out the time that is not productive by what was lost in GPU-seconds, so that parts on fewer GPUs count less.
 void share_out_losses(const Prediction& result, RunOutlook& run)
 {
@@ -71,6 +78,24 @@ double power_in_training(const Problem& problem, double gpus, double waiting_gpu
 {
     const Watts board = problem.cluster.accelerator.power;
     return gpus * training_power(problem.power, board).si + waiting_gpus * idle_power(problem.power, board).si;
+}
+
+double cluster_power_in_training(const Problem& problem, double gpus, double waiting_gpus)
+{
+    return power_in_training(problem, gpus, std::max(waiting_gpus, problem.cluster.gpus - gpus));
+}
+
+double electricity_usd(const Problem& problem, double held_gpus, double trained_gpu_s, double seconds)
+{
+    if (problem.power.electricity_price.si == 0.0) {
+        return 0.0;
+    }
+    const Watts board = problem.cluster.accelerator.power;
+    const double idle_w = idle_power(problem.power, board).si;
+    const double held_gpu_s = held_gpus * seconds;
+    const double idle_j = idle_w > 0.0 ? idle_w * held_gpu_s : 0.0;  // a limit of the time may be infinite
+    const double beyond_j = (training_power(problem.power, board).si - idle_w) * std::min(trained_gpu_s, held_gpu_s);
+    return problem.power.electricity_price.si * (idle_j + beyond_j);
 }
 
 int spare_gpus(const FailureModel& model, const Cluster& cluster)
@@ -124,11 +149,17 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
         run.miss_probability = Estimate::exact(std::numeric_limits<double>::quiet_NaN());
     }
     share_out_losses(result, run);
-    const double held_gpu_s = (result.gpus + run.spare_gpus) * result.training.mean.value;
-    const double waiting_gpu_s = std::max(0.0, held_gpu_s - training_gpu_s(parts, histories));
+    const double held_gpus = result.gpus + run.spare_gpus;
+    const double held_gpu_s = held_gpus * result.training.mean.value;
+    const double trained_gpu_s = training_gpu_s(parts, histories);
+    const double waiting_gpu_s = std::max(0.0, held_gpu_s - trained_gpu_s);
     run.power_w = power_in_training(problem, result.gpus, run.spare_gpus);
-    run.energy_j = (energy(problem, held_gpu_s, waiting_gpu_s) / result.training.mean.value) * result.training.mean;
+    run.cluster_power_w = cluster_power_in_training(problem, result.gpus, run.spare_gpus);
+    run.mean_power_w = energy(problem, held_gpu_s, waiting_gpu_s) / result.training.mean.value;
+    run.energy_j = run.mean_power_w * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;
+    run.electricity_usd =
+        applied([&](double seconds) { return electricity_usd(problem, held_gpus, trained_gpu_s, seconds); }, result.training.p99);
     return run;
 }
 

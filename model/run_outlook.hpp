@@ -20,6 +20,13 @@ double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s);
 /// Returns the power of the building, in watts, while so many GPUs train and others wait.
 double power_in_training(const Problem& problem, double gpus, double waiting_gpus);
 
+/// Returns the power of the building, in watts, for the whole cluster while so many of its GPUs train. It grows with them.
+double cluster_power_in_training(const Problem& problem, double gpus, double waiting_gpus);
+
+/// Returns what electricity costs in a run of `seconds` on `held_gpus`, in USD: GPUs train for `trained_gpu_s` and wait for the rest. It
+/// grows with each of them. Zero if the price of GPUs includes it.
+double electricity_usd(const Problem& problem, double held_gpus, double trained_gpu_s, double seconds);
+
 /// Returns the reason why the run, or a part of it, does not end with these failures and checkpoints; or nothing. A run shorter
 /// than the interval between checkpoints writes none.
 std::optional<Infeasible> run_problem(const FailureModel& model, double productive_s);

@@ -137,6 +137,8 @@ StarterMachine starter_machine(const StarterChoice& choice, const Catalog& catal
     }
     const Accelerator accelerator = catalog_accelerator(machine.accelerator, catalog);
     refuse_untimed(machine.accelerator, accelerator);
+    machine.priced = !choice.price.empty() || list_price(machine.accelerator, catalog) ||
+                     (!choice.instance.empty() && !catalog_instance(choice.instance, catalog).list.source.empty());
     machine.figures += power_line(accelerator);
     apply(choice, catalog, machine.cluster);
     return machine;

@@ -16,6 +16,7 @@ struct StarterMachine {
     UsualCluster cluster;     // its nodes, and their network
     std::string remark;       // comment lines on the instance; empty: none is named
     std::string figures;      // lines with the price, and with what no public source states
+    bool priced = true;       // the price is no placeholder
 };
 
 /// Throws InputError for names that the catalog does not have.

@@ -304,8 +304,15 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
         "formula\ncheckpoint_write = \"30 s\"            # assumption; training stops meanwhile\n\n";
     text += asks ? failure_causes(node) : "";
     const bool offloads = accelerator.host_link.si > 0.0 && accelerator.host_memory_bandwidth.si > 0.0;
+    if (!choice.electricity_price.empty()) {
+        text +=
+            fmt::format("[power]\nelectricity_price = \"{}\"    # added to the cost; leave it out if gpu_price includes it\n\n",
+                        choice.electricity_price);
+    }
     text += starter_space({workload, choice, units, sample.name, software.choice.name, spares, offloads}, catalog);
-    text += "\n[objectives]\nminimise = [\"training_time_p99\", \"cost\", \"gpus\"]\n";
+    // A placeholder ranks no plan.
+    text += fmt::format("\n[objectives]\nminimise = [\"training_time_p99\", \"{}\", \"gpus\"]\n",
+                        machine.priced ? "cost" : "gpu_hours");
     text += asks ? question_section(choice.question) : "";
     text +=
         "\n[search]\nconfidence = 0.95                   "

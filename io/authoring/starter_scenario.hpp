@@ -28,6 +28,7 @@ struct StarterChoice {
     double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
     std::optional<ImportedNetwork> imported = {};
     std::string price = {};                  // of a GPU-hour, with its unit; empty: the list price
+    std::string electricity_price = {};      // with its unit; empty: the price of GPUs includes it
     std::string start = {};                  // first day of the training; empty: none
     std::vector<std::string> question = {};  // lines of [question]; empty: none is asked
 };

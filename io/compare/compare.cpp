@@ -189,7 +189,8 @@ std::string prices_text(const std::vector<NamedResults>& studies)
         notes.push_back(study_notes(study.results));
     }
     const bool alike = std::all_of(notes.begin(), notes.end(), [&notes](const StudyNotes& one) {
-        return one.price_origin == notes.front().price_origin && one.price_origin != FigureOrigin::placeholder;
+        return one.price_origin == notes.front().price_origin && one.price_origin != FigureOrigin::placeholder &&
+               one.electricity_origin == notes.front().electricity_origin && one.electricity_origin != FigureOrigin::placeholder;
     });
     if (alike) {
         return "";
@@ -198,7 +199,8 @@ std::string prices_text(const std::vector<NamedResults>& studies)
                                           [](const StudyNotes& one) { return one.price_origin == FigureOrigin::placeholder; });
     std::vector<std::string> prices;
     for (const StudyNotes& one : notes) {
-        prices.push_back(one.price.empty() ? "?" : one.price);
+        const std::string electricity = one.electricity.empty() ? "" : ", with electricity at " + one.electricity;
+        prices.push_back(one.price.empty() ? "?" : one.price + electricity);
     }
     return fmt::format("Warning: costs rest on {}: {}\n", placeholders ? "placeholders" : "different grounds",
                        by_value(study_names(studies), prices));

@@ -385,6 +385,8 @@ Json study_json(const ReportedStudy& study)
     json["placeholder_price"] = notes.price_origin == FigureOrigin::placeholder;
     json["price_given"] = name(notes.price_origin);
     json["power_given"] = name(notes.power_origin);
+    json["power_of"] = notes.power;
+    json["electricity"] = notes.electricity;
     json["placeholder_power"] = notes.power_origin == FigureOrigin::placeholder;
     json["software"] = notes.software;
     json["own_entries"] = notes.own_entries;

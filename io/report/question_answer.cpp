@@ -71,7 +71,9 @@ QuestionedPlan questioned(const FrontPoint& plan, const Question& question, cons
     result.probability = limit.si > 0.0 ? 1.0 - deadline_risk(prediction.training, limit, error)->mean : 1.0;
     result.in_time = !(limit.si > 0.0) || result.in_time_s <= limit.si;
     result.power_w = power_of(prediction);
-    result.within_limits = !(question.power_limit.si > 0.0 && !(result.power_w <= question.power_limit.si)) &&
+    result.cluster_power_w = prediction.run.cluster_power_w;
+    const double limited_w = question.power_limit_of == PowerScope::job ? result.power_w : result.cluster_power_w;
+    result.within_limits = !(question.power_limit.si > 0.0 && !(limited_w <= question.power_limit.si)) &&
                            !(question.budget_usd > 0.0 && !(prediction.cost_usd.value <= question.budget_usd)) &&
                            !(question.gpus_at_most > 0 && prediction.gpus > question.gpus_at_most);
     result.amount = row_of(question.minimise).amount(result);
@@ -121,6 +123,7 @@ std::string asked_text(const Question& question, const QuestionAnswer& answer)
                                    probability_text(question.probability), error_words(question, answer));
     if (question.power_limit.si > 0.0) {
         text += ", at most " + amount_text(question.power_limit.si, "W");
+        text += question.power_limit_of == PowerScope::cluster ? " for the whole cluster" : "";
     }
     if (question.budget_usd > 0.0) {
         text += ", at most " + amount_text(question.budget_usd, "USD");
@@ -155,8 +158,13 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
         text += fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
     }
     text += amount_text(prediction.cost_usd.value, "USD") + placeholder_words(notes.price_origin, "price");
+    text += electricity_words(prediction, notes);
     if (std::isfinite(it.power_w)) {
-        text += fmt::format(", {}{}", amount_text(it.power_w, "W"), placeholder_words(notes.power_origin, "power"));
+        text += fmt::format(", {}", amount_text(it.power_w, "W"));
+        text += question.power_limit_of == PowerScope::cluster
+                    ? fmt::format(" (whole cluster: {})", amount_text(it.cluster_power_w, "W"))
+                    : "";
+        text += placeholder_words(notes.power_origin, "power");
     }
     return text + fmt::format("; point {}, {}", it.plan->index, plan_words(results, *it.plan));
 }
@@ -241,6 +249,14 @@ double power_of(const Prediction& prediction)
     return prediction.run.power_w > 0.0 ? prediction.run.power_w : mean_w;
 }
 
+std::string electricity_words(const Prediction& prediction, const StudyNotes& notes)
+{
+    const double dollars = prediction.run.electricity_usd.value;
+    return dollars > 0.0 ? fmt::format(" (electricity {}{})", amount_text(dollars, "USD"),
+                                       placeholder_words(notes.electricity_origin, "price"))
+                         : "";
+}
+
 Seconds asked_limit(const StudyNotes& notes)
 {
     const Seconds asked = notes.question ? time_limit(*notes.question, notes.start) : Seconds{};
@@ -261,7 +277,7 @@ std::string exact_risk_text(const FrontPoint& plan, const StudyNotes& notes)
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes)
 {
     const std::vector<FrontPoint>& front = results.front;
-    if (front.empty() || !std::all_of(front.begin(), front.end(), has_table)) {
+    if (front.empty() || !notes.ranked_placeholder.empty() || !std::all_of(front.begin(), front.end(), has_table)) {
         return std::nullopt;
     }
     QuestionAnswer answer;
@@ -304,6 +320,9 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
 
 std::vector<QuestionLine> question_lines(const Results& results, const StudyNotes& notes)
 {
+    if (!notes.ranked_placeholder.empty()) {
+        return {{"Question", "not answered: " + notes.ranked_placeholder}};
+    }
     const auto answer = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     if (!answer) {
         return {};

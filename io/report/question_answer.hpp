@@ -15,13 +15,14 @@ namespace prismopt {
 /// A plan of the front as the question sees it.
 struct QuestionedPlan {
     const FrontPoint* plan = nullptr;
-    double amount = 0.0;        // of what is minimised, in SI units or USD
-    double probability = 1.0;   // of being done in time; 1 without a limit of the time
-    double in_time_s = 0.0;     // training time that it keeps with the probability asked for
-    double power_w = 0.0;       // of the building, while the job trains
-    bool within_limits = true;  // of power, budget and GPUs
-    bool in_time = true;        // with the probability asked for
-    bool at_limit = false;      // the draws do not tell whether it is
+    double amount = 0.0;           // of what is minimised, in SI units or USD
+    double probability = 1.0;      // of being done in time; 1 without a limit of the time
+    double in_time_s = 0.0;        // training time that it keeps with the probability asked for
+    double power_w = 0.0;          // of the building for the job, while it trains
+    double cluster_power_w = 0.0;  // with all other GPUs of the cluster; NaN in files before schema 1.17
+    bool within_limits = true;     // of power, budget and GPUs
+    bool in_time = true;           // with the probability asked for
+    bool at_limit = false;         // the draws do not tell whether it is
 };
 
 /// Which doubt about the answer's time is the largest.
@@ -50,11 +51,14 @@ struct QuestionAnswer {
     const std::optional<QuestionedPlan>& shown() const { return best ? best : surest; }
 };
 
-/// Nothing if the front is empty, or comes from a file without tables of its times.
+/// Nothing if the front is empty, or comes from a file without tables of its times, or if a placeholder would decide.
 std::optional<QuestionAnswer> answer_to(const Question& question, const Results& results, const StudyNotes& notes);
 
 /// Power of the building, in watts, while the job trains; on average over the run in files before schema 1.16.
 double power_of(const Prediction& prediction);
+
+/// " (electricity 0.4 M USD)", a part of the cost; empty if the price of GPUs includes it.
+std::string electricity_words(const Prediction& prediction, const StudyNotes& notes);
 
 /// Training time that readers compare times with: the limit of the question, otherwise the deadline; zero: none.
 Seconds asked_limit(const StudyNotes& notes);

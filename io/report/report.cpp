@@ -245,11 +245,33 @@ std::string dates_text(double seconds, const FrontPoint& point, const StudyNotes
                        : "";
 }
 
+std::string three_digits(double value, std::string_view units)
+{
+    const ReadingUnit unit = reading_unit(units, value);
+    return fmt::format("{} {}", significant(value / unit.size, 3), unit.name);
+}
+
 std::string energy_text(const Prediction& prediction)
 {
     const double joules = prediction.run.energy_j.value;
     const ReadingUnit unit = reading_unit("J", joules);
     return std::isfinite(joules) ? fmt::format("; energy {} {}", significant(joules / unit.size, 3), unit.name) : "";
+}
+
+/// ", with electricity at 0.08 USD/kWh (given)"; empty if the price of GPUs includes it.
+std::string electricity_price_words(const StudyNotes& notes)
+{
+    return notes.electricity.empty() ? "" : fmt::format(", with electricity at {}", notes.electricity);
+}
+
+/// Of the building: for the job, and for the whole cluster. Empty for files that do not have it.
+std::string power_line(const Prediction& p, const StudyNotes& notes)
+{
+    return std::isfinite(p.run.cluster_power_w)
+               ? fmt::format("  power           {} in training, {} on average; whole cluster {}{}\n",
+                             three_digits(p.run.power_w, "W"), three_digits(p.run.mean_power_w, "W"),
+                             three_digits(p.run.cluster_power_w, "W"), placeholder_words(notes.power_origin, "power"))
+               : "";
 }
 
 std::string risk_text(const FrontPoint& point, const StudyNotes& notes)
@@ -316,8 +338,9 @@ std::string answer(const Results& results, const StudyNotes& notes)
     text += with_error.empty() ? "" : fmt::format("  {:<15} {}, assuming the model is exact\n", "", exact);
     text += measured_text(p, point.measured_step_s);
     text += fmt::format("  cost            {} {}{}{}{}\n", significant(p.cost_usd.value / cost.size, 4), cost.name,
-                        placeholder_words(notes.price_origin, "price"), energy_text(p),
+                        placeholder_words(notes.price_origin, "price") + electricity_words(p, notes), energy_text(p),
                         energy_text(p).empty() ? "" : placeholder_words(notes.power_origin, "power"));
+    text += power_line(p, notes);
     text += risk_text(point, notes);
     text += fmt::format("  sampling error  p99 {} {} (95 % confidence interval, assuming the model is exact)\n",
                         interval(low, high, places), unit.name);
@@ -558,12 +581,12 @@ std::string text_report(const Results& results)
         notes.model.empty() ? ""
                             : fmt::format("{} {}{} on {} tokens; hardware: {}; software: {}.\n", run_words(notes.task).verb,
                                           notes.model, size, tokens_text(results, notes), notes.accelerator, notes.trained_with);
-    return fmt::format("Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n",
-                       results.study.scenario_name, results.provisional ? "provisional " : "",
-                       counted(results.front.size(), "point"), objective_names(results), job,
-                       population(results.study.nodes_known),
-                       notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price),
-                       remark(notes.software) + remark(notes.own_entries)) +
+    return fmt::format(
+               "Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n", results.study.scenario_name,
+               results.provisional ? "provisional " : "", counted(results.front.size(), "point"), objective_names(results), job,
+               population(results.study.nodes_known),
+               notes.price.empty() ? "" : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
+               remark(notes.software) + remark(notes.own_entries)) +
            front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + space_section(results) + "\n" +
            search_section(results);
 }

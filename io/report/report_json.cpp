@@ -198,7 +198,9 @@ Json questioned_json(const std::optional<QuestionedPlan>& plan)
                        {"probability", plan->probability},
                        {"in_time_s", json_number<Json>(plan->in_time_s)},
                        {"cost_usd", json_number<Json>(plan->plan->prediction.cost_usd.value)},
-                       {"power_w", json_number<Json>(plan->power_w)}}
+                       {"electricity_usd", json_number<Json>(plan->plan->prediction.run.electricity_usd.value)},
+                       {"power_w", json_number<Json>(plan->power_w)},
+                       {"cluster_power_w", json_number<Json>(plan->cluster_power_w)}}
                 : Json();
 }
 
@@ -258,6 +260,9 @@ std::string report_json(const Results& results, const std::string& file)
     json["gpu_price"] = json_text<Json>(notes.price);
     json["price_given"] = name(notes.price_origin);
     json["power_given"] = name(notes.power_origin);
+    json["electricity_price"] = json_text<Json>(notes.electricity);
+    json["electricity_given"] = notes.electricity.empty() ? Json() : Json(name(notes.electricity_origin));
+    json["power_of"] = json_text<Json>(notes.power);
     json["software_note"] = json_text<Json>(notes.software);
     json["own_entries_note"] = json_text<Json>(notes.own_entries);
     json["model_error_note"] = json_text<Json>(notes.mixtures);

@@ -49,6 +49,9 @@ StudyNotes study_notes(const Results& results)
         notes.price = gpu_price_text(scenario);
         notes.price_origin = price_origin(scenario);
         notes.power_origin = power_origin(scenario);
+        notes.electricity_origin = electricity_origin(scenario);
+        notes.electricity = electricity_text(scenario);
+        notes.power = power_text(scenario);
         notes.software = software_text(scenario);
         notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
@@ -63,6 +66,7 @@ StudyNotes study_notes(const Results& results)
         notes.deadline = scenario.deadline;
         notes.question = results.question ? results.question : scenario.question;
         notes.searched = scenario.question;
+        notes.ranked_placeholder = notes.question ? ranked_placeholder(scenario, *notes.question) : "";
         notes.idle_nodes = idle_nodes_text(scenario);
         notes.energy = energy_note(scenario);
         notes.batches = batch_rows(scenario, results);

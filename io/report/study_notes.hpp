@@ -21,8 +21,12 @@ struct StudyNotes {
     std::string price;     // per GPU-hour, with its source; empty: unknown
     FigureOrigin price_origin = FigureOrigin::unknown;  // as the power's, where this program cannot read the scenario
     FigureOrigin power_origin = FigureOrigin::unknown;
-    std::string software;     // note on training software that is not named; empty: it is, or unknown
-    std::string own_entries;  // of the catalog, which the user added; empty: none
+    FigureOrigin electricity_origin = FigureOrigin::unknown;  // as well where the price of GPUs includes it
+    std::string electricity;         // its price, with its origin; empty: that of GPUs includes it, or unknown
+    std::string power;               // what it is computed from, with the origin of each figure; empty: unknown
+    std::string ranked_placeholder;  // why the question has no answer: a placeholder decides; empty: none does
+    std::string software;            // note on training software that is not named; empty: it is, or unknown
+    std::string own_entries;         // of the catalog, which the user added; empty: none
     // Workload and accelerator; empty and zero: unknown.
     std::string model;
     WorkloadTask task = WorkloadTask::training;

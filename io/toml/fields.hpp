@@ -131,6 +131,16 @@ public:
         return *this;
     }
 
+    /// US dollars: a number, or a string with a suffix, a unit, or both.
+    template <class Of>
+    Fields& dollars(std::string_view key, Of of, const Range& range)
+    {
+        plain(key, of, range.meaning, std::string(range.example), {.kind = ValueShape::Kind::number, .range = range},
+              [range](const Value& value) { return value.dollars(range); });
+        keys().back().shapes.push_back({.kind = ValueShape::Kind::text});
+        return *this;
+    }
+
     template <class Of>
     Fields& quantity(std::string_view key, Of of, std::string_view example, std::string_view help, Sign sign = Sign::positive)
     {

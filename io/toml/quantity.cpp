@@ -59,6 +59,8 @@ constexpr std::array units{
     Unit{"kW", Dimension::power, 1e3},
     Unit{"MW", Dimension::power, 1e6},
     Unit{"USD/h", Dimension::price, 1.0 / (1_h).si},
+    Unit{"USD/kWh", Dimension::electricity, 1.0 / 3.6e6},
+    Unit{"USD/MWh", Dimension::electricity, 1.0 / 3.6e9},
     Unit{"/h", Dimension::rate, 1.0 / (1_h).si},
     Unit{"/day", Dimension::rate, 1.0 / (1_day).si},
     Unit{"per node-day", Dimension::rate, 1.0 / (1_day).si},
@@ -120,6 +122,7 @@ std::string_view name(Dimension dimension)
         case Dimension::time: return "a duration";
         case Dimension::power: return "a power";
         case Dimension::price: return "US dollars per hour";
+        case Dimension::electricity: return "US dollars per unit of energy";
         case Dimension::rate: return "events per unit of time";
         case Dimension::carbon: return "carbon dioxide per unit of energy";
     }
@@ -180,6 +183,21 @@ std::variant<double, Complaint> parse_count(std::string_view text, std::string_v
         return Complaint{"is not a finite number", "needs a count", remedy};
     }
     return count;
+}
+
+std::variant<double, Complaint> parse_dollars(std::string_view text)
+{
+    constexpr std::string_view unit = "USD";
+    std::string_view amount = trimmed(text);
+    if (amount.ends_with(unit)) {
+        amount = trimmed(amount.substr(0, amount.size() - unit.size()));
+    }
+    const auto parsed = parse_count(amount, "");
+    if (const auto* complaint = std::get_if<Complaint>(&parsed)) {
+        return Complaint{complaint->problem, "needs US dollars",
+                         "write 40e6, \"40e6 USD\", \"40 M USD\" or \"40M\" for forty million (k, M or B)"};
+    }
+    return parsed;
 }
 
 }  // namespace prismopt

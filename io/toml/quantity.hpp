@@ -21,7 +21,7 @@ struct Complaint {
 };
 
 /// Dimension of a quantity, which determines the valid units.
-enum class Dimension { data, bandwidth, work_rate, time, power, price, rate, carbon };
+enum class Dimension { data, bandwidth, work_rate, time, power, price, electricity, rate, carbon };
 
 constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
 constexpr Dimension dimension_of(BytesPerSecond) { return Dimension::bandwidth; }
@@ -29,6 +29,7 @@ constexpr Dimension dimension_of(FlopsPerSecond) { return Dimension::work_rate; 
 constexpr Dimension dimension_of(Seconds) { return Dimension::time; }
 constexpr Dimension dimension_of(Watts) { return Dimension::power; }
 constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
+constexpr Dimension dimension_of(DollarsPerJoule) { return Dimension::electricity; }
 constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
 constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
 
@@ -44,6 +45,9 @@ std::variant<double, Complaint> parse_si(std::string_view text, Dimension dimens
 
 /// A count with or without an SI suffix: "15T", "300B" (billion, as G), "15.6e12". `example` is a valid value.
 std::variant<double, Complaint> parse_count(std::string_view text, std::string_view example);
+
+/// US dollars, with or without suffix and unit: "40 M USD", "40M", "40e6 USD".
+std::variant<double, Complaint> parse_dollars(std::string_view text);
 
 template <class Q>
 std::variant<Q, Complaint> parse_quantity(std::string_view text, std::string_view example)

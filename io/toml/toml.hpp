@@ -89,6 +89,7 @@ public:
     int count(const Range& range) const;                      // an integer in a range of `int`
     double number(const Range& range) const;                  // an integer is accepted, too
     double amount(const Range& range) const;                  // a number, or a string with an SI suffix such as "15T"
+    double dollars(const Range& range) const;                 // a number, or a string such as "40 M USD"
     std::chrono::sys_days date() const;                       // 2027-01-15, with or without quotes
     std::vector<Value> list(std::string_view example) const;  // not empty
     bool is_table() const { return node_->kind == TomlNode::Kind::table; }
@@ -113,6 +114,7 @@ private:
     double si(Dimension dimension, std::string_view example, Sign sign) const;
     [[noreturn]] void wrong_type(std::string_view why, std::string_view example) const;
     double in_range(const Range& range) const;
+    double parsed_number(const std::variant<double, Complaint>& parsed, const Range& range) const;
 
     const TomlNode* node_;
     const TomlFile* file_;

@@ -126,10 +126,16 @@ double Value::number(const Range& range) const
 
 double Value::amount(const Range& range) const
 {
-    if (node_->kind != Kind::text) {
-        return number(range);
-    }
-    const auto parsed = parse_count(node_->text, range.example);
+    return node_->kind == Kind::text ? parsed_number(parse_count(node_->text, range.example), range) : number(range);
+}
+
+double Value::dollars(const Range& range) const
+{
+    return node_->kind == Kind::text ? parsed_number(parse_dollars(node_->text), range) : number(range);
+}
+
+double Value::parsed_number(const std::variant<double, Complaint>& parsed, const Range& range) const
+{
     if (const auto* complaint = std::get_if<Complaint>(&parsed)) {
         fail(*complaint);
     }

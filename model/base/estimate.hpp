@@ -31,6 +31,13 @@ constexpr Estimate operator*(double factor, const Estimate& e)
     return {factor * e.value, factor * e.low, factor * e.high, factor * e.simultaneous_low, factor * e.simultaneous_high};
 }
 
+/// Sum of two figures of the same draws that grow together: their limits add.
+constexpr Estimate operator+(const Estimate& a, const Estimate& b)
+{
+    return {a.value + b.value, a.low + b.low, a.high + b.high, a.simultaneous_low + b.simultaneous_low,
+            a.simultaneous_high + b.simultaneous_high};
+}
+
 /// Two-sided confidence levels of an Estimate.
 struct Confidence {
     double reported = 0.95;

@@ -30,6 +30,7 @@ using BytesPerSecond = Quantity<-1, 1, 0, 0, 0>;
 using FlopsPerSecond = Quantity<-1, 0, 1, 0, 0>;
 using Watts = Quantity<-1, 0, 0, 1, 0>;
 using DollarsPerSecond = Quantity<-1, 0, 0, 0, 1>;
+using DollarsPerJoule = Quantity<0, 0, 0, -1, 1>;
 using PerSecond = Quantity<-1, 0, 0, 0, 0>;
 /// Carbon intensity of electricity, in kilograms of carbon dioxide equivalent per joule.
 struct CarbonIntensity {

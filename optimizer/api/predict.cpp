@@ -114,7 +114,8 @@ PlanPrediction described(const ChosenPlan& chosen)
     of.software = software_words(scenario.cluster);
     of.of_software = brought_by_software(scenario, of.plan);
     of.lacking = lacking(of.plan, scenario.levers);
-    of.price = chosen.price;
+    const std::string electricity = electricity_text(scenario);
+    of.price = chosen.price + (electricity.empty() ? "" : ", with electricity at " + electricity);
     of.price_origin = price_origin(scenario);
     of.power_origin = power_origin(scenario);
     of.cluster_nodes = scenario.cluster.nodes();

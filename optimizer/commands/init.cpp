@@ -14,6 +14,7 @@
 #include "io/authoring/starter_scenario.hpp"
 #include "io/base/csv.hpp"
 #include "io/base/shell_word.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/quantity.hpp"
 #include "io/toml/toml.hpp"
@@ -23,6 +24,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <filesystem>
 
 namespace prismopt {
@@ -80,23 +82,33 @@ double tokens_of(const po::variables_map& values)
     return std::get<double>(count);
 }
 
+bool is_number(const std::string& text)
+{
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
 /// Lines of [question], as far as options ask something.
 std::vector<std::string> question_of(const po::variables_map& values)
 {
+    enum class Written { plain, quoted, quoted_unless_number };
     struct Key {
         const char* option;
         const char* key;
-        bool quoted;
+        Written written;
     };
-    constexpr std::array<Key, 5> keys{{{"deadline", "deadline", true},
-                                       {"done-by", "done_by", false},
-                                       {"probability", "probability", false},
-                                       {"budget", "budget", false},
-                                       {"power-limit", "power_limit", true}}};
+    constexpr std::array<Key, 5> keys{{{"deadline", "deadline", Written::quoted},
+                                       {"done-by", "done_by", Written::plain},
+                                       {"probability", "probability", Written::plain},
+                                       {"budget", "budget", Written::quoted_unless_number},
+                                       {"power-limit", "power_limit", Written::quoted}}};
     std::vector<std::string> lines;
     for (const Key& key : keys) {
         if (const std::string value = text_of(values, key.option); !value.empty()) {
-            lines.push_back(key.quoted ? fmt::format("{} = \"{}\"", key.key, value) : fmt::format("{} = {}", key.key, value));
+            const bool quoted =
+                key.written == Written::quoted || (key.written == Written::quoted_unless_number && !is_number(value));
+            lines.push_back(quoted ? fmt::format("{} = \"{}\"", key.key, value) : fmt::format("{} = {}", key.key, value));
         }
     }
     if (!lines.empty()) {
@@ -205,9 +217,11 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         "done-by", po::value<std::string>()->value_name("DAY"), "the same by this day: 2027-04-15; needs --start")(
         "start", po::value<std::string>()->value_name("DAY"), "first day of the training: 2027-01-15")(
         "probability", po::value<std::string>()->value_name("P"), "with which it must be done by then (default: 0.9)")(
-        "budget", po::value<std::string>()->value_name("USD"), "that the answer may cost")(
+        "budget", po::value<std::string>()->value_name("USD"), "that the answer may cost: \"40 M USD\"")(
         "power-limit", po::value<std::string>()->value_name("POWER"), "of the building for the job: \"20 MW\"")(
         "price", po::value<std::string>()->value_name("PRICE"), "of a GPU-hour instead of the list price: \"2.50 USD/h\"")(
+        "electricity-price", po::value<std::string>()->value_name("PRICE"),
+        "of electricity, where that of GPUs does not include it: \"0.08 USD/kWh\"")(
         "from", po::value<std::string>()->value_name("SCENARIO"),
         "start from this scenario instead: its text with the values of --set, and all other lines as they are")(
         "set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
@@ -274,6 +288,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     choice.global_batch = positive(*values, "global-batch", 0);
     choice.tokens = tokens_of(*values);
     choice.price = text_of(*values, "price");
+    choice.electricity_price = text_of(*values, "electricity-price");
     choice.start = text_of(*values, "start");
     choice.question = question_of(*values);
     if (!out.empty()) {
@@ -285,6 +300,9 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     const std::string text = starter_scenario(choice, catalog);
     const bool named = !choice.software.empty() || !choice.trainer.empty();
     const Scenario scenario = check_starter(text, out.empty() ? choice.name + ".toml" : out);
+    if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
+        log_warning(refusal);
+    }
     write_new(out, text);
     if (out.empty()) {
         warn_of_no_plan(scenario);

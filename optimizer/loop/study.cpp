@@ -732,6 +732,7 @@ StudyEnd run_study(const std::function<std::optional<Scenario>()>& read, Communi
         try {
             refuse_other_builds(ranks);
             if (std::optional<Scenario> asked = study_to_run(read(), options)) {
+                refuse_ranked_placeholders(*asked);  // before there is a journal
                 check_output(options);
                 const bool tunes = tunes_hardware(*asked);
                 journal = opened_journal(*asked, options);

@@ -2,6 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/report/space_counts.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
@@ -104,8 +105,16 @@ void log_notes(const Scenario& scenario)
     }
 }
 
+void refuse_ranked_placeholders(const Scenario& scenario)
+{
+    if (const std::string refusal = ranked_placeholder(scenario); !refusal.empty()) {
+        throw InputError(fmt::format("{}: {}", scenario.path, refusal));
+    }
+}
+
 StudyPlan plan_study(const StudyModel& model)
 {
+    refuse_ranked_placeholders(model.scenario);
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, search.rungs.size()));

@@ -20,6 +20,9 @@ struct StudyPlan {
 };
 StudyPlan plan_study(const StudyModel& model);
 
+/// Throws InputError if a search would rank plans by a figure that nobody has given. plan_study() does, too.
+void refuse_ranked_placeholders(const Scenario& scenario);
+
 /// The strategy of a study for plans that need not keep its limits.
 std::unique_ptr<Strategy> strategy_without_limits(const StudyModel& model, const std::string& name, std::size_t rungs);
 

@@ -675,7 +675,7 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
 
 [space]`).replace("gpus = [16, 32, 64]", "gpus = [16, 32, 48]").replace(/schedule = .*/, 'schedule = ["1f1b"]').replace("pp = [1, 2, 4]", "pp = [1]").replace("v = [1, 2]", "v = [1]"));
     run(program, "search", "rich.toml", "--out", join(folder, "rich.h5"));
-    const every = JSON.parse(run(program, "init", "--schema")).definitions.objectives.properties.minimise.items.enum;
+    const every = JSON.parse(run(program, "init", "--schema")).definitions.objectives.properties.minimise.items.anyOf[0].enum;
     writeFileSync(join(folder, "all.toml"), text.replace(/minimise = .*/, `deadline = "2 h"\nminimise = ${JSON.stringify(every)}`)
         .replace("gpus = [16, 32, 64]", "gpus = [16]").replace(/schedule = .*/, 'schedule = ["1f1b"]').replace("v = [1, 2]", "v = [1]"));
     run(program, "search", "all.toml", "--out", join(folder, "all.h5"));

@@ -46,6 +46,10 @@ FrontPoint member(std::uint64_t index, Point point, int gpus, double p99_days)
         p.training.quantiles[q] = (53.0 + 5.0 * reported_probabilities[q]) * day;
     }
     p.run.energy_j = estimate(9.0e12, 8.9e12, 9.1e12);
+    p.run.electricity_usd = estimate(4.1e6, 4.0e6, 4.2e6);
+    p.run.power_w = 20.4e6;
+    p.run.mean_power_w = 19.9e6;
+    p.run.cluster_power_w = 21.5e6;
     p.run.miss_probability = estimate(0.02, 0.01, 0.03);
     p.gpu_price_usd_per_h = 2.5;
     p.cost_usd = estimate(123.4e6, 121.0e6, infinity);

@@ -22,6 +22,7 @@ Prediction prediction()
     p.ettr = 0.9;
     p.promised = Estimate::exact(9500.0);
     p.run.power_w = 6e4;
+    p.run.cluster_power_w = 9e4;
     p.run.energy_j = Estimate::exact(5e9);
     p.run.carbon_kg = Estimate::exact(600.0);
     p.run.miss_probability = Estimate::exact(0.25);
@@ -33,6 +34,7 @@ NoiseFree bound_of_it()
     NoiseFree bound{1.8, 6500.0, 180.0, 12e9, 64.0, 4e9, 500.0, 6600.0, 6700.0, 190.0};
     bound.promised_s = 6500.0;
     bound.power_w = 6e4;
+    bound.cluster_power_w = 9e4;
     return bound;
 }
 
@@ -75,6 +77,7 @@ TEST(Objectives, ShowTheirPartOfAPrediction)
     EXPECT_EQ(value("miss_probability"), 0.25);
     EXPECT_EQ(value("promised_time"), 9500.0);
     EXPECT_EQ(value("power"), 6e4);
+    EXPECT_EQ(value("cluster_power"), 9e4);
     EXPECT_DOUBLE_EQ(value("lost_share"), 0.1);
     EXPECT_DOUBLE_EQ(value("training_time_tail"), 10800.0 / 7000.0);
     EXPECT_DOUBLE_EQ(value("step_time_tail"), 2.5 / 1.9);

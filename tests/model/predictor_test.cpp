@@ -313,6 +313,64 @@ TEST(Predictor, WaitsAtIdlePower)
     EXPECT_LE(std::get<NoiseFree>(predictor.bound(small_plan())).energy_j, p.run.energy_j.value);
 }
 
+/// Power by hand: boards of 400 W, half of it in training and a tenth waiting, hosts of 100 W, PUE 2; electricity at 0.1 USD/kWh.
+TEST(Predictor, ElectricityIsEnergyTimesPrice)
+{
+    Problem problem = noisy_steps();
+    problem.reliability.node_failure_rate = PerSecond{0.1 / 86400.0};
+    problem.reliability.spares = 1;
+    problem.power = {"test", 0.5, 0.1, Watts{100.0}, 2.0, CarbonIntensity{0.0}};
+    Predictor without(problem);
+    const Prediction rented = predict(without, 1024, 2, 1);
+    problem.power.electricity_price = DollarsPerJoule{0.1 / 3.6e6};
+    Predictor with(problem);
+    const Prediction p = predict(with, 1024, 2, 1);
+    EXPECT_EQ(rented.run.electricity_usd.value, 0.0);
+    EXPECT_EQ(rented.run.electricity_usd.simultaneous_high, 0.0);
+
+    constexpr double busy_w = 2.0 * (0.5 * 400.0 + 100.0);
+    constexpr double idle_w = 2.0 * (0.1 * 400.0 + 100.0);
+    constexpr double spares = 8.0;  // a node
+    EXPECT_DOUBLE_EQ(p.run.power_w, 4.0 * busy_w + spares * idle_w);
+    EXPECT_DOUBLE_EQ(p.run.cluster_power_w, 4.0 * busy_w + (problem.cluster.gpus - 4.0) * idle_w);
+    EXPECT_DOUBLE_EQ(p.run.mean_power_w * p.training.mean.value, p.run.energy_j.value);
+    EXPECT_LT(p.run.mean_power_w, p.run.power_w);
+
+    constexpr double usd_per_j = 0.1 / 3.6e6;
+    EXPECT_NEAR(p.expected_cost_usd.value - rented.expected_cost_usd.value, usd_per_j * p.run.energy_j.value,
+                1e-9 * p.expected_cost_usd.value);
+    // At the p99 time: the same training, and waiting for the rest.
+    const double trained_gpu_s = (p.run.energy_j.value - 12.0 * p.training.mean.value * idle_w) / (busy_w - idle_w);
+    const auto priced = [&](double seconds) {
+        return usd_per_j * (busy_w * trained_gpu_s + idle_w * (12.0 * seconds - trained_gpu_s));
+    };
+    for (double Estimate::*of : {&Estimate::value, &Estimate::low, &Estimate::high}) {
+        const double electricity = p.run.electricity_usd.*of;
+        EXPECT_NEAR(electricity / priced(p.training.p99.*of), 1.0, 1e-9);
+        EXPECT_NEAR(p.cost_usd.*of - rented.cost_usd.*of, electricity, 1e-9 * p.cost_usd.*of);
+    }
+}
+
+/// Bounds of costs with electricity lie below what is drawn, whether runs train or wait most of their time.
+TEST(Predictor, BoundsOfCostIncludeElectricity)
+{
+    for (const double failures_a_day : {0.0, 0.1, 1.0}) {
+        for (const double idle_share : {0.0, 0.2, 0.9}) {
+            Problem problem = example_problem(lively_variability(), 16, widths);
+            problem.reliability.node_failure_rate = PerSecond{failures_a_day / 86400.0};
+            problem.power = {"test", 0.9, idle_share, Watts{0.0}, 1.5, CarbonIntensity{0.0}, DollarsPerJoule{1.0 / 3.6e6}};
+            problem.cluster.gpu_price = DollarsPerSecond{0.01 / 3600.0};  // next to nothing
+            Predictor predictor(problem);
+            const auto bound = std::get<NoiseFree>(predictor.bound(small_plan()));
+            const Prediction p = predict(predictor, 512, 2, 1);
+            EXPECT_LE(bound.cost_usd, p.expected_cost_usd.high) << failures_a_day << ' ' << idle_share;
+            EXPECT_LE(bound.cost_p99_usd, p.cost_usd.high) << failures_a_day << ' ' << idle_share;
+            EXPECT_GE(bound.cost_usd, 0.7 * p.expected_cost_usd.value) << failures_a_day << ' ' << idle_share;
+            EXPECT_EQ(bound.cluster_power_w, p.run.cluster_power_w);
+        }
+    }
+}
+
 /// Spares are paid for; a slower or faster machine lately widens the training time.
 TEST(Predictor, PaysForSparesAndDrifts)
 {

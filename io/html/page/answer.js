@@ -163,6 +163,7 @@ function sizesTable(study) {
         ...(study.limit_s ? [["in time", ({ shown }) => [shown]]] : []),
         [`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, ({ point }) => [digits(point.estimates.cost[0] / money.size, 3)]],
         ...(powered ? [[`power (${power.name}${study.placeholder_power ? ", placeholder" : ""})`, ({ point }) => [digits(point.power_w === null ? null : point.power_w / power.size, 3)]]] : []),
+        ...(sizes.some(({ point }) => point.numbers.cluster_power !== null) ? [[`whole cluster (${power.name})`, ({ point }) => [digits(point.numbers.cluster_power === null ? null : point.numbers.cluster_power / power.size, 3)]]] : []),
         ...(sizes.some((size) => !size.within_limits) ? [["keeps power, budget, GPUs", ({ within_limits: within }) => [within ? "yes" : "no"]]] : []),
         ["plan", ({ point }) => [point.design + (point.variant ? `; ${point.variant}` : "")], true]];
     return element("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Plans by number of GPUs" }, element("table", { class: "stacks labelled" },
@@ -227,7 +228,8 @@ function assumedRows(study) {
     return [
         ["software", [job.software, study.software].filter(Boolean).join(". ")],
         ["price", [study.price, study.placeholder_price ? originText("placeholder") : ""].filter(Boolean).join("; ")],
-        ["power", originText(study.power_given)],
+        ["electricity", study.electricity || (study.price ? "in the price of GPU-hours" : "")],
+        ["power", [originText(study.power_given), study.power_of].filter(Boolean).join(": ")],
         ["failures", point?.run ? failuresText(point.run) : ""],
         ["start, deadline", [job.start ? `starts ${job.start}` : "no start given", study.limit_s ? [...new Set([limitName(study), quantityText(study.limit_s, "s")])].filter((text, i) => i === 0 || !limitName(study).includes(text)).join(", ") : "no deadline given"].join(", ")],
         ["GPUs", `quantiles over ${study.population}`], ["energy", study.energy_note], ["model error", [point?.model_error_source, study.mixtures_note].filter(Boolean).join(". ")],

@@ -34,13 +34,17 @@ function measuredText(point) {
 function costFact(point) {
     const { cost, expected_cost: expected } = point.estimates;
     const price = point.numbers.gpu_price;
+    const electricity = point.estimates.electricity[0];
     return fact("Cost at the p99 time", quantityText(cost[0], "USD"), `expected: ${quantityText(expected[0], "USD")}`,
+        electricity > 0 ? `GPU-hours: ${quantityText(cost[0] - electricity, "USD")}; electricity: ${quantityText(electricity, "USD")}, at ${point.study.electricity}` : null,
         price === null ? null : `${grouped(point.gpus)} GPUs at ${digits(price, 3)} USD per GPU-hour${point.study.placeholder_price ? ", a placeholder: give your own gpu_price" : ""}`);
 }
 
 function energyFact(point) {
     const { energy, carbon } = point.estimates;
-    return energy[0] === null ? null : fact("Power in training", quantityText(point.power_w, "W"), `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
+    const { mean_power: mean, cluster_power: cluster } = point.numbers;
+    return energy[0] === null ? null : fact("Power in training", quantityText(point.power_w, "W"),
+        cluster === null ? null : `of the building for the job; ${quantityText(mean, "W")} on average; whole cluster: ${quantityText(cluster, "W")}`, `energy: ${quantityText(energy[0], "J")}, ${quantityText(carbon[0], "kg")} of CO₂`,
         point.study.placeholder_power ? "at a placeholder power: give your own" : null);
 }
 
@@ -158,6 +162,7 @@ function namedTable(study) {
         }]);
     }
     cells.push([`cost (${money.name}${study.placeholder_price ? ", placeholder" : ""})`, (point) => digits(point.estimates.cost[0] / money.size, 3)]);
+    if (list.some((point) => point.estimates.electricity[0] > 0)) cells.push([`of it electricity (${money.name})`, (point) => digits(point.estimates.electricity[0] / money.size, 3)]);
     if (list.some((point) => point.estimates.energy[0] !== null)) cells.push([`energy (${joules.name}${study.placeholder_power ? ", placeholder" : ""})`, (point) => digits(point.estimates.energy[0] === null ? null : point.estimates.energy[0] / joules.size, 3)]);
     if (list.some((point) => point.power_w !== null)) cells.push([`power (${watts.name})`, (point) => digits(point.power_w === null ? null : point.power_w / watts.size, 3)]);
     if (study.limit_s) cells.push(["misses deadline", (point) => riskCell(point)]);
@@ -188,7 +193,7 @@ function studySummary(study) {
         element("p", {}, unbroken([measuredText(first), limitText(first), ...(study.subject.reason === "best" ? [marginText(first), mayNotFitText(first)] : [])].filter(Boolean).join(" "))),
         element("p", { class: "note" }, unbroken([
             study.trust.proved ? `The front is ${study.trust.outcome}; this holds for this model and these draws.` : `The front is not proved complete: ${study.trust.outcome}.`,
-            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}.` : ""].filter(Boolean).join(" "))));
+            `Quantiles such as p99 are taken over ${study.population}.`, study.price ? `Costs are at ${study.price}${study.electricity ? `, with electricity at ${study.electricity}` : ""}.` : ""].filter(Boolean).join(" "))));
     return made;
 }
 

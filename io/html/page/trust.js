@@ -42,7 +42,7 @@ function studyTrust(study) {
     const sentence = intervals(study);
     if (sentence) place.append(sentence);
     place.append(definitions([
-        ["quantiles over", study.population], ["costs at", study.price], ["placement", study.placement], ["host", study.host],
+        ["quantiles over", study.population], ["costs at", [study.price, study.electricity ? `electricity at ${study.electricity}` : ""].filter(Boolean).join("; ")], ["placement", study.placement], ["host", study.host],
         ["held at one value by [space]", study.levers],
         ["outcome", trust.outcome], ["proved", trust.proved ? `yes, at a simultaneous confidence level of ${percent(trust.confidence)}` : "no"],
         ["strategy", trust.strategy], ["plans", `${grouped(trust.evaluated)} evaluated, ${grouped(trust.pruned)} excluded by their lower bounds, ${grouped(trust.open)} open`],

@@ -3,6 +3,7 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/constants/catalog_discrepancy.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
+#include "io/scenario/figure_origin.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
@@ -305,22 +306,23 @@ void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
     if (changes.empty()) {
         return;
     }
-    std::vector<Value> minimised;
-    for (const char* section : {"objectives", "question"}) {
-        const auto given = top.find(section);
-        const auto aims = given ? given->table("").find("minimise") : std::nullopt;
-        const std::vector<Value> list = !aims ? std::vector<Value>{} : aims->is_list() ? aims->list("") : std::vector{*aims};
-        minimised.insert(minimised.end(), list.begin(), list.end());
-    }
-    for (const Value& aim : minimised) {
-        const std::string objective = aim.text("cost");
-        const Objective* found = find_objective(objective);
-        if (found != nullptr && found->of_power) {
-            aim.fail({fmt::format("{} does not follow {}", objective, changes.front()),
-                      "no power is known for other values, so a faster accelerator would draw no more",
-                      "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
-                      "change; a [[knob]] with of = \"power\" changes power and clock together"});
+    const auto refuse = [&](const Value& place, const std::string& objective) {
+        if (follows_power(scenario, objective)) {
+            place.fail({fmt::format("{} does not follow {}", objective, changes.front()),
+                        "no power is known for other values, so a faster accelerator would draw no more",
+                        "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
+                        "change; a [[knob]] with of = \"power\" changes power and clock together"});
         }
+    };
+    const auto objectives = top.find("objectives");
+    const std::vector<Value> minimised =
+        objectives ? objectives->table("").at("minimise", "").list("") : std::vector<Value>{};
+    for (std::size_t i = 0; i < minimised.size(); ++i) {
+        refuse(minimised[i], scenario.objectives[i]);
+    }
+    for (const std::string& objective :
+         scenario.question ? ranking_of(*scenario.question, scenario.start) : std::vector<std::string>{}) {
+        refuse(*top.find("question"), objective);
     }
 }
 

@@ -40,9 +40,12 @@ const Fields<Power>& power_profile_fields()
 
 const Fields<Power>& power_fields()
 {
-    static const auto fields = Fields<Power>("[power]", "power and carbon, for the objectives energy and carbon")
+    static const auto fields = Fields<Power>("[power]", "power, what it costs and what it emits")
                                    .base("profile", power_kind, catalog_power, "power profile from the catalog", usual_power)
-                                   .include(power_profile_fields());
+                                   .include(power_profile_fields())
+                                   .quantity("electricity_price", &Power::electricity_price, "0.08 USD/kWh",
+                                             "price of electricity, added to the cost; leave it out if the price of a GPU-hour "
+                                             "includes it, as that of a rented GPU does");
     return fields;
 }
 

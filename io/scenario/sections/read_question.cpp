@@ -9,7 +9,7 @@ namespace {
 
 /// Below one half, a plan that is probably late would do; far beyond 0.99, the tables of times end.
 constexpr Range asked_probability{"probability of being done by then", 0.5, 0.99, "0.9"};
-constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15, "20e6",
+constexpr Range asked_budget{"cost in USD, at the p99 training time, that the answer may have", 0, 1e15, "\"20 M USD\"",
                              Range::Ends::open_low};
 constexpr Range asked_gpus{"number of GPUs that the answer may have", 1, 1e9, "4096"};
 
@@ -26,10 +26,16 @@ const Fields<Question>& question_fields()
             .number("probability", &Question::probability, asked_probability)
             .flag("model_error", &Question::model_error, "whether that probability includes the error of the model")
             .quantity("power_limit", &Question::power_limit, "20 MW",
-                      "power of the building for the job, while all of its GPUs train")
-            .amount("budget", &Question::budget_usd, asked_budget)
+                      "power of the building that the answer may draw, while all GPUs of the job train")
+            .choice("power_limit_of", &Question::power_limit_of, "cluster",
+                    "whose power that is: of the job with its spares, or of the whole cluster, whose other GPUs wait")
+            .dollars("budget", &Question::budget_usd, asked_budget)
             .integer("gpus_at_most", &Question::gpus_at_most, asked_gpus)
             .check([](Table& table, const Question& question) {
+                if (const auto of = table.find("power_limit_of"); of && !(question.power_limit.si > 0.0)) {
+                    of->fail({"is given without power_limit", "it says whose power that limits",
+                              "add power_limit = \"20 MW\", or remove the key"});
+                }
                 if (const auto deadline = table.find("deadline"); deadline && question.done_by) {
                     deadline->fail({"is given beside done_by", "each of them limits the time", "remove one of the two"});
                 }
@@ -78,12 +84,21 @@ QuestionLimits limits_of(const Question& question, const std::optional<std::chro
         limits.emplace_back("cost", question.budget_usd);
     }
     if (question.power_limit.si > 0.0) {
-        limits.emplace_back("power", question.power_limit.si);
+        limits.emplace_back(question.power_limit_of == PowerScope::job ? "power" : "cluster_power", question.power_limit.si);
     }
     if (question.gpus_at_most > 0) {
         limits.emplace_back("gpus", question.gpus_at_most);
     }
     return limits;
+}
+
+std::vector<std::string> ranking_of(const Question& question, const std::optional<std::chrono::sys_days>& start)
+{
+    std::vector<std::string> ranking{objective_of(question.minimise)};
+    for (const auto& [objective, most] : limits_of(question, start)) {
+        ranking.push_back(objective);
+    }
+    return ranking;
 }
 
 Question read_question(const std::string& keys, const std::string& source, const std::optional<std::chrono::sys_days>& start)

@@ -152,6 +152,9 @@ void print_run(const PlanPrediction& of, const PlanResults& results)
     }
     fmt::print("energy {:.4g} MWh, {:.4g} t of CO2{}\n", run.energy_j.value / megawatt_hour, run.carbon_kg.value / 1e3,
                placeholder_words(of.power_origin, "power"));
+    constexpr double megawatt = 1e6;
+    fmt::print("power of the building {:.4g} MW in training, {:.4g} MW on average; whole cluster {:.4g} MW\n",
+               run.power_w / megawatt, run.mean_power_w / megawatt, run.cluster_power_w / megawatt);
     if (!of.energy_note.empty()) {
         fmt::print("  {}\n", of.energy_note);
     }
@@ -465,7 +468,9 @@ void print_text(const PlanPrediction& of, StageTable table)
     if (table == StageTable::on) {
         print_stages(of.stages, of.layout);
     }
-    fmt::print("cost {} at p99, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
+    const bool powered = of.prediction.run.electricity_usd.value > 0.0;
+    fmt::print("cost {} at p99{}, {} expected, at {}; {} step draws\n", estimate_text(results, "cost"),
+               powered ? fmt::format(" (electricity {})", estimate_text(results, "electricity")) : "",
                estimate_text(results, "expected_cost"), of.price, of.prediction.draws);
 }
 

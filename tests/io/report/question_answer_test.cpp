@@ -124,6 +124,40 @@ TEST_F(Asked, KeepsTheOtherLimits)
     EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("raise one of them"));
 }
 
+TEST_F(Asked, HoldsThePowerOfTheJobOrOfTheCluster)
+{
+    for (FrontPoint& point : results_.front) {
+        point.prediction.run.cluster_power_w = 1e3 * point.prediction.gpus + 5e5;
+    }
+    question_.power_limit = Watts{2.1e6};
+    EXPECT_EQ(answer().best->plan->index, 2U);  // 2,048 GPUs of 1 kW
+    question_.power_limit_of = PowerScope::cluster;
+    EXPECT_FALSE(answer().best);
+    question_.power_limit = Watts{2.6e6};
+    EXPECT_EQ(answer().best->plan->index, 2U);
+    EXPECT_EQ(answer().best->cluster_power_w, 2.548e6);
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_).at(0).text, HasSubstr("at most 2.6 MW for the whole cluster"));
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("2.05 MW (whole cluster: 2.55 MW)"));
+}
+
+TEST_F(Asked, SaysWhatIsElectricity)
+{
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, testing::Not(HasSubstr("electricity")));
+    results_.front[1].prediction.run.electricity_usd = Estimate::exact(4e5);
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("8 M USD (electricity 400 k USD)"));
+}
+
+/// A placeholder decides nothing.
+TEST_F(Asked, IsNotAnsweredByAPlaceholder)
+{
+    notes_.question = question_;
+    notes_.ranked_placeholder = "cost would rank plans by a placeholder; give gpu_price";
+    EXPECT_FALSE(answer_to(question_, results_, notes_));
+    EXPECT_THAT(question_lines(results_, notes_).at(0).text, HasSubstr("give gpu_price"));
+}
+
 TEST_F(Asked, MinimisesWhatIsAskedFor)
 {
     question_.deadline = Seconds{400.0 * day};

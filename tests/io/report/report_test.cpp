@@ -54,7 +54,8 @@ Quantiles are taken over this cluster (the speed of each node is given).
 Best training time p99: point 30 on 16384 GPUs
   training time   p50 55.3 days, p90 58.9 days, p99 61.9 days, with the model error
                   p50 55.2 days, p90 57.5 days, p99 58.4 days, assuming the model is exact
-  cost            123.4 M USD; energy 2.50 GWh
+  cost            123.4 M USD (electricity 4.1 M USD); energy 2.50 GWh
+  power           20.4 MW in training, 19.9 MW on average; whole cluster 21.5 MW
   sampling error  p99 57.4 to 59.4 days (95 % confidence interval, assuming the model is exact)
   model error     p99 53.7 to 63.1 days, cost 114 to 133 M USD (95 % prediction interval from the fit to measured runs)
 

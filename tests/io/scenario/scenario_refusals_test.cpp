@@ -715,6 +715,32 @@ TEST(ScenarioRefuses, BadFailures)
               "carbon = 2 has no unit (needs carbon dioxide per unit of energy); write \"2 kg/kWh\"");
     EXPECT_THAT(refusal("[space]", "[power]\nidle_share = 0.95\n[space]", 1), HasSubstr("is larger than board_share"));
     EXPECT_EQ(refusal("[space]", "[power]\nboard_share = 0.1\n[space]", 1), "accepted");
+    EXPECT_EQ(refusal("[space]", "[power]\nelectricity_price = 0.08\n[space]", 1),
+              "electricity_price = 0.08 has no unit (needs US dollars per unit of energy); write \"0.08 USD/kWh\"");
+}
+
+TEST(ScenarioRefuses, UnclearLimitsOfAQuestion)
+{
+    const auto asked = [](const std::string& keys) { return refusal("[space]", "[question]\n" + keys + "\n[space]", 1); };
+    EXPECT_EQ(asked("power_limit = \"20 MW\"\npower_limit_of = \"cluster\""), "accepted");
+    EXPECT_THAT(asked("power_limit_of = \"cluster\""), HasSubstr("is given without power_limit"));
+    EXPECT_THAT(asked("power_limit = \"20 MW\"\npower_limit_of = \"rack\""), HasSubstr("job"));
+    EXPECT_EQ(asked("budget = 40000000"), "accepted");
+    EXPECT_EQ(asked("budget = \"40 M USD\""), "accepted");
+    EXPECT_EQ(
+        asked("budget = \"40 million\""),
+        "budget = \"40 million\" has the unknown suffix \"million\" (needs US dollars); write 40e6, \"40e6 USD\", \"40 M USD\" "
+        "or \"40M\" for forty million (k, M or B)");
+    EXPECT_THAT(asked("budget = \"-1 USD\""), HasSubstr("is not in (0"));
+}
+
+/// With electricity in it, a cost follows the power, which a knob of products does not.
+TEST(ScenarioRefuses, CostsOfUnknownPower)
+{
+    const std::string knob = "[[knob]]\nof = \"compute\"\nvalues = [\"400 TFLOP/s\", \"500 TFLOP/s\"]\n[space]";
+    EXPECT_EQ(refusal("[space]", knob, 1), "accepted");
+    EXPECT_THAT(refusal("[space]", "[power]\nelectricity_price = \"0.08 USD/kWh\"\n" + knob, 1),
+                HasSubstr("cost does not follow compute"));
 }
 
 TEST(ScenarioRefuses, WhatIsNotToml)

@@ -64,6 +64,32 @@ TEST(Quantity, OtherDimensions)
     EXPECT_DOUBLE_EQ(si<PerSecond>("3.6 /h"), 1e-3);
 }
 
+TEST(Quantity, ElectricityIsPricedByEnergy)
+{
+    EXPECT_DOUBLE_EQ(si<DollarsPerJoule>("0.36 USD/kWh"), 1e-7);
+    EXPECT_DOUBLE_EQ(si<DollarsPerJoule>("360 USD/MWh"), 1e-7);
+    EXPECT_EQ(complaint<DollarsPerJoule>("0.08", "0.08 USD/kWh"),
+              "has no unit (needs US dollars per unit of energy); write \"0.08 USD/kWh\"");
+    EXPECT_EQ(
+        complaint<DollarsPerJoule>("2 USD/h", "0.08 USD/kWh"),
+        "has the wrong unit (needs US dollars per unit of energy, but USD/h measures US dollars per hour); write for example "
+        "\"0.08 USD/kWh\"");
+}
+
+TEST(Quantity, AmountsOfMoneyAreReadAsTheyAreWritten)
+{
+    for (const char* text : {"40000000", "40e6", "40e6 USD", "40 M USD", "40M USD", "40 M", "40M", "0.04 B USD", "40000k"}) {
+        EXPECT_DOUBLE_EQ(std::get<double>(parse_dollars(text)), 40e6) << text;
+    }
+    EXPECT_DOUBLE_EQ(std::get<double>(parse_dollars("40 USD")), 40.0);
+    for (const char* text : {"", "USD", "40 EUR", "40 million USD", "$40M", "40,000,000", "USD 40"}) {
+        const auto parsed = parse_dollars(text);
+        ASSERT_TRUE(std::holds_alternative<Complaint>(parsed)) << text;
+        EXPECT_EQ(std::get<Complaint>(parsed).remedy,
+                  "write 40e6, \"40e6 USD\", \"40 M USD\" or \"40M\" for forty million (k, M or B)");
+    }
+}
+
 TEST(Quantity, BlanksAreFree)
 {
     EXPECT_DOUBLE_EQ(si<Bytes>(" 80GB "), 80e9);

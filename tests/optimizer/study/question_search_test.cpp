@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -101,7 +103,8 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
                                                                                : "0.8"},
                                       {"question.model_error", seed % 4 == 0 ? "false" : "true"},
                                       {"software.name", seed % 2 == 0 ? R"("megatron-lm")" : R"("reference")"},
-                                      {"software.assumed", seed % 2 == 0 ? "true" : "false"}});
+                                      {"software.assumed", seed % 2 == 0 ? "true" : "false"},
+                                      {"power.electricity_price", seed % 5 < 2 ? R"("3 USD/kWh")" : R"("1e-6 USD/kWh")"}});
         };
         const std::map<std::uint64_t, DrawnPlan> plans = all_plans(with_deadline(1e9));
         std::vector<double> times;
@@ -139,6 +142,100 @@ TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
                                       [&](const FrontPoint& point) { return tells_why(plans.at(point.index)); });
         const bool known = std::any_of(plans.begin(), plans.end(), [&](const auto& plan) { return tells_why(plan.second); });
         EXPECT_EQ(told, known && in_time) << "fewer GPUs are not enough, although bounds alone exclude them";
+    }
+}
+
+/// The front of costs with electricity, which decides here, is the one of all plans.
+TEST(QuestionSearch, FindsTheFrontOfCostsWithElectricity)
+{
+    TemporaryFolder folder;
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+        SCOPED_TRACE(fmt::format("space {}", seed));
+        const Scenario scenario = changed(random_scenario(seed), {{"objectives.minimise", R"(["cost", "gpus"])"},
+                                                                  {"power.electricity_price", R"("20 USD/kWh")"},
+                                                                  {"power.idle_share", "0.1"}});
+        const StudyModel model(scenario);
+        std::map<int, std::pair<double, std::uint64_t>> least;  // [GPUs]: of all plans
+        for (const auto& [index, plan] : all_plans(scenario)) {
+            const int gpus = model.designs.plan(model.designs.space().point(index)).gpus();
+            const auto [known, added] = least.try_emplace(gpus, plan.cost, index);
+            if (!added) {
+                known->second = std::min(known->second, std::pair{plan.cost, index});
+            }
+        }
+        std::set<std::uint64_t> expected;
+        double cheapest_so_far = std::numeric_limits<double>::infinity();
+        for (const auto& [gpus, plan] : least) {
+            if (plan.first < cheapest_so_far) {
+                expected.insert(plan.second);
+                cheapest_so_far = plan.first;
+            }
+        }
+        StudyOptions options;
+        options.out = folder.file(fmt::format("{}.h5", seed));
+        options.posterior = false;
+        const Results results = search(scenario, options).results;
+        EXPECT_TRUE(results.study.outcome.proved) << results.study.outcome_text;
+        std::set<std::uint64_t> found;
+        for (const FrontPoint& point : results.front) {
+            found.insert(point.index);
+            EXPECT_GT(point.prediction.run.electricity_usd.value, 0.5 * point.prediction.cost_usd.value);
+        }
+        for (const std::uint64_t index : expected) {
+            EXPECT_TRUE(found.contains(index)) << index;
+        }
+    }
+}
+
+/// 2 of the 24 GPUs: the same limit of the power allows more of them for the job than for the cluster, whose others wait.
+TEST(QuestionSearch, LimitsThePowerOfTheJobOrOfTheCluster)
+{
+    TemporaryFolder folder;
+    const std::string small =
+        "gpus = [1, 2, 4]\ntp = [1]\npp = [1]\nmicrobatch = [1]\nrecompute = [\"none\"]\nsharding = [\"none\"]\n";
+    const std::string rungs = "rungs = [{ fleets = 64, steps = 2 }]\nconfirm = { fleets = 64, steps = 2 }\n";
+    const auto front_of = [&](const std::string& scope, double watts) {
+        StudyOptions options;
+        options.out = folder.file(scope + ".h5");
+        options.posterior = false;
+        return search(changed(tiny_scenario(small, rungs), {{"objectives.minimise", R"(["training_time_p99", "gpus"])"},
+                                                            {"question.minimise", R"("time")"},
+                                                            {"question.power_limit", fmt::format("\"{:.1f} W\"", watts)},
+                                                            {"question.power_limit_of", fmt::format("\"{}\"", scope)}}),
+                      options)
+            .results.front;
+    };
+    const Scenario scenario = tiny_scenario(small, rungs);
+    const double board_w = scenario.cluster.accelerator.power.si;
+    const double host_w = scenario.power.host.si;
+    const double busy_w = scenario.power.pue * (scenario.power.board_share * board_w + host_w);
+    const double idle_w = scenario.power.pue * (scenario.power.idle_share * board_w + host_w);
+    const double limit_w = 2.0 * busy_w + 22.0 * idle_w + 1.0;
+    int most_of_job = 0;
+    for (const FrontPoint& point : front_of("job", limit_w)) {
+        most_of_job = std::max(most_of_job, point.prediction.gpus);
+        EXPECT_NEAR(point.prediction.run.power_w, point.prediction.gpus * busy_w, 1e-6 * limit_w);
+    }
+    int most_of_cluster = 0;
+    for (const FrontPoint& point : front_of("cluster", limit_w)) {
+        most_of_cluster = std::max(most_of_cluster, point.prediction.gpus);
+        EXPECT_LE(point.prediction.run.cluster_power_w, limit_w);
+    }
+    EXPECT_EQ(most_of_cluster, 2);
+    EXPECT_EQ(most_of_job, 4);
+}
+
+/// A search that would rank plans by a placeholder leaves nothing behind.
+TEST(QuestionSearch, RefusesPlaceholders)
+{
+    TemporaryFolder folder;
+    StudyOptions options;
+    options.out = folder.file("placeholder.h5");
+    for (const std::string key : {"cluster.gpu_price", "power.electricity_price"}) {
+        const std::string price = key == "cluster.gpu_price" ? "\"1 USD/h (placeholder)\"" : "\"0.1 USD/kWh (placeholder)\"";
+        const Scenario scenario = changed(random_scenario(1), {{key, price}});
+        EXPECT_THROW(search(scenario, options), InputError) << key;
+        EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(options.out).parent_path())) << key;
     }
 }
 
