@@ -306,6 +306,14 @@ constexpr auto deepspeed_dialect = std::to_array<SettingDialect>({
 // megatron/arguments.py of deepspeedai/Megatron-DeepSpeed at commit 4efb479d, beside those of Megatron-LM.
 constexpr auto deepspeed_only = std::to_array<TrainerSetting>({
     {"deepspeed", "software"},
+    {"pad-vocab-size-to", "workload.vocabulary"},  // of bigscience-workshop/Megatron-DeepSpeed
+    {"embed-layernorm", "a norm behind the embedding", "", no_key},
+    {"pp-partition-method", "layers of stages by their kind", "", no_key},
+    {"kill-switch-path", "", "", none},
+    {"abort-on-unmet-fused-kernel-constraints", "", "", none},
+    {"train-weighted-split-paths-path", "", "", none},
+    {"valid-weighted-split-paths-path", "", "", none},
+    {"valid-num-workers", "", "", none},
     {"deepspeed_config", "sharding"},
     {"zero-stage", "sharding", "1"},
     {"no-pipeline-parallel", "pp"},

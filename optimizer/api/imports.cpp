@@ -153,7 +153,7 @@ std::string import_text(const JobImport& of, bool all)
     text += section(fmt::format("Not in the files, so {}'s defaults:", of.job.format), report.defaults);
     text += report.assumed.empty() ? "" : "Assumed:\n";
     for (const std::string& assumption : report.assumed) {
-        text += fmt::format("  {}\n", plain(assumption));
+        text += fmt::format("  {}\n", printable(escape_controls(assumption), 400));
     }
     text += section("Changes time or memory, but no key states it:", report.no_key);
     text +=

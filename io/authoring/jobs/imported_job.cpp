@@ -65,9 +65,10 @@ FileKind kind_of(const JobFile& file)
 /// All that the files state, before a format is chosen.
 struct FoundFiles {
     JobSources sources;
-    JobSettingList documents;           // of configurations
-    JobSettingList words;               // of the command
-    std::vector<std::string> problems;  // what may be missing because a file is not there
+    JobSettingList documents = {};           // of configurations
+    JobSettingList words = {};               // of the command
+    std::vector<std::string> problems = {};  // what may be missing because a file is not there
+    std::map<std::string, std::string> why = {};  // names without a value
 };
 
 bool states(const JobSettingList& settings, std::string_view name)
@@ -106,6 +107,7 @@ void read_script(const JobFile& file, FoundFiles& job)
     if (!directives.empty()) {
         job.sources.directives = directives;
     }
+    job.why.insert(script.why.begin(), script.why.end());
     for (const std::string& name : script.not_sourced) {
         job.problems.push_back(
             fmt::format("{} sources {}, which is not there: give it as one more FILE", file.path, printable(name)));
@@ -307,6 +309,24 @@ void refuse_questions(const FoundFiles& job)
                                  job.problems.empty() ? "" : job.problems.front()));
 }
 
+/// Whether a name that the user sets stands in some file.
+bool names_variable(const ImportRequest& request, const std::string& name)
+{
+    return request.command.find(name) != std::string::npos ||
+           std::any_of(request.files.begin(), request.files.end(), [&name](const JobFile& file) { return file.text.find(name) != std::string::npos; });
+}
+
+/// Says beside the names of missing values why they have none.
+void explain_missing(const FoundFiles& job, JobSettingList& settings)
+{
+    for (JobSetting& setting : settings) {
+        for (std::string& name : setting.missing) {
+            const auto why = job.why.find(name);
+            name = why == job.why.end() ? name : fmt::format("{} ({})", name, why->second);
+        }
+    }
+}
+
 void read_file(const JobFile& file, FoundFiles& job)
 {
     switch (kind_of(file)) {
@@ -329,7 +349,7 @@ void read_file(const JobFile& file, FoundFiles& job)
 
 ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
 {
-    FoundFiles job{{request, catalog, {}, {}, {}, {}}, {}, {}, {}};
+    FoundFiles job{.sources = {request, catalog, {}, {}, {}, {}}};
     for (const JobFile& file : request.files) {
         read_file(file, job);
     }
@@ -360,10 +380,14 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
     }
     JobSettingList settings = job.documents;
     append(settings, job.words);
+    explain_missing(job, settings);
     ImportedJob read = format->read(job.sources, std::move(settings));
     for (const std::string& problem : job.problems) {
         read.report.assumed.push_back(problem);
     }
+    std::erase_if(read.report.unknown, [&request](const ImportedValue& value) {  // variables of scripts
+        return value.place.file == "--set" && names_variable(request, value.name);
+    });
     return read;
 }
 

@@ -157,7 +157,12 @@ std::string job_scenario(const ImportedJob& job, const ImportRequest& request, c
     constexpr double some_steps = 1000;
     choice.amount = job.steps > 0.0 ? fmt::format("steps = {:.0f}", job.steps)
                                     : fmt::format("steps = {:.0f}   # assumed: no file states it", some_steps);
-    return with_plan(starter_scenario(choice, catalog), request.name + ".toml", job);
+    std::string text = starter_scenario(choice, catalog);
+    const std::string by = "Written by prismopt init";
+    if (const std::size_t at = text.find(by); at != std::string::npos) {
+        text.replace(at, by.size(), "Written by prismopt import");
+    }
+    return with_plan(std::move(text), request.name + ".toml", job);
 }
 
 }  // namespace prismopt

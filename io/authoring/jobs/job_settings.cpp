@@ -4,6 +4,7 @@
 #include "io/toml/toml.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,59 @@ JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& giv
             *same = std::move(entry);
         }
     }
+    refuse_missing();
+}
+
+namespace {
+
+/// Names in order, each once, without what explains them.
+std::vector<std::string> names_asked_for(const std::vector<std::string>& missing)
+{
+    std::vector<std::string> names;
+    for (const std::string& text : missing) {
+        const std::string name = text.substr(0, text.starts_with('$') ? std::string::npos : text.find(' '));
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> names_once(std::vector<std::string> names)
+{
+    std::vector<std::string> once;
+    for (std::string& name : names) {
+        if (std::find(once.begin(), once.end(), name) == once.end()) {
+            once.push_back(std::move(name));
+        }
+    }
+    return once;
+}
+
+}  // namespace
+
+void JobSettings::refuse_missing() const
+{
+    std::vector<std::string> lines;
+    std::vector<std::string> missing;
+    InputPlace place;
+    for (const Entry& entry : entries_) {
+        const bool needed = entry.known.row != nullptr && entry.known.row->effect == SettingEffect::read;
+        if (needed && !entry.setting.missing.empty()) {
+            place = lines.empty() ? entry.setting.place : place;
+            const std::vector<std::string> names = names_once(entry.setting.missing);
+            lines.push_back(fmt::format("{}{} needs {}", lines.empty() ? "" : entry.setting.place.text() + ": ", entry.setting.name, listed(names)));
+            missing.insert(missing.end(), names.begin(), names.end());
+        }
+    }
+    if (lines.empty()) {
+        return;
+    }
+    std::string remedy = "add";
+    for (const std::string& name : names_asked_for(missing)) {
+        remedy += fmt::format(" --set '{}=VALUE'", name);
+    }
+    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy);
 }
 
 JobSettings::Entry* JobSettings::find(std::string_view row)
@@ -200,32 +254,6 @@ void JobSettings::no_key(std::string_view row, const std::string& what)
     more_.no_key.push_back({entry == nullptr ? std::string(row) : entry->setting.name,
                             entry == nullptr ? "" : entry->setting.text(), what,
                             entry == nullptr ? InputPlace{} : entry->setting.place});
-}
-
-void JobSettings::add(const JobSettings& other)
-{
-    const ImportReport of = other.report();
-    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-    append(more_.read, of.read);
-    append(more_.defaults, of.defaults);
-    append(more_.assumed, of.assumed);
-    append(more_.no_key, of.no_key);
-    append(more_.irrelevant, of.irrelevant);
-    append(more_.unused, of.unused);
-    append(more_.unknown, of.unknown);
-}
-
-std::vector<std::string> JobSettings::questions() const
-{
-    std::vector<std::string> lines;
-    for (const Entry& entry : entries_) {
-        const bool needed = entry.known.row == nullptr || entry.known.row->effect == SettingEffect::read;
-        if (needed && !entry.setting.missing.empty()) {
-            lines.push_back(
-                fmt::format("{}: {} needs {}", entry.setting.place.text(), entry.setting.name, listed(entry.setting.missing)));
-        }
-    }
-    return lines;
 }
 
 ImportReport JobSettings::report() const

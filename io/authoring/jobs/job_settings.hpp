@@ -33,7 +33,8 @@ struct ImportReport {
 
 class JobSettings {
 public:
-    /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of names count as the names.
+    /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of names count as the names. Throws
+    /// InputError where what a setting needs has no value.
     JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes = false);
 
     /// Whether the files state it, and not as null.
@@ -54,10 +55,6 @@ public:
     void assume(const std::string& what);
     /// Records a setting without a key that the table does not mark.
     void no_key(std::string_view row, const std::string& what);
-    /// Read settings of other tables (launcher, configuration of another program).
-    void add(const JobSettings& other);
-    /// A line for each value that settings need and a script does not give.
-    std::vector<std::string> questions() const;
     ImportReport report() const;
     const TrainerSettings& table() const { return table_; }
 
@@ -67,6 +64,7 @@ private:
         JobSetting setting;
         bool used = false;
     };
+    void refuse_missing() const;
     Entry* find(std::string_view row);
     const Entry* find(std::string_view row) const;
     /// The value of the row, recorded as read or as default; nullopt: neither.

@@ -99,9 +99,10 @@ void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::s
     bool open = false;  // whether words belong to the last setting
     for (std::size_t i = first; i < std::min(last, words.size()); ++i) {
         const ShellWord& word = words[i];
+        const InputPlace& own = word.place.line > 0 ? word.place : place;
         if (begins_option(word.text)) {
             const std::size_t equals = word.text.find('=');
-            JobSetting setting{without_dashes(word.text.substr(0, equals)), {}, word.missing, place};
+            JobSetting setting{without_dashes(word.text.substr(0, equals)), {}, word.missing, own};
             if (equals != std::string::npos) {
                 setting.values.push_back(word.text.substr(equals + 1));
             }
@@ -109,7 +110,7 @@ void add_settings(const std::vector<ShellWord>& words, std::size_t first, std::s
             open = equals == std::string::npos;
         } else if (const std::size_t equals = override_sign(word.text); equals != std::string_view::npos) {
             const std::size_t begin = word.text.find_first_not_of("+~");
-            settings.push_back({word.text.substr(begin, equals - begin), {word.text.substr(equals + 1)}, word.missing, place});
+            settings.push_back({word.text.substr(begin, equals - begin), {word.text.substr(equals + 1)}, word.missing, own});
             open = false;
         } else if (word.text.empty() && !word.known() && (!open || !settings.back().values.empty())) {
             command.loose.insert(command.loose.end(), word.missing.begin(), word.missing.end());
@@ -339,6 +340,9 @@ std::map<std::string, std::string> slurm_environment(const std::vector<std::stri
 {
     const SlurmMachine m = slurm_machine(directives);
     std::map<std::string, std::string> variables;
+    for (const char* any : {"SLURM_JOB_ID", "SLURM_JOBID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID"}) {
+        variables[any] = "0";  // of one process of one job
+    }
     const auto set = [&variables](const char* name, int value) {
         if (value > 0) {
             variables[name] = std::to_string(value);

@@ -3,7 +3,7 @@
 /// The command of a script that starts the training: its launcher, its program and its arguments.
 
 #include "io/authoring/jobs/job_setting.hpp"
-#include "io/authoring/jobs/shell_script.hpp"
+#include "io/authoring/shell/shell_script.hpp"
 
 #include <map>
 #include <string>

@@ -166,6 +166,7 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
         describe_maxtext_network(s, w);
         w.name = sources.request.name;
         job.network.architecture = "MaxText";
+        job.network.origin = "settings";
     }
     take_meshes(s, job);
     take_remat(s, job.plan);
@@ -258,6 +259,7 @@ ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings)
     describe_nanotron_network(s, w);
     w.name = sources.request.name;
     job.network.architecture = "nanotron";
+        job.network.origin = "settings";
     plan.ep = w.mixture() ? s.count("parallelism.expert_parallel_size") : 1;
     plan.etp = w.mixture() ? plan.tp : 1;
     const bool shares = s.text("parallelism.tp_mode") == "REDUCE_SCATTER";

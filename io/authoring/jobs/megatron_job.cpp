@@ -171,6 +171,10 @@ void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
     }
     const std::string given = document_value(config, "zero_optimization.stage");
     stage = given.empty() ? stage : std::atoi(given.c_str());
+    if (stage == 0 && s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
+        stage = 1;
+        s.assume("states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
+    }
     const std::string overlap = document_value(config, "zero_optimization.overlap_comm");
     overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
     plan.sharding = stage >= 3 ? Sharding::zero3 : stage == 2 ? Sharding::zero2 : stage == 1 ? Sharding::zero1 : Sharding::none;
@@ -403,6 +407,7 @@ ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table
         describe_megatron_network(s, job.plan.tp, w);
         w.name = sources.request.name;
         job.network.architecture = table.program;
+        job.network.origin = "settings";
     }
     w.precision = types.precision;
     w.wide = types.wide;

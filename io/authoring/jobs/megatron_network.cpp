@@ -151,6 +151,9 @@ int padded_vocabulary(JobSettings& s, int tp)
     if (s.given("padded-vocab-size")) {
         return s.count("padded-vocab-size");
     }
+    if (s.table().program == "Megatron-DeepSpeed" && s.given("pad-vocab-size-to")) {
+        return s.count("pad-vocab-size-to");
+    }
     if (!s.given("vocab-size")) {
         throw InputError(
             "no file states the size of the vocabulary, which comes from the tokenizer; add --set vocab-size=NUMBER");

@@ -1,6 +1,6 @@
 #include "io/authoring/jobs/python_settings.hpp"
 
-#include "io/authoring/jobs/shell_script.hpp"
+#include "io/authoring/shell/shell_script.hpp"
 #include "io/toml/toml.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "io/authoring/jobs/shell_script.hpp"
+#include "io/authoring/shell/shell_script.hpp"
 
 #include <cctype>
 #include <charconv>

@@ -12,13 +12,18 @@
 
 namespace prismopt {
 
-/// A word of a command.
+/// A word of a command. What is missing stands in `marked` between two marks, where its value would be.
 struct ShellWord {
-    std::string text;                  // without what is missing
-    std::vector<std::string> missing;  // variables without a value, and "$(...)", which is not run
+    static constexpr char mark = '\x1f';
+
+    std::string marked = {};
+    std::string text = {};                  // without what is missing
+    std::vector<std::string> missing = {};  // variables without a value, and "$(...)", which is not run
+    InputPlace place = {};                  // of the word; of an array's, where the array is filled
 
     bool known() const { return missing.empty(); }
 };
+ShellWord shell_word_of(std::string marked, InputPlace place = {});
 
 using ShellValue = std::vector<ShellWord>;  // an array; a plain variable has one word
 
