@@ -308,7 +308,7 @@ constexpr auto deepspeed_only = std::to_array<TrainerSetting>({
     {"deepspeed", "software"},
     {"pad-vocab-size-to", "workload.vocabulary"},  // of bigscience-workshop/Megatron-DeepSpeed
     {"embed-layernorm", "a norm behind the embedding", "", no_key},
-    {"pp-partition-method", "layers of stages by their kind", "", no_key},
+    {"pp-partition-method", "split"},
     {"kill-switch-path", "", "", none},
     {"abort-on-unmet-fused-kernel-constraints", "", "", none},
     {"train-weighted-split-paths-path", "", "", none},

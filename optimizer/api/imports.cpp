@@ -4,9 +4,11 @@
 #include "io/base/control_characters.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/files/own_catalog.hpp"
+#include "io/scenario/layout_text.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 #include "io/toml/toml.hpp"
 #include "model/network/network.hpp"
+#include "model/plan/layout.hpp"
 #include "model/plan/plan_axes.hpp"
 #include "optimizer/space/design_text.hpp"
 
@@ -78,13 +80,22 @@ nlohmann::json axis_json(Enum value)
     return name(value);
 }
 
+/// The layers of each chunk, as exports write them; empty: the plan has no division of the layers.
+std::string layers_of_chunks(const JobImport& of)
+{
+    const Workload& w = of.scenario.workload;
+    const auto chunks = layout(w.layers(), of.job.plan, w.layouts);
+    const auto* known = std::get_if<std::vector<Chunk>>(&chunks);
+    return known == nullptr ? "" : layout_text(*known, w.predictions);
+}
+
 nlohmann::json plan_values(const JobImport& of)
 {
     const ParallelPlan& plan = of.job.plan;
     nlohmann::json json{{"gpus", plan.gpus()},
                         {"dp", plan.dp},
                         {"microbatches", plan.microbatches(of.job.global_batch)},
-                        {"layout", of.job.layout}};
+                        {"layout", layers_of_chunks(of)}};
     for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = axis_json(plan.*(axis.choice)); });
     return json;
 }

@@ -41,6 +41,16 @@ std::string_view first_line(const std::string& text)
     return {};
 }
 
+/// "model.seq_length=4096"
+bool is_override(std::string_view line)
+{
+    const std::size_t equals = line.find('=');
+    const std::size_t dot = line.find('.');
+    return dot != std::string_view::npos && equals != std::string_view::npos && dot < equals &&
+           line.substr(0, equals).find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+~") ==
+               std::string_view::npos;
+}
+
 FileKind kind_of(const JobFile& file)
 {
     const std::string_view line = first_line(file.text);
@@ -55,7 +65,7 @@ FileKind kind_of(const JobFile& file)
         (line.starts_with('[') && line.find(']') != std::string_view::npos && !file.text.starts_with("#!"))) {
         return FileKind::toml;
     }
-    if (line.starts_with("--")) {
+    if (line.starts_with("--") || is_override(line)) {
         return FileKind::arguments;
     }
     const bool script = ends_with_any(file.path, {".sh", ".bash", ".sbatch", ".slurm"}) || file.text.starts_with("#!");
@@ -65,9 +75,9 @@ FileKind kind_of(const JobFile& file)
 /// All that the files state, before a format is chosen.
 struct FoundFiles {
     JobSources sources;
-    JobSettingList documents = {};           // of configurations
-    JobSettingList words = {};               // of the command
-    std::vector<std::string> problems = {};  // what may be missing because a file is not there
+    JobSettingList documents = {};                // of configurations
+    JobSettingList words = {};                    // of the command
+    std::vector<std::string> problems = {};       // what may be missing because a file is not there
     std::map<std::string, std::string> why = {};  // names without a value
 };
 
@@ -313,7 +323,8 @@ void refuse_questions(const FoundFiles& job)
 bool names_variable(const ImportRequest& request, const std::string& name)
 {
     return request.command.find(name) != std::string::npos ||
-           std::any_of(request.files.begin(), request.files.end(), [&name](const JobFile& file) { return file.text.find(name) != std::string::npos; });
+           std::any_of(request.files.begin(), request.files.end(),
+                       [&name](const JobFile& file) { return file.text.find(name) != std::string::npos; });
 }
 
 /// Says beside the names of missing values why they have none.

@@ -69,8 +69,12 @@ void take_accelerator(const JobSources& sources, const JobMachine& machine, Impo
         job.accelerator = sources.request.accelerator;
         return;
     }
-    const std::vector<std::string> names =
-        machine.accelerator.empty() ? std::vector<std::string>{} : accelerators_like(machine.accelerator, sources.catalog);
+    std::vector<std::string> names;
+    JobMachine::Hint hint;
+    for (const JobMachine::Hint& given : machine.accelerators) {
+        names = names.empty() ? accelerators_like(given.word, sources.catalog) : names;
+        hint = hint.word.empty() && !names.empty() ? given : hint;
+    }
     if (names.empty()) {
         job.accelerator = job.accelerator.empty() ? "h100-sxm" : job.accelerator;
         settings.assume(
@@ -80,7 +84,7 @@ void take_accelerator(const JobSources& sources, const JobMachine& machine, Impo
     job.accelerator = names.front();
     std::vector<std::string> others(names.begin() + 1, names.end());
     settings.assume(fmt::format("accelerator {} for \"{}\", {}{}; --accelerator gives another", job.accelerator,
-                                printable(machine.accelerator), machine.accelerator_from,
+                                printable(hint.word), hint.from,
                                 others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
 }
 

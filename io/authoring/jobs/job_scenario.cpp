@@ -126,6 +126,7 @@ std::string with_plan(std::string text, const std::string& path, const ImportedJ
     if (w.wide.first + w.wide.last > 0) {
         set("precision", {fmt::format("{{ name = \"as-trained\", precision = {}, bf16_first = {}, bf16_last = {} }}",
                                       axis_value(w.precision), w.wide.first, w.wide.last)});
+        text = with_value(text, path, "numerics.accept_numerics", "true");
     }
     return text;
 }

@@ -76,7 +76,7 @@ std::vector<std::string> names_asked_for(const std::vector<std::string>& missing
 {
     std::vector<std::string> names;
     for (const std::string& text : missing) {
-        const std::string name = text.substr(0, text.starts_with('$') ? std::string::npos : text.find(' '));
+        const std::string name = text.substr(0, text.find(" ("));
         if (std::find(names.begin(), names.end(), name) == names.end()) {
             names.push_back(name);
         }
@@ -107,7 +107,8 @@ void JobSettings::refuse_missing() const
         if (needed && !entry.setting.missing.empty()) {
             place = lines.empty() ? entry.setting.place : place;
             const std::vector<std::string> names = names_once(entry.setting.missing);
-            lines.push_back(fmt::format("{}{} needs {}", lines.empty() ? "" : entry.setting.place.text() + ": ", entry.setting.name, listed(names)));
+            lines.push_back(fmt::format("{}{} needs {}", lines.empty() ? "" : entry.setting.place.text() + ": ",
+                                        entry.setting.name, listed(names)));
             missing.insert(missing.end(), names.begin(), names.end());
         }
     }

@@ -403,12 +403,10 @@ JobMachine job_machine(const LaunchCommand& command, const std::vector<std::stri
     if (allocated > machine.gpus && machine.gpus > 0) {
         machine.notes.push_back(fmt::format("the launcher uses {} of the {} GPUs that Slurm allocates", machine.gpus, allocated));
     }
-    machine.accelerator = slurm.type;
-    machine.accelerator_from = slurm.type.empty() ? "" : "the type of GPUs that Slurm allocates";
-    if (slurm.type.empty()) {
-        machine.accelerator = slurm_value(directives, {"--partition", "-p"});
-        machine.accelerator_from = machine.accelerator.empty() ? "" : "the partition";
-    }
+    machine.accelerators = {{slurm.type, "the type of GPUs that Slurm allocates"},
+                            {slurm_value(directives, {"--constraint", "-C"}), "the constraint of Slurm"},
+                            {slurm_value(directives, {"--partition", "-p"}), "the partition"}};
+    std::erase_if(machine.accelerators, [](const JobMachine::Hint& hint) { return hint.word.empty(); });
     return machine;
 }
 

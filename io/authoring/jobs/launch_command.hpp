@@ -34,8 +34,11 @@ struct JobMachine {
     int nodes = 0;
     int node_gpus = 0;
     int gpus = 0;
-    std::string accelerator;       // as written: "h100"
-    std::string accelerator_from;  // "--gres", "the partition"; empty: unknown
+    struct Hint {
+        std::string word;  // as written: "h100"
+        std::string from;  // "the partition"
+    };
+    std::vector<Hint> accelerators;  // what may name the accelerator, the surest first
     std::vector<std::string> notes;
     std::vector<std::string> missing;  // variables that the launcher's numbers need
 };

@@ -151,10 +151,10 @@ ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings)
     const int slices = std::max(1, std::max(s.count("num_slices"),
                                             s.given("compile_topology_num_slices") ? s.count("compile_topology_num_slices") : 1));
     machine.gpus = slice_devices(topology) * slices;
-    machine.accelerator = chip_of(topology);
-    machine.accelerator_from = topology.empty() ? "" : "compile_topology";
     if (topology.empty()) {
         job.accelerator = "tpu-v5p";
+    } else {
+        machine.accelerators.push_back({chip_of(topology), "compile_topology"});
     }
     take_machine(sources, machine, job, s);
     job.node_gpus = sources.request.node_gpus;
@@ -259,7 +259,7 @@ ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings)
     describe_nanotron_network(s, w);
     w.name = sources.request.name;
     job.network.architecture = "nanotron";
-        job.network.origin = "settings";
+    job.network.origin = "settings";
     plan.ep = w.mixture() ? s.count("parallelism.expert_parallel_size") : 1;
     plan.etp = w.mixture() ? plan.tp : 1;
     const bool shares = s.text("parallelism.tp_mode") == "REDUCE_SCATTER";

@@ -89,6 +89,28 @@ void take_context_exchange(JobSettings& s, ParallelPlan& plan)
     }
 }
 
+/// deepspeed/runtime/pipe/module.py, partition_method: stages have numbers of layers as equal as can be; with the embedding among those
+/// counted, both ends count as a layer.
+void take_partition(JobSettings& s, int layers, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const bool ends = s.given("pp-partition-method") && s.text("pp-partition-method").find("embedding") != std::string::npos;
+    const int units = layers + (ends ? 2 : 0);
+    if (units % plan.pp == 0) {
+        plan.split = ends ? LayerSplit::slots : LayerSplit::layers;
+        return;
+    }
+    std::vector<int> each(static_cast<std::size_t>(plan.pp), units / plan.pp);
+    for (int stage = 0; stage < units % plan.pp; ++stage) {
+        ++each[static_cast<std::size_t>(stage)];
+    }
+    each.front() -= ends ? 1 : 0;
+    each.back() -= ends ? 1 : 0;
+    job.layout = layout_of(each, job.network.workload.predictions);
+    plan.split = LayerSplit::given;
+    s.assume(fmt::format("{} layers on {} stages: {}", layers, plan.pp, job.layout));
+}
+
 void take_pipeline(JobSettings& s, ImportedJob& job)
 {
     ParallelPlan& plan = job.plan;
@@ -146,6 +168,9 @@ void take_pipeline(JobSettings& s, ImportedJob& job)
     } else if (plan.split != LayerSplit::given && (embedding || head)) {
         job.layout = layout_of(with_one_end(s, layers, plan.pp * plan.chunks, embedding), w.predictions);
         plan.split = LayerSplit::given;
+    }
+    if (is(s, "Megatron-DeepSpeed") && plan.split == LayerSplit::layers) {
+        take_partition(s, layers, job);
     }
     const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
     plan.schedule = splits ? Schedule::zb_h1 : plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;

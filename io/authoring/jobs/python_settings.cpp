@@ -138,7 +138,7 @@ JobSettingList python_settings(const std::string& text, const std::string& path)
             name = name.substr(7);
         } else {
             if (const auto constant = literal(value, {})) {
-                constants[name] = {{*constant, {}}};
+                constants[name] = {shell_word_of(*constant)};
             } else if (value.ends_with("()") && value.find('.') == std::string::npos) {
                 settings.push_back({"recipe_function", {value.substr(0, value.size() - 2)}, {}, {path, a.line}});
             }

@@ -71,6 +71,17 @@ Decision decided(const std::vector<std::string>& w)
                            : Decision::unknown;
 }
 
+/// A test without && and ||.
+Status single_test(std::vector<std::string> w)
+{
+    const bool negated = !w.empty() && w.front() == "!";
+    if (negated) {
+        w.erase(w.begin());
+    }
+    const Decision decision = decided(w);
+    return decision == Decision::unknown ? Status{} : Status{(decision == Decision::holds) != negated, {}};
+}
+
 /// Whether a command is a test, and holds.
 Status status_of(const std::vector<ShellWord>& words)
 {
@@ -88,13 +99,17 @@ Status status_of(const std::vector<ShellWord>& words)
         w.pop_back();
     }
     w.erase(w.begin(), w.begin() + (w.empty() ? 0 : 1));
-    const bool negated = !w.empty() && w.front() == "!";
-    if (negated) {
-        w.erase(w.begin());
+    if (!status.missing.empty()) {
+        return status;
     }
-    const Decision decision = status.missing.empty() ? decided(w) : Decision::unknown;
-    if (decision != Decision::unknown) {
-        status.holds = (decision == Decision::holds) != negated;
+    std::string joint;
+    for (std::size_t begin = 0; begin <= w.size();) {
+        const auto end = std::find_if(w.begin() + static_cast<std::ptrdiff_t>(begin), w.end(),
+                                      [](const std::string& word) { return word == "&&" || word == "||"; });
+        const Status own = single_test({w.begin() + static_cast<std::ptrdiff_t>(begin), end});
+        status = joint.empty() ? own : joined_status(status, joint, own);
+        joint = end == w.end() ? "" : *end;
+        begin = static_cast<std::size_t>(end - w.begin()) + 1;
     }
     return status;
 }
@@ -174,7 +189,9 @@ When when_of(const std::vector<Branch>& branches)
 {
     When when;
     for (const Branch& branch : branches) {
-        when.runs = branch.runs == Runs::no || when.runs == Runs::no ? Runs::no : branch.runs == Runs::maybe ? Runs::maybe : when.runs;
+        when.runs = branch.runs == Runs::no || when.runs == Runs::no ? Runs::no
+                    : branch.runs == Runs::maybe                     ? Runs::maybe
+                                                                     : when.runs;
         if (branch.runs == Runs::maybe) {
             when.names.insert(when.names.end(), branch.names.begin(), branch.names.end());
         }
@@ -202,6 +219,23 @@ void source(Reader& r, const Text& in, const ShellWord& file)
     --r.depth;
 }
 
+/// Where the words begin that a shell reads as commands: behind eval, or behind "bash -c"; 0: nowhere.
+std::size_t text_of_commands(const std::vector<ShellWord>& words)
+{
+    if (words.front().text == "eval") {
+        return words.size() > 1 ? 1 : 0;
+    }
+    for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+        const std::string& shell = words[i].text;
+        const std::string& option = words[i + 1].text;
+        const bool is_shell = shell == "bash" || shell == "sh" || shell.ends_with("/bash") || shell.ends_with("/sh");
+        if (is_shell && option.starts_with('-') && !option.starts_with("--") && option.ends_with('c')) {
+            return i + 2;
+        }
+    }
+    return 0;
+}
+
 /// `words`: expanded.
 void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::map<std::string, ShellWord> environment, int line,
                  Runs runs)
@@ -220,11 +254,16 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::m
         }
         return;
     }
-    if (name == "eval" || (words.size() >= 3 && (name == "bash" || name == "sh") && words[1].text.ends_with("c") &&
-                           words[1].text.starts_with("-"))) {
+    if (name == "echo" || name == "printf") {
+        return;
+    }
+    if (const std::size_t first = text_of_commands(words); first > 0) {
         std::string text;
-        for (std::size_t i = name == "eval" ? 1 : 2; i < words.size(); ++i) {
-            text += (text.empty() ? "" : " ") + words[i].marked;
+        for (std::size_t i = 0; i + 2 < first; ++i) {  // what starts the shell: srun
+            text += words[i].marked + ' ';
+        }
+        for (std::size_t i = first; i < words.size(); ++i) {
+            text += (i == first ? "" : " ") + words[i].marked;
         }
         if (++r.depth > deepest_nesting) {
             refuse(in, line, "eval nests too deeply", "write the command out");
@@ -238,6 +277,13 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::m
 }
 
 constexpr std::array<std::string_view, 6> declaring{"export", "declare", "local", "readonly", "typeset", "let"};
+
+/// Without blanks at its ends, as `read` takes a text.
+std::string trimmed(const std::string& text)
+{
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
 
 /// Runs a simple command; returns its status.
 Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
@@ -280,7 +326,7 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
         }
         const ShellWord text = document.literal ? shell_word_of(body) : expand_whole(r, in, fmt::format("\"{}\"", escaped));
         if (takes && when.runs != Runs::no) {
-            r.script.variables[words.back().text] = {text};
+            r.script.variables[words.back().text] = {shell_word_of(trimmed(text.marked), text.place)};
         } else if (!command.output.empty()) {
             r.script.files[command.output] = text.text;
         }
@@ -311,8 +357,13 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
         } else if (c == '\n' && !in_test) {
             return "\n";
         } else if (in_test && (c == '&' || c == '|' || c == '<' || c == '>' || c == '(' || c == ')' || c == '\n')) {
-            command.words.push_back({std::string(1, c == '\n' ? ' ' : c), in.line});
+            std::string op(1, c == '\n' ? ' ' : c);
             in.next();
+            if (in.peek() == c && (c == '&' || c == '|')) {
+                op += c;
+                in.next();
+            }
+            command.words.push_back({op, in.line});
         } else if (c == '<' || c == '>' || (c == '&' && in.peek(1) == '>')) {
             const bool writes = c == '>';
             const std::string target = take_redirection(r, in, command.documents);
@@ -383,7 +434,7 @@ void run_text(Reader& r, std::string_view text, const std::string& path, int lin
     Text in{text, path, 0, line};
     std::vector<Branch> branches;
     Status status;
-    std::string joint;    // && or || between the last command and this one
+    std::string joint;     // && or || between the last command and this one
     bool defines = false;  // name() before its body
     while (!in.ends()) {
         Simple command;

@@ -99,8 +99,9 @@ const ShellValue* value_of(const Reader& r, const std::string& name)
     return found == r.script.variables.end() ? nullptr : &found->second;
 }
 
-void add_array(Fields& fields, const ShellValue& value, bool quoted)
+void add_array(Reader& r, Fields& fields, const ShellValue& value, bool quoted)
 {
+    r.empty_array = r.empty_array || value.empty();
     for (std::size_t i = 0; i < value.size(); ++i) {
         if (i > 0) {
             fields.end();
@@ -120,6 +121,7 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
     std::string_view rest = inner.substr(length);
     const ShellValue* value = value_of(r, name);
     if (name.empty()) {
+        r.empty_array = true;
         if (!inner.starts_with('@') && !inner.starts_with('*')) {  // further arguments of the script: none
             fields.missing({fmt::format("${{{}}}", printable(std::string(inner)))});
         }
@@ -131,7 +133,7 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
         } else if (value == nullptr) {
             fields.missing({name});
         } else {
-            add_array(fields, *value, quoted);
+            add_array(r, fields, *value, quoted);
         }
         return;
     }
@@ -228,9 +230,9 @@ void add_dollar(Reader& r, const Text& in, std::string_view raw, std::size_t& at
         ++at;
         const std::string name(1, c);
         if (const ShellValue* value = value_of(r, name)) {
-            add_array(fields, *value, quoted);
+            add_array(r, fields, *value, quoted);
         } else if (c == '@' || c == '*') {
-            return;  // further arguments of the script: none
+            r.empty_array = true;  // further arguments of the script: none
         } else {
             fields.missing({name});
         }
@@ -261,7 +263,11 @@ std::vector<ShellWord> expand(Reader& r, const Text& in, std::string_view raw, b
             at = end + 1;
         } else if (c == '"') {
             quoted = !quoted;
-            fields.quoted();
+            if (quoted) {
+                r.empty_array = false;
+            } else if (!r.empty_array) {
+                fields.quoted();
+            }
             ++at;
         } else if (c == '\\' && at + 1 < raw.size()) {
             const char escaped = raw[at + 1];
@@ -361,8 +367,8 @@ void assign_perhaps(ShellValue& variable, ShellValue own, bool adds, const Names
     if (!adds && same_words(variable, own)) {
         return;
     }
-    const bool longer = !adds && variable.size() == 1 && own.size() == 1 && own.front().marked.starts_with(variable.front().marked) &&
-                        !variable.front().marked.empty();
+    const bool longer = !adds && variable.size() == 1 && own.size() == 1 &&
+                        own.front().marked.starts_with(variable.front().marked) && !variable.front().marked.empty();
     if (longer) {
         const std::string more = own.front().marked.substr(variable.front().marked.size());
         variable.front() = shell_word_of(variable.front().marked + depending(more, names), variable.front().place);
@@ -423,7 +429,8 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
     // A value that is not run has no name by which the user could give it, but that of the variable.
     const bool whole = !array && variable.size() == 1 && variable.front().text.empty() && variable.front().missing.size() == 1;
     if (whole && variable.front().missing.front().starts_with('$')) {
-        r.script.why[name] = fmt::format("is {} in line {}, which is not run", printable(variable.front().missing.front()), word.line);
+        r.script.why[name] =
+            fmt::format("is {} in line {}, which is not run", printable(variable.front().missing.front()), word.line);
         variable = {shell_word_of(marked(name))};
     }
 }

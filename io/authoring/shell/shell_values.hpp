@@ -12,7 +12,8 @@ struct Reader {
     ShellScript script;
     std::size_t expanded = 0;
     int depth = 0;
-    int line = 0;  // of the word that is expanded
+    int line = 0;              // of the word that is expanded
+    bool empty_array = false;  // whether a part in quotes expands an array without words, and so may be none
 };
 
 /// Counts characters that expansions make. Throws InputError for too many.
