@@ -204,7 +204,10 @@ class RoundTrips(Imports):
         kept = {axis: plan[axis] for axis in ("tp", "pp", "cp", "dp", "v", "microbatch", "recompute", "recomputed_layers", "sharding", "layout")}
         if plan["pp"] > 1:
             kept["schedule"] = plan["schedule"]
-            kept["group"] = (plan["group"] or plan["pp"]) if plan["schedule"] == "interleaved" else 0
+            microbatches = exported["phase"]["global_batch"] // (plan["dp"] * plan["microbatch"])
+            if microbatches == 1 and plan["schedule"] == "gpipe":
+                kept["schedule"] = "1f1b"  # of one microbatch both are the same
+            kept["group"] = min(plan["group"] or plan["pp"], microbatches) if plan["schedule"] == "interleaved" else 0
         if plan["pp"] > 1 and plan["dp"] > 1 and gpus > exported["cluster"]["gpus_per_node"]:
             kept["order"] = plan["order"]
         if plan["dp"] * plan["cp"] == 1:

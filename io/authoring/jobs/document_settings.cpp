@@ -109,8 +109,12 @@ void flatten(const TomlNode& node, const std::string& name, const std::string& p
         return;
     }
     for (const TomlNode& child : node.children) {
-        if (child.kind == TomlNode::Kind::list || child.kind == TomlNode::Kind::table) {
-            setting.values.emplace_back("[...]");
+        if (child.kind == TomlNode::Kind::list) {  // of lists: the texts of each in one value
+            std::string all;
+            for (const TomlNode& inner : child.children) {
+                all += (all.empty() ? "" : ",") + (inner.kind == TomlNode::Kind::text ? inner.text : inner.shown);
+            }
+            setting.values.push_back(all);
         } else {
             add(child);
         }

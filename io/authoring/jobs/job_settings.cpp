@@ -183,6 +183,13 @@ std::vector<std::string> JobSettings::texts(std::string_view row)
     return words;
 }
 
+std::vector<std::string> JobSettings::values(std::string_view row)
+{
+    taken(row);
+    const Entry* entry = find(row);
+    return entry == nullptr ? std::vector<std::string>{} : entry->setting.values;
+}
+
 bool JobSettings::flag(std::string_view row)
 {
     const std::string value = text(row);

@@ -42,6 +42,8 @@ public:
     /// Its value, or the trainer's default; empty: none.
     std::string text(std::string_view row);
     std::vector<std::string> texts(std::string_view row);
+    /// The values as the file lists them.
+    std::vector<std::string> values(std::string_view row);
     bool flag(std::string_view row);
     /// Throws InputError for what is no number.
     int count(std::string_view row);

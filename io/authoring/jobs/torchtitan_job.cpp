@@ -86,25 +86,26 @@ std::vector<int> layers_of_parts(JobSettings& s)
     const char* row = s.given("parallelism.module_fqns_per_model_part")
                           ? "parallelism.module_fqns_per_model_part"
                           : "parallelism.pipeline_parallel_module_fqns_per_model_part";
-    std::vector<int> layers;
-    if (!s.given(row)) {
-        return layers;
+    std::vector<std::string> parts = s.given(row) ? s.values(row) : std::vector<std::string>{};
+    if (parts.size() == 1) {  // [["tok_embeddings", "layers.0"], ["layers.1"]] in Python
+        const std::string all = parts.front();
+        parts.clear();
+        for (std::size_t at = 0; at < all.size();) {
+            const std::size_t end = std::min(all.find(']', at), all.size());
+            const std::string part = all.substr(at, end - at);
+            if (part.find_first_of("\"'") != std::string::npos) {
+                parts.push_back(part);
+            }
+            at = end + 1;
+        }
     }
-    std::string all = s.text(row);
-    bool starts = true;
-    for (std::size_t at = 0; at < all.size(); ++at) {
-        if (all[at] == '[' || all[at] == ' ') {
-            starts = true;
+    std::vector<int> layers;
+    for (const std::string& part : parts) {
+        int count = 0;
+        for (std::size_t at = part.find("layers."); at != std::string::npos; at = part.find("layers.", at + 1)) {
+            ++count;
         }
-        if (all.compare(at, 7, "layers.") == 0) {
-            layers.resize(std::max<std::size_t>(1, layers.size()));
-            ++layers.back();
-        }
-        const bool ends = all[at] == ']' || (all[at] == ' ' && all.find('[') == std::string::npos);
-        if (ends && starts && at + 1 < all.size() && all.find("layers.", at) != std::string::npos) {
-            layers.push_back(0);
-            starts = false;
-        }
+        layers.push_back(count);
     }
     return layers;
 }
