@@ -14,3 +14,7 @@ library_needs(ZLIB)
 find_library(CSV_LIBRARY csv)
 add_library(prismopt::csv INTERFACE IMPORTED)
 target_link_libraries(prismopt::csv INTERFACE ${CSV_LIBRARY})
+# libyaml has one for pkg-config only.
+find_library(YAML_LIBRARY yaml)
+add_library(prismopt::yaml INTERFACE IMPORTED)
+target_link_libraries(prismopt::yaml INTERFACE ${YAML_LIBRARY})

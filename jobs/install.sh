@@ -23,7 +23,7 @@ packages=(
     libboost-dev libboost-program-options-dev
     librandom123-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
     libnlopt-dev libnlopt-cxx-dev libeigen3-dev
-    zlib1g-dev libcsv-dev
+    zlib1g-dev libcsv-dev libyaml-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     python3 python3-h5py python3-xarray python3-h5netcdf python3-jsonschema
     clang-format dpkg-dev
@@ -37,8 +37,8 @@ Install the counterparts of these Debian packages, then build as CONTRIBUTING.md
   ${packages[*]}
 Untested names elsewhere:
   Fedora  gcc-c++ cmake ninja-build git openmpi-devel hdf5-devel boost-devel Random123-devel tomlplusplus-devel
-          json-devel fmt-devel spdlog-devel NLopt-devel eigen3-devel zlib-devel libcsv-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
-  Spack   cmake ninja openmpi hdf5+hl~mpi boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt eigen zlib libcsv
+          json-devel fmt-devel spdlog-devel NLopt-devel eigen3-devel zlib-devel libcsv-devel libyaml-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
+  Spack   cmake ninja openmpi hdf5+hl~mpi boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt eigen zlib libcsv libyaml
           googletest+gmock benchmark py-h5py py-xarray py-h5netcdf
 TEXT
     exit 1

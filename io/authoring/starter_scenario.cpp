@@ -263,11 +263,14 @@ std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
                            : fmt::format(
                                  "[workload]\nmodel = \"{}\"   # from the catalog; keys given here (hidden, layer, sequence, "
                                  "...) override it\n{}\n",
-                                 choice.workload, method_lines(workload, accelerator.memory));
+                                 choice.workload,
+                                 given.workload_keys.empty() ? method_lines(workload, accelerator.memory)
+                                                             : fmt::format("{}\n", fmt::join(given.workload_keys, "\n")));
     const bool in_steps = given.tokens <= 0.0 && workload.vocabulary == 0;
-    const std::string amount = in_steps ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
-                                        : fmt::format("tokens = {:.4g}{}", choice.tokens,
-                                                      given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
+    const std::string amount = !given.amount.empty() ? given.amount
+                               : in_steps            ? fmt::format("steps = {:.0f}   # replace with your own", usual_steps)
+                                                     : fmt::format("tokens = {:.4g}{}", choice.tokens,
+                                                        given.tokens > 0.0 ? "" : "   # 20 per parameter: arXiv 2203.15556");
     const std::string lengths = sample.name == "sequence" ? "" : fmt::format("   # tokens per {}", sample.name);
     const std::string millions =
         choice.sequence == 1 ? "" : fmt::format(": {:.3g} million tokens", 1e-6 * choice.global_batch * choice.sequence);

@@ -25,7 +25,9 @@ struct StarterChoice {
     int sequence = 0;           // tokens; 0: the network's usual length
     int global_batch =
         0;  // sequences; 0: as the network was trained, or about four million tokens per step, divisible among `gpus`
-    double tokens = 0.0;  // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
+    double tokens = 0.0;      // to train on; 0: 20 per parameter, or 100,000 steps of a network without a vocabulary
+    std::string amount = {};  // a line of [[phase]] instead of tokens: "steps = 500"
+    std::vector<std::string> workload_keys = {};  // lines of [workload] beside `workload`
     std::optional<ImportedNetwork> imported = {};
     std::string price = {};                  // of a GPU-hour, with its unit; empty: the list price
     std::string electricity_price = {};      // with its unit; empty: the price of GPUs includes it

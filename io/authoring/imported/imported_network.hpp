@@ -14,6 +14,8 @@ struct ImportedNetwork {
     std::string architecture;              // class that the file names
     std::vector<std::string> assumptions;  // what the file does not say
     int tokens = 0;                        // usual length of a sequence; 0: not given
+    std::vector<std::string> keys = {};    // further lines of [workload]
+    std::string origin = "a config.json";  // what describes it
 };
 
 /// Names of the classes that can be imported, in alphabetical order.

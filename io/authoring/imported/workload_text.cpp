@@ -147,7 +147,8 @@ std::string layer_text(const LayerDescription& layer)
 std::string workload_text(const ImportedNetwork& network)
 {
     const Workload& w = network.workload;
-    std::string text = fmt::format("[workload]                           # from a config.json of {}\n", network.architecture);
+    std::string text =
+        fmt::format("[workload]                           # from {} of {}\n", network.origin, network.architecture);
     for (const std::string& assumption : network.assumptions) {
         text += fmt::format("# assumed: {}\n", assumption);
     }
@@ -166,6 +167,12 @@ std::string workload_text(const ImportedNetwork& network)
         text += "tied_embedding = true\n";
     }
     text += sequence_text(w) + prediction_text(w);
+    if (w.predictions > 0) {
+        text += fmt::format("predictions = {}\n", w.predictions);
+    }
+    for (const std::string& line : network.keys) {
+        text += line + "\n";
+    }
     for (const LayerDescription& layer : w.kinds) {
         text += layer_text(layer);
     }

@@ -1,0 +1,405 @@
+#include "io/authoring/jobs/imported_job.hpp"
+
+#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/python_settings.hpp"
+#include "io/base/input_error.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+/// What a file is.
+enum class FileKind { shell, arguments, document, toml, python, model };
+
+bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings)
+{
+    return std::any_of(endings.begin(), endings.end(), [&path](std::string_view ending) { return path.ends_with(ending); });
+}
+
+/// The first line that is no comment.
+std::string_view first_line(const std::string& text)
+{
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::string_view line = std::string_view(text).substr(at, end - at);
+        line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+        if (!line.empty() && !line.starts_with('#')) {
+            return line;
+        }
+        at = end + 1;
+    }
+    return {};
+}
+
+/// "model.seq_length=4096"
+bool is_override(std::string_view line)
+{
+    const std::size_t equals = line.find('=');
+    const std::size_t dot = line.find('.');
+    return dot != std::string_view::npos && equals != std::string_view::npos && dot < equals &&
+           line.substr(0, equals).find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+~") ==
+               std::string_view::npos;
+}
+
+FileKind kind_of(const JobFile& file)
+{
+    const std::string_view line = first_line(file.text);
+    if (ends_with_any(file.path, {".py"})) {
+        return FileKind::python;
+    }
+    if (ends_with_any(file.path, {".json"}) || line.starts_with('{')) {
+        const bool model = file.text.find("\"architectures\"") != std::string::npos || file.path.ends_with("config.json");
+        return model && file.text.find("\"zero_optimization\"") == std::string::npos ? FileKind::model : FileKind::document;
+    }
+    if (ends_with_any(file.path, {".toml"}) ||
+        (line.starts_with('[') && line.find(']') != std::string_view::npos && !file.text.starts_with("#!"))) {
+        return FileKind::toml;
+    }
+    if (line.starts_with("--") || is_override(line)) {
+        return FileKind::arguments;
+    }
+    const bool script = ends_with_any(file.path, {".sh", ".bash", ".sbatch", ".slurm"}) || file.text.starts_with("#!");
+    return ends_with_any(file.path, {".yaml", ".yml"}) && !script ? FileKind::document : FileKind::shell;
+}
+
+/// All that the files state, before a format is chosen.
+struct FoundFiles {
+    JobSources sources;
+    JobSettingList documents = {};                // of configurations
+    JobSettingList words = {};                    // of the command
+    std::vector<std::string> problems = {};       // what may be missing because a file is not there
+    std::map<std::string, std::string> why = {};  // names without a value
+};
+
+bool states(const JobSettingList& settings, std::string_view name)
+{
+    return std::any_of(settings.begin(), settings.end(), [name](const JobSetting& s) {
+        std::string own = s.name;
+        std::replace(own.begin(), own.end(), '-', '_');
+        return own == name;
+    });
+}
+bool states_any(const JobSettingList& settings, std::initializer_list<std::string_view> names)
+{
+    return std::any_of(names.begin(), names.end(), [&settings](std::string_view name) { return states(settings, name); });
+}
+bool has_section(const JobSettingList& settings, std::string_view section)
+{
+    return std::any_of(settings.begin(), settings.end(), [section](const JobSetting& s) { return s.name.starts_with(section); });
+}
+
+std::optional<std::string> sourced(const std::string& name, const void* from)
+{
+    const auto file = job_file(*static_cast<const JobSources*>(from), name);
+    return file ? std::optional(file->text) : std::nullopt;
+}
+
+/// Adds the command and the definitions of a script.
+void read_script(const JobFile& file, FoundFiles& job)
+{
+    const std::vector<std::string> directives = sbatch_directives(file.text);
+    ShellInputs inputs{job.sources.request.set, slurm_environment(directives), sourced, &job.sources};
+    ShellScript script = read_shell_script(file.text, file.path, inputs);
+    std::vector<LaunchCommand> commands = launch_commands(script, file.path);
+    for (const auto& [name, text] : script.files) {
+        job.sources.beside.push_back({name, text});
+    }
+    if (!directives.empty()) {
+        job.sources.directives = directives;
+    }
+    job.why.insert(script.why.begin(), script.why.end());
+    for (const std::string& name : script.not_sourced) {
+        job.problems.push_back(
+            fmt::format("{} sources {}, which is not there: give it as one more FILE", file.path, printable(name)));
+    }
+    if (commands.empty()) {
+        return;
+    }
+    LaunchCommand& command = commands.front();
+    if (commands.size() > 1 && commands[1].settings.size() > 2) {
+        job.problems.push_back(
+            fmt::format("{} starts several programs; the one in line {} is taken", file.path, command.place.line));
+    }
+    const bool better = !job.sources.command || job.sources.command->program.empty() ||
+                        (!command.program.empty() && command.settings.size() > job.sources.command->settings.size());
+    for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG"}) {
+        const auto variable = script.variables.find(name);
+        if (variable != script.variables.end() && variable->second.size() == 1 && variable->second.front().known()) {
+            command.environment.emplace(name, variable->second.front().text);
+        }
+    }
+    if (better) {
+        job.sources.command = std::move(command);
+    }
+}
+
+/// The settings of a configuration, with names that tell what it configures.
+JobSettingList named_document(const JobFile& file)
+{
+    JobSettingList settings = document_settings(file.text, file.path);
+    const bool json = states_any(settings, {"zero_optimization.stage", "train_micro_batch_size_per_gpu", "train_batch_size"}) ||
+                      has_section(settings, "zero_optimization");
+    const bool accelerate = states_any(settings, {"distributed_type", "compute_environment", "num_machines"});
+    for (JobSetting& setting : settings) {
+        if (json) {
+            setting.name = "deepspeed_json." + setting.name;
+        } else if (accelerate) {
+            for (const std::string_view section : {"fsdp_config.", "deepspeed_config.", "parallelism_config."}) {
+                setting.name = setting.name.starts_with(section) ? setting.name.substr(section.size()) : setting.name;
+            }
+            setting.name = "accelerate." + setting.name;
+        }
+    }
+    return settings;
+}
+
+void append(JobSettingList& to, JobSettingList from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Adds files that the command names and that the user did not give.
+void read_named_files(FoundFiles& job)
+{
+    const LaunchCommand& command = *job.sources.command;
+    std::vector<std::string> names = command.files;
+    const auto add = [&names](const JobSettingList& settings, std::initializer_list<std::string_view> of) {
+        for (const JobSetting& setting : settings) {
+            std::string own = setting.name;
+            std::replace(own.begin(), own.end(), '-', '_');
+            if (std::find(of.begin(), of.end(), own) != of.end() && setting.values.size() == 1) {
+                names.push_back(setting.values.front());
+            }
+        }
+    };
+    add(command.settings, {"deepspeed", "config", "config_file", "job.config_file", "yaml_cfg"});
+    add(command.launcher_settings, {"config_file", "deepspeed_config_file"});
+    add(job.documents, {"deepspeed", "accelerate.deepspeed_config_file"});
+    const auto environment = command.environment.find("CONFIG_FILE");
+    if (environment != command.environment.end()) {
+        names.push_back(environment->second);
+    }
+    for (const std::string& name : names) {
+        const bool configuration = ends_with_any(name, {".json", ".yaml", ".yml", ".toml"});
+        const bool given =
+            std::any_of(job.sources.request.files.begin(), job.sources.request.files.end(), [&name](const JobFile& file) {
+                return file.path == name || file.path.ends_with("/" + name.substr(name.find_last_of('/') + 1)) ||
+                       name.ends_with("/" + file.path);
+            });
+        const auto file = configuration && !given ? job_file(job.sources, name) : std::nullopt;
+        if (file) {
+            append(job.documents, file->path.ends_with(".toml") ? toml_settings(file->text, file->path) : named_document(*file));
+        }
+    }
+}
+
+/// The flags of `accelerate launch`, which win over its file.
+JobSettingList accelerate_flags(const LaunchCommand& command)
+{
+    JobSettingList flags;
+    if (command.launcher == "accelerate") {
+        for (JobSetting setting : command.launcher_settings) {
+            setting.name = "accelerate." + setting.name;
+            flags.push_back(std::move(setting));
+        }
+    }
+    return flags;
+}
+
+/// A format, by what its files state.
+struct Format {
+    const char* name;
+    bool (*is)(const FoundFiles&);
+    ImportedJob (*read)(const JobSources&, JobSettingList);
+};
+
+std::string program_of(const FoundFiles& job) { return job.sources.command ? job.sources.command->program : ""; }
+bool runs(const FoundFiles& job, std::string_view program) { return program_of(job).find(program) != std::string::npos; }
+bool says(const FoundFiles& job, std::initializer_list<std::string_view> names)
+{
+    return states_any(job.words, names) || states_any(job.documents, names);
+}
+
+const std::vector<Format>& formats()
+{
+    static const std::vector<Format> all{
+        {"slime",
+         [](const FoundFiles& job) {
+             return says(job, {"actor_num_nodes", "rollout_batch_size", "actor_num_gpus_per_node"});
+         },
+         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, slime_settings(), std::move(s)); }},
+        {"Megatron-DeepSpeed",
+         [](const FoundFiles& job) {
+             return says(job, {"deepspeed_config", "zero_stage"}) && says(job, {"num_layers"});
+         },
+         [](const JobSources& sources, JobSettingList s) {
+             return megatron_job(sources, megatron_deepspeed_settings(), std::move(s));
+         }},
+        {"Primus", [](const FoundFiles& job) { return has_section(job.documents, "modules.pre_trainer"); },
+         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, primus_settings(), std::move(s)); }},
+        {"NeMo 1",
+         [](const FoundFiles& job) { return has_section(job.documents, "trainer.") && has_section(job.documents, "model."); },
+         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, nemo1_settings(), std::move(s)); }},
+        {"Megatron-Bridge",
+         [](const FoundFiles& job) {
+             return says(job, {"recipe", "mixed_precision", "model.tensor_model_parallel_size", "train.global_batch_size",
+                               "train.micro_batch_size"});
+         },
+         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, bridge_settings(), std::move(s)); }},
+        {"nanotron",
+         [](const FoundFiles& job) {
+             return has_section(job.documents, "parallelism.dp") && has_section(job.documents, "tokens.");
+         },
+         nanotron_job},
+        {"torchtitan",
+         [](const FoundFiles& job) {
+             return has_section(job.documents, "training.") || has_section(job.documents, "parallelism.") ||
+                    runs(job, "run_train.sh") || runs(job, "torchtitan");
+         },
+         torchtitan_job},
+        {"verl", [](const FoundFiles& job) { return has_section(job.words, "actor_rollout_ref."); }, verl_job},
+        {"MaxText",
+         [](const FoundFiles& job) {
+             return says(job, {"per_device_batch_size", "base_emb_dim", "ici_fsdp_parallelism"}) || runs(job, "maxtext");
+         },
+         maxtext_job},
+        {"Megatron-LM",
+         [](const FoundFiles& job) {
+             return says(job, {"num_layers", "micro_batch_size", "tensor_model_parallel_size"}) && !says(job, {"base_model"});
+         },
+         [](const JobSources& sources, JobSettingList s) { return megatron_job(sources, megatron_settings(), std::move(s)); }},
+        {"ms-swift", [](const FoundFiles& job) { return runs(job, "swift "); },
+         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, swift_settings(), std::move(s)); }},
+        {"LLaMA-Factory",
+         [](const FoundFiles& job) {
+             return runs(job, "llamafactory") || says(job, {"finetuning_type", "cutoff_len"});
+         },
+         [](const JobSources& sources, JobSettingList s) {
+             return transformers_job(sources, llama_factory_settings(), std::move(s));
+         }},
+        {"Axolotl",
+         [](const FoundFiles& job) {
+             return runs(job, "axolotl") || says(job, {"base_model", "sample_packing"});
+         },
+         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, axolotl_settings(), std::move(s)); }},
+        {"TRL", [](const FoundFiles& job) { return runs(job, "trl "); },
+         [](const JobSources& sources, JobSettingList s) { return transformers_job(sources, trl_settings(), std::move(s)); }},
+        {"Hugging Face Trainer",
+         [](const FoundFiles& job) {
+             return says(job,
+                         {"per_device_train_batch_size", "model_name_or_path", "deepspeed_json.train_micro_batch_size_per_gpu",
+                          "deepspeed_json.train_batch_size", "deepspeed_json.zero_optimization.stage"});
+         },
+         [](const JobSources& sources, JobSettingList s) {
+             return transformers_job(sources, transformers_settings(), std::move(s));
+         }},
+    };
+    return all;
+}
+
+void refuse_questions(const FoundFiles& job)
+{
+    if (!job.sources.command || job.sources.command->loose.empty()) {
+        return;
+    }
+    const LaunchCommand& command = *job.sources.command;
+    throw InputError(command.place, fmt::format("{} may hold arguments, but has no value here", listed(command.loose)),
+                     fmt::format("add --set '{}=ARGUMENTS', empty if it has none, or the FILE that sets it{}{}",
+                                 command.loose.front(), job.problems.empty() ? "" : "; ",
+                                 job.problems.empty() ? "" : job.problems.front()));
+}
+
+/// Whether a name that the user sets stands in some file.
+bool names_variable(const ImportRequest& request, const std::string& name)
+{
+    return request.command.find(name) != std::string::npos ||
+           std::any_of(request.files.begin(), request.files.end(),
+                       [&name](const JobFile& file) { return file.text.find(name) != std::string::npos; });
+}
+
+/// Says beside the names of missing values why they have none.
+void explain_missing(const FoundFiles& job, JobSettingList& settings)
+{
+    for (JobSetting& setting : settings) {
+        for (std::string& name : setting.missing) {
+            const auto why = job.why.find(name);
+            name = why == job.why.end() ? name : fmt::format("{} ({})", name, why->second);
+        }
+    }
+}
+
+void read_file(const JobFile& file, FoundFiles& job)
+{
+    switch (kind_of(file)) {
+        case FileKind::shell: read_script(file, job); break;
+        case FileKind::arguments: {
+            LaunchCommand command = argument_file(file.text, file.path);
+            if (!job.sources.command || job.sources.command->settings.size() < command.settings.size()) {
+                job.sources.command = std::move(command);
+            }
+            break;
+        }
+        case FileKind::document: append(job.documents, named_document(file)); break;
+        case FileKind::toml: append(job.documents, toml_settings(file.text, file.path)); break;
+        case FileKind::python: append(job.documents, python_settings(file.text, file.path)); break;
+        case FileKind::model: break;  // take_model() finds it
+    }
+}
+
+}  // namespace
+
+ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
+{
+    FoundFiles job{.sources = {request, catalog, {}, {}, {}, {}}};
+    for (const JobFile& file : request.files) {
+        read_file(file, job);
+    }
+    if (!request.command.empty()) {
+        read_script({"--command", request.command}, job);
+    }
+    if (job.sources.command) {
+        refuse_questions(job);
+        read_named_files(job);
+        job.words = job.sources.command->settings;
+        append(job.documents, accelerate_flags(*job.sources.command));
+    }
+    resolve_references(job.documents, request.set);
+    for (const auto& [name, value] : request.set) {
+        job.words.push_back({name, {value}, {}, {"--set", 0}});
+    }
+    const auto format = std::find_if(formats().begin(), formats().end(), [&job](const Format& known) { return known.is(job); });
+    if (format == formats().end()) {
+        std::vector<std::string> names;
+        for (const Format& known : formats()) {
+            names.emplace_back(known.name);
+        }
+        const std::string path = request.files.empty() ? "" : request.files.front().path;
+        throw InputError(
+            fmt::format("{}{}no file states settings of a known trainer; known are: {}. Give the script or configuration that "
+                        "starts the training{}",
+                        path, path.empty() ? "" : ": ", listed(names), job.problems.empty() ? "" : "; " + job.problems.front()));
+    }
+    JobSettingList settings = job.documents;
+    append(settings, job.words);
+    explain_missing(job, settings);
+    ImportedJob read = format->read(job.sources, std::move(settings));
+    for (const std::string& problem : job.problems) {
+        read.report.assumed.push_back(problem);
+    }
+    std::erase_if(read.report.unknown, [&request](const ImportedValue& value) {  // variables of scripts
+        return value.place.file == "--set" && names_variable(request, value.name);
+    });
+    return read;
+}
+
+}  // namespace prismopt

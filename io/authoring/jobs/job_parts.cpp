@@ -1,0 +1,219 @@
+#include "io/authoring/jobs/job_parts.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace prismopt {
+
+namespace {
+
+std::string last_name(const std::string& path)
+{
+    const std::size_t slash = path.find_last_of('/');
+    return path.substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
+/// The text of a small file; nothing: it is not there.
+std::optional<std::string> text_of_file(const std::filesystem::path& path)
+{
+    constexpr std::uintmax_t largest = 8'000'000;
+    std::error_code wrong;
+    if (!std::filesystem::is_regular_file(path, wrong) || std::filesystem::file_size(path, wrong) > largest || wrong) {
+        return std::nullopt;
+    }
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+/// Folders in which names of files are looked up: those of the request's files, and where the program runs.
+std::vector<std::filesystem::path> folders_of(const ImportRequest& request)
+{
+    std::vector<std::filesystem::path> folders;
+    for (const JobFile& file : request.files) {
+        folders.push_back(std::filesystem::path(file.path).parent_path());
+    }
+    folders.emplace_back();
+    return folders;
+}
+
+/// Whether `given` ends with `name` as a path: "a/b/model/config.json" and "./model/config.json".
+bool ends_with_path(const std::string& given, std::string name)
+{
+    name = name.starts_with("./") ? name.substr(2) : name;
+    return given == name || given.ends_with("/" + name);
+}
+
+/// Accelerators that a word of Slurm may mean, the usual form first.
+std::vector<std::string> accelerators_like(const std::string& word, const Catalog& catalog)
+{
+    std::vector<std::string> names = nearest_names(word, catalog.names(accelerators_kind));
+    std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
+        return name.find("-sxm") != std::string::npos && name.find("-40gb") == std::string::npos &&
+               name.find("96gb") == std::string::npos;
+    });
+    return names;
+}
+
+void take_accelerator(const JobSources& sources, const JobMachine& machine, ImportedJob& job, JobSettings& settings)
+{
+    if (!sources.request.instance.empty() || !sources.request.accelerator.empty()) {
+        job.accelerator = sources.request.accelerator;
+        return;
+    }
+    std::vector<std::string> names;
+    JobMachine::Hint hint;
+    for (const JobMachine::Hint& given : machine.accelerators) {
+        names = names.empty() ? accelerators_like(given.word, sources.catalog) : names;
+        hint = hint.word.empty() && !names.empty() ? given : hint;
+    }
+    if (names.empty()) {
+        job.accelerator = job.accelerator.empty() ? "h100-sxm" : job.accelerator;
+        settings.assume(
+            fmt::format("accelerator {}: no file names it; --accelerator or --instance gives yours", job.accelerator));
+        return;
+    }
+    job.accelerator = names.front();
+    std::vector<std::string> others(names.begin() + 1, names.end());
+    settings.assume(fmt::format("accelerator {} for \"{}\", {}{}; --accelerator gives another", job.accelerator,
+                                printable(hint.word), hint.from,
+                                others.empty() ? "" : fmt::format(" (also: {})", listed(others))));
+}
+
+}  // namespace
+
+std::optional<JobFile> job_file(const JobSources& sources, const std::string& name)
+{
+    for (const auto* files : {&sources.request.files, &sources.beside}) {
+        for (const JobFile& file : *files) {
+            if (ends_with_path(file.path, name)) {
+                return file;
+            }
+        }
+    }
+    for (const JobFile& file : sources.request.files) {
+        if (last_name(file.path) == last_name(name) && last_name(name) != "config.json") {
+            return file;
+        }
+    }
+    for (const std::filesystem::path& folder : folders_of(sources.request)) {
+        for (const std::string& own : {name, last_name(name)}) {
+            const std::filesystem::path path = folder / own;
+            if (auto text = text_of_file(path)) {
+                return JobFile{path.lexically_normal().string(), std::move(*text)};
+            }
+            if (last_name(name) == "config.json") {
+                break;  // of another network
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings)
+{
+    job.gpus = sources.request.gpus > 0 ? sources.request.gpus : machine.gpus;
+    job.node_gpus = sources.request.node_gpus > 0 ? sources.request.node_gpus : machine.node_gpus;
+    if (sources.request.gpus > 0 && machine.gpus > 0 && machine.gpus != sources.request.gpus) {
+        settings.assume(fmt::format("{} GPUs as --gpus says; the files start {} processes", sources.request.gpus, machine.gpus));
+        job.node_gpus = sources.request.node_gpus;
+    }
+    if (job.gpus == 0) {
+        const std::string why = machine.missing.empty()
+                                    ? "no file says on how many GPUs the job runs"
+                                    : fmt::format("the number of GPUs depends on {}", listed(machine.missing));
+        throw InputError(fmt::format("{}; add --gpus N{}", why,
+                                     machine.missing.empty() ? "" : fmt::format(", or --set {}=VALUE", machine.missing.front())));
+    }
+    if (job.node_gpus == 0 || job.node_gpus > job.gpus) {
+        job.node_gpus = sources.request.node_gpus;
+    }
+    // A launcher may start fewer processes on a node than it has GPUs only with nodes in part, which no scenario describes.
+    for (const std::string& note : machine.notes) {
+        settings.assume(note);
+    }
+    take_accelerator(sources, machine, job, settings);
+}
+
+void take_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job)
+{
+    job.model = named;
+    job.network.workload = catalog_workload(named, sources.catalog);
+    job.network.architecture = named;
+}
+
+void take_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings)
+{
+    const ImportRequest& request = sources.request;
+    if (!request.workload.empty()) {
+        take_catalog_network(sources, request.workload, job);
+        return;
+    }
+    std::optional<JobFile> config = request.model_config;
+    if (!config && !named.empty()) {
+        config = job_file(sources, named + "/config.json");
+    }
+    if (!config) {
+        for (const JobFile& file : request.files) {
+            const bool is_config =
+                last_name(file.path) == "config.json" || file.text.find("\"architectures\"") != std::string::npos;
+            config = is_config ? std::optional(file) : config;
+        }
+    }
+    if (config) {
+        job.network = imported_network(config->text, config->path);
+        for (const std::string& assumption : job.network.assumptions) {
+            settings.assume(assumption);
+        }
+        return;
+    }
+    const std::string name = last_name(named);
+    for (const std::string& known : sources.catalog.names(workloads_kind)) {
+        if (same_name(name, known)) {
+            take_catalog_network(sources, known, job);
+            return;
+        }
+    }
+    const std::vector<std::string> near = nearest_names(name, sources.catalog.names(workloads_kind));
+    throw InputError(fmt::format(
+        "the network {} is not described in the files; add its config.json (--model-config FILE), or name one of the catalog: "
+        "--workload NAME{}",
+        named.empty() ? "of the job" : printable(named), near.empty() ? "" : fmt::format(" ({} ?)", listed(near))));
+}
+
+void take_replicas(ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const int replica = plan.tp * plan.pp * plan.cp;
+    if (replica <= 0 || job.gpus % replica != 0) {
+        throw InputError(fmt::format("tp*pp*cp = {}*{}*{} = {} does not divide {} GPUs; correct the degrees, or give --gpus N",
+                                     plan.tp, plan.pp, plan.cp, replica, job.gpus));
+    }
+    plan.dp = job.gpus / replica;
+}
+
+void check_batch(const ImportedJob& job)
+{
+    const ParallelPlan& plan = job.plan;
+    if (job.sequence <= 0 || job.global_batch <= 0 || plan.microbatch <= 0) {
+        throw InputError(
+            "the batch or the length of sequences is not positive; correct it, or override it with --set NAME=VALUE");
+    }
+    if (job.global_batch % (plan.dp * plan.microbatch) != 0) {
+        throw InputError(
+            fmt::format("a batch of {} sequences does not fill microbatches of {} on {} replicas ({} GPUs, tp {}, pp {}, cp {}); "
+                        "correct the batch, or "
+                        "the number of GPUs (--gpus)",
+                        job.global_batch, plan.microbatch, plan.dp, job.gpus, plan.tp, plan.pp, plan.cp));
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,46 @@
+#pragma once
+
+/// What the importers of single formats share.
+
+#include "io/authoring/jobs/imported_job.hpp"
+#include "io/authoring/jobs/launch_command.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The files of a job by what they are.
+struct JobSources {
+    const ImportRequest& request;
+    const Catalog& catalog;
+    std::optional<LaunchCommand> command;  // that starts the training
+    std::vector<std::string> directives;   // of Slurm
+    std::map<std::string, std::string> environment = {};
+    std::vector<JobFile> beside;  // files that here-documents write
+};
+
+/// The text of a file that a job names: one of the request's, by its last name, or one beside them.
+std::optional<JobFile> job_file(const JobSources& sources, const std::string& name);
+
+/// GPUs of the job: those of the user, else of the launcher.
+void take_machine(const JobSources& sources, JobMachine machine, ImportedJob& job, JobSettings& settings);
+
+/// The network of the catalog by that name, or of its config.json. `named`: how the job calls it.
+void take_catalog_network(const JobSources& sources, const std::string& named, ImportedJob& job);
+void take_model(const JobSources& sources, const std::string& named, ImportedJob& job, JobSettings& settings);
+
+/// The data-parallel degree that the other degrees leave. Throws InputError where they do not divide the GPUs.
+void take_replicas(ImportedJob& job);
+/// Checks that microbatches fill the batch.
+void check_batch(const ImportedJob& job);
+
+// One function a family of formats. `settings`: of all files and words, in the order in which later ones win.
+ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);
+ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings);
+ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);
+ImportedJob maxtext_job(const JobSources& sources, JobSettingList settings);
+ImportedJob nanotron_job(const JobSources& sources, JobSettingList settings);
+ImportedJob verl_job(const JobSources& sources, JobSettingList settings);
+
+}  // namespace prismopt

@@ -1,0 +1,289 @@
+#include "io/authoring/jobs/job_settings.hpp"
+
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace prismopt {
+
+namespace {
+
+/// "null" of YAML and Python's "None", and the placeholder of exports (io/export/launch.hpp).
+bool is_nothing(std::string_view text)
+{
+    constexpr std::array<std::string_view, 6> nothing{"null", "None", "none", "~", "", "FILL_IN"};
+    return std::find(nothing.begin(), nothing.end(), text) != nothing.end();
+}
+
+bool says_false(std::string_view text)
+{
+    constexpr std::array<std::string_view, 7> no{"false", "False", "off", "no", "0", "FALSE", "No"};
+    return std::find(no.begin(), no.end(), text) != no.end();
+}
+
+/// "1_000", "2.5e6", "4096.0".
+std::optional<double> number_in(std::string text)
+{
+    std::erase(text, '_');
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() && std::isfinite(number) ? std::optional(number)
+                                                                                             : std::nullopt;
+}
+
+}  // namespace
+
+bool says_true(std::string_view text)
+{
+    constexpr std::array<std::string_view, 7> yes{"true", "True", "on", "yes", "1", "TRUE", "Yes"};
+    return std::find(yes.begin(), yes.end(), text) != yes.end();
+}
+
+JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes) : table_(table)
+{
+    for (const JobSetting& setting : given) {
+        Entry entry{known_setting(table, setting.name, prefixes), setting};
+        if (entry.known.dialect != nullptr && entry.known.dialect->inverse && entry.setting.values.size() == 1) {
+            std::string& value = entry.setting.values.front();
+            value = says_true(value) ? "false" : says_false(value) ? "true" : value;
+        }
+        const auto same = std::find_if(entries_.begin(), entries_.end(), [&entry](const Entry& other) {
+            const bool pattern = entry.known.row != nullptr && entry.known.row->name.ends_with('*');
+            return entry.known.row != nullptr && !pattern ? other.known.row == entry.known.row
+                                                          : other.setting.name == entry.setting.name;
+        });
+        if (same == entries_.end()) {
+            entries_.push_back(std::move(entry));
+        } else {
+            *same = std::move(entry);
+        }
+    }
+    refuse_missing();
+}
+
+namespace {
+
+/// Names in order, each once, without what explains them.
+std::vector<std::string> names_asked_for(const std::vector<std::string>& missing)
+{
+    std::vector<std::string> names;
+    for (const std::string& text : missing) {
+        const std::string name = text.substr(0, text.find(" ("));
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::vector<std::string> names_once(std::vector<std::string> names)
+{
+    std::vector<std::string> once;
+    for (std::string& name : names) {
+        if (std::find(once.begin(), once.end(), name) == once.end()) {
+            once.push_back(std::move(name));
+        }
+    }
+    return once;
+}
+
+}  // namespace
+
+void JobSettings::refuse_missing() const
+{
+    std::vector<std::string> lines;
+    std::vector<std::string> missing;
+    InputPlace place;
+    for (const Entry& entry : entries_) {
+        const bool needed = entry.known.row != nullptr && entry.known.row->effect == SettingEffect::read;
+        if (needed && !entry.setting.missing.empty()) {
+            place = lines.empty() ? entry.setting.place : place;
+            const std::vector<std::string> names = names_once(entry.setting.missing);
+            lines.push_back(fmt::format("{}{} needs {}", lines.empty() ? "" : entry.setting.place.text() + ": ",
+                                        entry.setting.name, listed(names)));
+            missing.insert(missing.end(), names.begin(), names.end());
+        }
+    }
+    if (lines.empty()) {
+        return;
+    }
+    std::string remedy = "add";
+    for (const std::string& name : names_asked_for(missing)) {
+        remedy += fmt::format(" --set '{}=VALUE'", name);
+    }
+    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy);
+}
+
+JobSettings::Entry* JobSettings::find(std::string_view row)
+{
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [row](const Entry& entry) {
+        return entry.known.row != nullptr && entry.known.row->name == row;
+    });
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+const JobSettings::Entry* JobSettings::find(std::string_view row) const
+{
+    return const_cast<JobSettings*>(this)->find(row);  // NOLINT: the same search
+}
+
+bool JobSettings::given(std::string_view row) const
+{
+    const Entry* entry = find(row);
+    const bool flag = entry != nullptr && entry->setting.values.empty();
+    return entry != nullptr && (flag || !is_nothing(entry->setting.text()));
+}
+
+std::optional<std::string> JobSettings::taken(std::string_view row)
+{
+    if (Entry* entry = find(row)) {
+        entry->used = true;
+        if (given(row)) {
+            return entry->setting.values.empty() ? "true" : entry->setting.text();
+        }
+        if (entry->setting.text() != "FILL_IN") {
+            return std::nullopt;  // stated as null
+        }
+    }
+    const std::string usual(usual_value(table_, row));
+    const auto same = [row](const ImportedValue& value) { return value.name == row; };
+    if (!usual.empty() && std::none_of(more_.defaults.begin(), more_.defaults.end(), same)) {
+        const KnownSetting known = known_setting(table_, row);
+        more_.defaults.push_back({std::string(row), usual, known.row == nullptr ? "" : std::string(known.row->key), {}});
+    }
+    return usual.empty() ? std::nullopt : std::optional(usual);
+}
+
+std::string JobSettings::text(std::string_view row) { return taken(row).value_or(""); }
+
+std::vector<std::string> JobSettings::texts(std::string_view row)
+{
+    const std::string text = taken(row).value_or("");
+    const Entry* entry = find(row);
+    if (entry != nullptr && entry->setting.values.size() > 1) {
+        return entry->setting.values;
+    }
+    std::vector<std::string> words(1);
+    for (const char c : text) {
+        if (c == ' ' || c == ',' || c == '[' || c == ']' || c == '\'' || c == '"') {
+            words.emplace_back();
+        } else {
+            words.back() += c;
+        }
+    }
+    std::erase(words, "");
+    return words;
+}
+
+std::vector<std::string> JobSettings::values(std::string_view row)
+{
+    taken(row);
+    const Entry* entry = find(row);
+    return entry == nullptr ? std::vector<std::string>{} : entry->setting.values;
+}
+
+bool JobSettings::flag(std::string_view row)
+{
+    const std::string value = text(row);
+    if (!value.empty() && !says_true(value) && !says_false(value)) {
+        fail(row, "is neither true nor false", "write true or false");
+    }
+    return says_true(value);
+}
+
+double JobSettings::number(std::string_view row)
+{
+    const std::string value = text(row);
+    const auto number = number_in(value);
+    if (!number) {
+        fail(row, "is not a number", fmt::format("write a number, or override it: --set {}=NUMBER", row));
+    }
+    return *number;
+}
+
+int JobSettings::count(std::string_view row)
+{
+    const double value = number(row);
+    if (value != std::floor(value) || std::abs(value) > std::numeric_limits<int>::max()) {
+        fail(row, "is not a whole number", fmt::format("write one, or override it: --set {}=NUMBER", row));
+    }
+    return static_cast<int>(value);
+}
+
+int JobSettings::count(std::string_view row, int usual, const std::string& why)
+{
+    if (given(row)) {
+        return count(row);
+    }
+    taken(row);
+    const KnownSetting known = known_setting(table_, row);
+    more_.defaults.push_back(
+        {std::string(row), fmt::format("{} ({})", usual, why), known.row == nullptr ? "" : std::string(known.row->key), {}});
+    return usual;
+}
+
+int JobSettings::required(std::string_view row)
+{
+    if (!given(row) && usual_value(table_, row).empty()) {
+        throw InputError(
+            fmt::format("{} is not given in the files; add --set {}=NUMBER, or one more FILE that states it", row, row));
+    }
+    return count(row);
+}
+
+void JobSettings::fail(std::string_view row, const std::string& reason, const std::string& remedy) const
+{
+    const Entry* entry = find(row);
+    if (entry == nullptr) {
+        throw InputError(fmt::format("{} {}; {}", row, reason, remedy));
+    }
+    throw InputError(entry->setting.place,
+                     fmt::format("{} = {} {}", entry->setting.name, printable(entry->setting.text()), reason), remedy);
+}
+
+void JobSettings::assume(const std::string& what)
+{
+    if (std::find(more_.assumed.begin(), more_.assumed.end(), what) == more_.assumed.end()) {
+        more_.assumed.push_back(what);
+    }
+}
+
+void JobSettings::no_key(std::string_view row, const std::string& what)
+{
+    const Entry* entry = find(row);
+    more_.no_key.push_back({entry == nullptr ? std::string(row) : entry->setting.name,
+                            entry == nullptr ? "" : entry->setting.text(), what,
+                            entry == nullptr ? InputPlace{} : entry->setting.place});
+}
+
+ImportReport JobSettings::report() const
+{
+    ImportReport all = more_;
+    for (const Entry& entry : entries_) {
+        const std::string key = entry.known.row == nullptr ? "" : std::string(entry.known.row->key);
+        const ImportedValue value{entry.setting.name, entry.setting.text(), key, entry.setting.place};
+        const bool placeholder = value.value == "FILL_IN";
+        if (entry.known.row == nullptr) {
+            all.unknown.push_back(value);
+        } else if (entry.known.row->effect == SettingEffect::no_key) {
+            all.no_key.push_back(value);
+        } else if (entry.known.row->effect != SettingEffect::read || placeholder) {
+            all.irrelevant.push_back(value);
+        } else if (entry.used) {
+            all.read.push_back(value);
+        } else {
+            all.unused.push_back(value);
+        }
+    }
+    return all;
+}
+
+}  // namespace prismopt

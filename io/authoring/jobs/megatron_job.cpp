@@ -1,0 +1,475 @@
+#include "io/authoring/jobs/job_parts.hpp"
+#include "io/authoring/jobs/megatron_parts.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/layout_text.hpp"
+#include "io/scenario/sections/catalog.hpp"
+#include "io/toml/nearest.hpp"
+#include "io/toml/toml.hpp"
+#include "model/plan/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+bool is(const JobSettings& s, std::string_view program) { return s.table().program == program; }
+
+/// A value of a file that another program reads: the last of that name.
+std::string document_value(const JobSettingList& settings, std::string_view name)
+{
+    for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting) {
+        if (setting->name == name) {
+            return setting->text();
+        }
+    }
+    return "";
+}
+
+/// Chunks of these numbers of layers, as Megatron's layout writes them.
+std::string layout_of(const std::vector<int>& layers, int predictions)
+{
+    std::vector<int> units = layers;
+    ++units.front();
+    ++units.back();
+    return layout_text(chunks_of_units(units), predictions);
+}
+
+/// The layers of each of `parts` chunks where only one of embedding and head counts as a layer.
+std::vector<int> with_one_end(JobSettings& s, int layers, int parts, bool embedding)
+{
+    if ((layers + 1) % parts != 0) {
+        s.fail("num-layers", fmt::format("with one end does not divide among {} chunks", parts), "correct the pipeline");
+    }
+    std::vector<int> each(static_cast<std::size_t>(parts), (layers + 1) / parts);
+    --(embedding ? each.front() : each.back());
+    return each;
+}
+
+void take_degrees(JobSettings& s, bool mixture, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    plan.tp = s.count("tensor-model-parallel-size");
+    plan.pp = s.count("pipeline-model-parallel-size");
+    plan.cp = s.count("context-parallel-size");
+    if (is(s, "Megatron-DeepSpeed")) {
+        plan.pp = s.flag("no-pipeline-parallel") ? 1 : plan.pp;
+        const int heads = s.count("ds-sequence-parallel-size");
+        if (heads > 1) {
+            plan.cp = heads;
+            plan.ulysses = heads;
+        }
+    }
+    if (mixture) {
+        plan.ep = s.count("expert-model-parallel-size");
+        plan.etp = s.count("expert-tensor-parallel-size", plan.tp, "tensor-model-parallel-size");
+    }
+    if (plan.tp < 1 || plan.pp < 1 || plan.cp < 1 || plan.ep < 1 || plan.etp < 1) {
+        throw InputError("a degree of parallelism is not positive; correct it, or override it with --set NAME=VALUE");
+    }
+    take_replicas(job);
+}
+
+void take_context_exchange(JobSettings& s, ParallelPlan& plan)
+{
+    if (plan.cp == 1 || is(s, "Megatron-DeepSpeed")) {
+        return;
+    }
+    const std::string type = s.text("cp-comm-type");
+    if (type == "all_gather" || type == "allgather") {
+        plan.context_exchange = ContextExchange::all_gather;
+    } else if (type == "a2a") {
+        plan.ulysses = plan.cp;
+    } else if (type == "a2a+p2p") {
+        const std::vector<std::string> sizes = s.texts("hierarchical-context-parallel-sizes");
+        plan.ulysses = sizes.empty() ? plan.cp : std::max(1, std::atoi(sizes.front().c_str()));
+    }
+}
+
+/// deepspeed/runtime/pipe/module.py, partition_method: stages have numbers of layers as equal as can be; with the embedding among those
+/// counted, both ends count as a layer.
+void take_partition(JobSettings& s, int layers, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const bool ends = s.given("pp-partition-method") && s.text("pp-partition-method").find("embedding") != std::string::npos;
+    const int units = layers + (ends ? 2 : 0);
+    if (units % plan.pp == 0) {
+        plan.split = ends ? LayerSplit::slots : LayerSplit::layers;
+        return;
+    }
+    std::vector<int> each(static_cast<std::size_t>(plan.pp), units / plan.pp);
+    for (int stage = 0; stage < units % plan.pp; ++stage) {
+        ++each[static_cast<std::size_t>(stage)];
+    }
+    each.front() -= ends ? 1 : 0;
+    each.back() -= ends ? 1 : 0;
+    job.layout = layout_of(each, job.network.workload.predictions);
+    plan.split = LayerSplit::given;
+    s.assume(fmt::format("{} layers on {} stages: {}", layers, plan.pp, job.layout));
+}
+
+void take_pipeline(JobSettings& s, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const Workload& w = job.network.workload;
+    const int layers = w.layers();
+    const bool embedding = s.flag("account-for-embedding-in-pipeline-split");
+    const bool head = s.flag("account-for-loss-in-pipeline-split");
+    if (s.given("pipeline-model-parallel-layout")) {
+        job.layout = s.text("pipeline-model-parallel-layout");
+        std::erase_if(job.layout, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+        const auto chunks = parse_layout(job.layout, w.predictions);
+        if (const auto* wrong = std::get_if<std::string>(&chunks)) {
+            s.fail("pipeline-model-parallel-layout", fmt::format("is no layout: {}", *wrong), "correct it");
+        }
+        const int parts = static_cast<int>(std::get<std::vector<Chunk>>(chunks).size());
+        if (parts % plan.pp != 0) {
+            s.fail("pipeline-model-parallel-layout", fmt::format("has {} chunks for {} stages", parts, plan.pp), "correct it");
+        }
+        plan.chunks = parts / plan.pp;
+        plan.split = LayerSplit::given;
+    } else if (s.given("num-layers-per-virtual-pipeline-stage")) {
+        const int each = s.count("num-layers-per-virtual-pipeline-stage");
+        const int all = layers + (embedding ? 1 : 0) + (head ? 1 : 0);
+        if (each < 1 || all % (plan.pp * each) != 0) {
+            s.fail("num-layers-per-virtual-pipeline-stage", fmt::format("does not divide {} layers on {} stages", all, plan.pp),
+                   "correct it");
+        }
+        plan.chunks = all / plan.pp / each;
+    } else {
+        const bool usual = s.given("num-virtual-stages-per-pipeline-rank");
+        const char* row = usual ? "num-virtual-stages-per-pipeline-rank" : "virtual-pipeline-model-parallel-size";
+        plan.chunks = s.given(row) ? std::max(1, s.count(row)) : 1;
+    }
+    if (plan.pp == 1) {
+        plan.chunks = 1;
+        plan.split = LayerSplit::layers;
+        job.layout.clear();
+        return;
+    }
+    const bool uneven = s.given("decoder-first-pipeline-num-layers") || s.given("decoder-last-pipeline-num-layers");
+    if (plan.split != LayerSplit::given && uneven) {
+        const int first = s.given("decoder-first-pipeline-num-layers") ? s.count("decoder-first-pipeline-num-layers") : 0;
+        const int last = s.given("decoder-last-pipeline-num-layers") ? s.count("decoder-last-pipeline-num-layers") : 0;
+        const int others = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+        if (plan.chunks > 1 || others < 1 || (layers - first - last) % others != 0 || first + last >= layers) {
+            s.fail("num-layers", "does not divide among the stages between the first and the last", "correct the pipeline");
+        }
+        std::vector<int> each(static_cast<std::size_t>(plan.pp), (layers - first - last) / others);
+        each.front() = first > 0 ? first : each.front();
+        each.back() = last > 0 ? last : each.back();
+        job.layout = layout_of(each, w.predictions);
+        plan.split = LayerSplit::given;
+    } else if (plan.split != LayerSplit::given && embedding && head) {
+        plan.split = LayerSplit::slots;
+    } else if (plan.split != LayerSplit::given && (embedding || head)) {
+        job.layout = layout_of(with_one_end(s, layers, plan.pp * plan.chunks, embedding), w.predictions);
+        plan.split = LayerSplit::given;
+    }
+    if (is(s, "Megatron-DeepSpeed") && plan.split == LayerSplit::layers) {
+        take_partition(s, layers, job);
+    }
+    const bool splits = is(s, "Megatron-DeepSpeed") && s.flag("enable-zbh1-pipeline");
+    plan.schedule = splits ? Schedule::zb_h1 : plan.chunks > 1 ? usual_schedule_of_chunks : usual_schedule;
+    if (plan.chunks > 1 && s.given("microbatch-group-size-per-virtual-pipeline-stage")) {
+        const int group = s.count("microbatch-group-size-per-virtual-pipeline-stage");
+        plan.group = group == plan.pp ? 0 : group;
+    }
+}
+
+/// The configuration of DeepSpeed that the arguments name; it wins over them.
+void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& plan)
+{
+    int stage = s.count("zero-stage");
+    bool overlaps = false;
+    JobSettingList config;
+    if (s.given("deepspeed_config")) {
+        const std::string name = s.text("deepspeed_config");
+        if (const auto file = job_file(sources, name)) {
+            config = document_settings(file->text, file->path);
+        } else {
+            s.assume(fmt::format("{} is not there; the arguments stand for it", name));
+        }
+    }
+    const std::string given = document_value(config, "zero_optimization.stage");
+    stage = given.empty() ? stage : std::atoi(given.c_str());
+    if (stage == 0 && s.flag("bf16")) {  // deepspeed/runtime/bf16_optimizer.py divides states and masters among replicas
+        stage = 1;
+        s.assume("states sharded over replicas (zero1), as DeepSpeed's optimizer for bf16 has them at stage 0");
+    }
+    const std::string overlap = document_value(config, "zero_optimization.overlap_comm");
+    overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
+    plan.sharding = stage >= 3 ? Sharding::zero3 : stage == 2 ? Sharding::zero2 : stage == 1 ? Sharding::zero1 : Sharding::none;
+    plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
+    const std::string device = document_value(config, "zero_optimization.offload_optimizer.device");
+    plan.offload = device == "cpu" || s.flag("cpu-optimizer") ? Offload::optimizer
+                   : device == "nvme"                         ? Offload::nvme
+                                                              : Offload::none;
+}
+
+void take_data_parallelism(JobSettings& s, ParallelPlan& plan)
+{
+    const bool gradients = s.flag("overlap-grad-reduce");
+    const bool parameters = s.flag("overlap-param-gather");
+    bool states = s.flag("use-distributed-optimizer");
+    if (is(s, "NeMo 1")) {
+        states = states || s.text("optim-name").starts_with("distributed");
+    }
+    plan.sharding = states ? Sharding::zero1 : Sharding::none;
+    if (s.flag("use-megatron-fsdp")) {
+        const std::string strategy = s.text("data-parallel-sharding-strategy");
+        plan.sharding = strategy == "no_shard"      ? Sharding::none
+                        : strategy == "optim"       ? Sharding::zero1
+                        : strategy == "optim_grads" ? Sharding::zero2
+                                                    : Sharding::zero3;
+    } else if (s.flag("use-torch-fsdp2")) {
+        plan.sharding = s.flag("torch-fsdp2-no-reshard-after-forward") ? Sharding::zero2 : Sharding::zero3;
+    }
+    const int instances = s.count("num-distributed-optimizer-instances");
+    if (plan.sharding != Sharding::none && instances > 1 && plan.gradient_gpus() % instances == 0) {
+        plan.shard_gpus = plan.gradient_gpus() / instances;
+    }
+    const bool sharded = plan.sharding != Sharding::none;
+    plan.dp_overlap = gradients ? DataParallelOverlap::on : DataParallelOverlap::off;
+    if (gradients && sharded && !parameters) {
+        s.no_key("overlap-grad-reduce", "only gradients overlap, the all-gather of parameters does not; the plan takes both");
+    }
+    if (is(s, "NeMo 1")) {  // its distributed Adam overlaps both by default
+        plan.dp_overlap = states ? DataParallelOverlap::on : DataParallelOverlap::off;
+    }
+    const bool host = s.flag("optimizer-cpu-offload");
+    const bool layers = s.count("cpu-offloading-num-layers") > 0;
+    const bool fine = s.flag("fine-grained-activation-offloading");
+    plan.offload = host ? Offload::optimizer : layers || fine ? Offload::activations : Offload::none;
+}
+
+void take_modules(JobSettings& s, const char* row, std::span<const Module> choices, ModuleSet& modules)
+{
+    for (const std::string& name : s.texts(row)) {
+        if (const auto module = parse_modules(name, choices)) {
+            modules |= *module;
+        } else {
+            s.no_key(row, fmt::format("module {}, which no axis has", printable(name)));
+        }
+    }
+}
+
+void take_recompute(JobSettings& s, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const bool all = is(s, "Megatron-DeepSpeed") && s.flag("checkpoint-activations");
+    s.flag(is(s, "Megatron-DeepSpeed") ? "deepspeed-activation-checkpointing" : "recompute-activations");
+    const std::string granularity = s.text("recompute-granularity");
+    plan.recompute = granularity == "full" || all                                    ? Recompute::full
+                     : granularity == "selective" || s.flag("recompute-activations") ? Recompute::selective
+                                                                                     : Recompute::none;
+    if (plan.recompute == Recompute::selective && !is(s, "NeMo 1")) {
+        take_modules(s, "recompute-modules", recomputable_modules, plan.recompute_modules);
+    } else if (plan.recompute == Recompute::selective) {
+        plan.recompute_modules = ModuleSet{Module::core_attn};
+    } else if (plan.recompute == Recompute::full && s.text("recompute-method") == "block") {
+        const int layers = s.count("recompute-num-layers") * plan.chunks * plan.pp;
+        plan.recomputed_layers = layers >= job.network.workload.layers() ? 0 : layers;
+    } else if (plan.recompute == Recompute::full) {
+        s.count("recompute-num-layers");
+    }
+}
+
+void take_experts(JobSettings& s, ParallelPlan& plan)
+{
+    const std::string type = s.text("moe-token-dispatcher-type");
+    const bool deepep = s.flag("moe-enable-deepep");
+    if (type == "flex") {
+        const bool hybrid =
+            s.given("moe-flex-dispatcher-backend") && s.text("moe-flex-dispatcher-backend") == "hybridep" && !deepep;
+        plan.dispatch = hybrid ? Dispatch::hybridep : Dispatch::deepep;
+    } else {
+        plan.dispatch = type == "allgather" ? Dispatch::all_gather : Dispatch::all_to_all;
+    }
+    const bool shared = s.flag("moe-shared-expert-overlap");
+    const bool others = s.flag("overlap-moe-expert-parallel-comm");
+    plan.expert_overlap = others ? ExpertOverlap::microbatches : shared ? ExpertOverlap::shared_experts : ExpertOverlap::off;
+    if (!plan.exchanges_tokens()) {
+        plan.dispatch = Dispatch::of_stack;
+        plan.expert_overlap = ExpertOverlap::off;
+    }
+}
+
+void take_graphs(JobSettings& s, const Workload& w, ParallelPlan& plan)
+{
+    const std::string impl = s.text("cuda-graph-impl");
+    const bool old = s.flag("enable-cuda-graph") || s.flag("external-cuda-graph");
+    if (impl == "none" && !old) {
+        return;
+    }
+    const char* row = s.given("cuda-graph-modules") ? "cuda-graph-modules" : "cuda-graph-scope";
+    if (s.given(row)) {
+        take_modules(s, row, graph_modules, plan.cuda_graphs);
+    } else {
+        plan.cuda_graphs = w.mixture() ? ModuleSet{Module::attn, Module::moe_router, Module::moe_preprocess}
+                                       : ModuleSet{Module::attn, Module::mlp};
+    }
+}
+
+void take_batch(JobSettings& s, ImportedJob& job)
+{
+    job.plan.microbatch = s.required("micro-batch-size");
+    job.global_batch = s.count("global-batch-size", job.plan.microbatch * job.plan.dp, "micro-batch-size times replicas");
+    const bool encoder = s.given("encoder-seq-length") || is(s, "NeMo 1");
+    job.sequence = s.required(encoder && !s.given("seq-length") ? "encoder-seq-length" : "seq-length");
+    if (s.given("train-samples")) {
+        job.steps = std::floor(s.number("train-samples") / job.global_batch);
+    } else if (is(s, "Megatron-DeepSpeed") && s.given("train-tokens")) {
+        job.steps = std::floor(s.number("train-tokens") / (static_cast<double>(job.global_batch) * job.sequence));
+    } else if (s.given("train-iters") || is(s, "Megatron-Bridge")) {
+        job.steps = s.number("train-iters");
+    }
+    for (const char* grows : {"rampup-batch-size", "step-batch-size-schedule"}) {
+        if (s.given(grows)) {
+            s.assume(fmt::format("the batch is {} from the beginning; {} lets it grow", job.global_batch, grows));
+        }
+    }
+    check_batch(job);
+}
+
+/// Training part of a reinforcement-learning job: updates on samples of roll-outs.
+void take_rollouts(JobSettings& s, ImportedJob& job)
+{
+    const int samples = s.required("rollout-batch-size") * s.count("n-samples-per-prompt");
+    job.plan.microbatch = s.given("micro-batch-size") ? s.count("micro-batch-size") : 1;
+    job.global_batch = s.given("num-steps-per-rollout") ? samples / std::max(1, s.count("num-steps-per-rollout"))
+                                                        : s.count("global-batch-size", samples, "samples of a roll-out");
+    const int longest =
+        s.required("rollout-max-response-len") + (s.given("rollout-max-prompt-len") ? s.count("rollout-max-prompt-len") : 0);
+    job.sequence = s.given("seq-length") ? s.count("seq-length") : longest;
+    s.assume(fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
+    s.assume("only the training part is described, not the roll-out");
+    if (s.given("num-rollout") && job.global_batch > 0) {
+        job.steps = s.number("num-rollout") * (samples / job.global_batch);
+    }
+    if (s.flag("use-dynamic-batch-size")) {
+        s.no_key("use-dynamic-batch-size", "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
+    }
+    check_batch(job);
+}
+
+/// "llama3_8b_pretrain_config" names llama3-8b.
+void take_recipe(const JobSources& sources, JobSettings& s, ImportedJob& job)
+{
+    if (!s.given("recipe")) {
+        take_model(sources, "", job, s);
+        return;
+    }
+    std::string name = s.text("recipe");
+    for (const char* ending : {"_pretrain", "_sft", "_peft", "_config"}) {
+        const std::size_t at = name.find(ending);
+        name = at == std::string::npos ? name : name.substr(0, at);
+    }
+    take_model(sources, name, job, s);
+    s.assume(fmt::format(
+        "recipe {} is Python, which is not run: what no override names has the value of Bridge's base recipe (see the defaults)",
+        printable(s.text("recipe"))));
+}
+
+JobMachine machine_of(const JobSources& sources, JobSettings& s)
+{
+    JobMachine machine = sources.command ? job_machine(*sources.command, sources.directives) : JobMachine{};
+    const auto take = [&](const char* nodes, const char* gpus) {
+        machine.nodes = s.count(nodes);
+        machine.node_gpus = s.count(gpus);
+        machine.gpus = machine.nodes * machine.node_gpus;
+    };
+    if (is(s, "slime")) {
+        take("actor-num-nodes", "actor-num-gpus-per-node");
+    } else if (is(s, "NeMo 1")) {
+        take("trainer.num_nodes", "trainer.devices");
+    } else if (is(s, "Megatron-Bridge") && s.given("nodes") && s.given("gpus-per-node")) {
+        take("nodes", "gpus-per-node");
+    }
+    return machine;
+}
+
+std::string software_for(JobSettings& s)
+{
+    if (is(s, "Megatron-DeepSpeed")) {
+        return "megatron-deepspeed:2023";
+    }
+    if (is(s, "Megatron-Bridge")) {
+        return "megatron-bridge";
+    }
+    if (is(s, "NeMo 1")) {
+        return "nemo:24.07";
+    }
+    return s.text("transformer-impl") == "local" ? "megatron-lm:local" : "megatron-lm";
+}
+
+}  // namespace
+
+ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings)
+{
+    std::erase_if(settings,
+                  [](const JobSetting& setting) { return setting.name.starts_with("deepspeed_json."); });  // take_deepspeed()
+    JobSettings s(table, settings, true);
+    ImportedJob job;
+    job.format = std::string(table.program);
+    take_megatron_precision(s, job.network.workload);
+    const Workload types = job.network.workload;
+    const bool newest = types.precision == Precision::mxfp8 || types.precision == Precision::nvfp4;
+    job.accelerator = newest ? "b200-sxm" : "";  // unless a file names another
+    job.software = software_for(s);
+    s.assume(fmt::format("software {}: its release is not in the files", job.software));
+    take_machine(sources, machine_of(sources, s), job, s);
+    const bool described = s.given("num-layers") && s.given("hidden-size") && sources.request.workload.empty();
+    if (!described) {
+        take_recipe(sources, s, job);
+    }
+    take_degrees(s, described ? s.given("num-experts") && s.count("num-experts") > 1 : job.network.workload.mixture(), job);
+    Workload& w = job.network.workload;
+    if (described) {
+        describe_megatron_network(s, job.plan.tp, w);
+        w.name = sources.request.name;
+        job.network.architecture = table.program;
+        job.network.origin = "settings";
+    }
+    w.precision = types.precision;
+    w.wide = types.wide;
+    take_megatron_optimizer(s, w);
+    take_context_exchange(s, job.plan);
+    const bool sequence = s.flag("sequence-parallel");
+    job.plan.sequence_parallel = sequence || job.plan.tp == 1 ? SequenceParallel::on : SequenceParallel::off;
+    take_pipeline(s, job);
+    if (is(s, "Megatron-DeepSpeed")) {
+        take_deepspeed(sources, s, job.plan);
+    } else {
+        take_data_parallelism(s, job.plan);
+    }
+    const bool overlaps = s.flag("tp-comm-overlap") && job.plan.tp > 1;
+    job.plan.tp_overlap = overlaps ? TensorParallelOverlap::on : TensorParallelOverlap::off;
+    job.plan.order = s.flag("use-tp-pp-dp-mapping") ? PlacementOrder::tp_pp_dp : PlacementOrder::tp_dp_pp;
+    take_recompute(s, job);
+    if (w.mixture()) {
+        take_experts(s, job.plan);
+    }
+    take_graphs(s, w, job.plan);
+    if (s.flag("cross-entropy-loss-fusion")) {
+        w.loss = LossKernel::fused;
+    }
+    if (is(s, "Megatron-Bridge") && (s.given("peft") || s.given("peft.dim"))) {
+        s.text("peft");
+        w.method = Method::lora;
+        w.adapter_rank = s.count("peft.dim");
+        s.no_key("peft", "adapters beside fused projections (qkv, fc1); the scenario has them beside each projection");
+    }
+    if (is(s, "slime")) {
+        take_rollouts(s, job);
+    } else {
+        take_batch(s, job);
+    }
+    job.report = s.report();
+    return job;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,361 @@
+#include "io/authoring/jobs/megatron_parts.hpp"
+
+#include "io/authoring/imported/architectures.hpp"
+#include "io/base/input_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+namespace prismopt {
+
+namespace {
+
+constexpr int most_layers = 10'000;
+
+/// A list in Python of 0 and 1: "([0]*1+[1]*23)*2". `text`: what is left of it.
+std::optional<std::vector<bool>> list_of(std::string_view& text, int depth);
+
+int leading_number(std::string_view& text)
+{
+    int number = 0;
+    while (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0 && number < most_layers) {
+        number = 10 * number + (text.front() - '0');
+        text.remove_prefix(1);
+    }
+    return number;
+}
+
+std::optional<std::vector<bool>> factor_of(std::string_view& text, int depth)
+{
+    constexpr int deepest = 20;
+    std::vector<bool> list;
+    if (text.empty() || depth > deepest) {
+        return std::nullopt;
+    }
+    if (text.front() == '(') {
+        text.remove_prefix(1);
+        const auto inner = list_of(text, depth + 1);
+        if (!inner || text.empty() || text.front() != ')') {
+            return std::nullopt;
+        }
+        list = *inner;
+        text.remove_prefix(1);
+    } else if (text.front() == '[') {
+        text.remove_prefix(1);
+        while (!text.empty() && text.front() != ']') {
+            if (text.front() == '0' || text.front() == '1') {
+                list.push_back(text.front() == '1');
+            } else if (text.front() != ',') {
+                return std::nullopt;
+            }
+            text.remove_prefix(1);
+        }
+        if (text.empty()) {
+            return std::nullopt;
+        }
+        text.remove_prefix(1);
+    } else {
+        return std::nullopt;
+    }
+    while (!text.empty() && text.front() == '*') {
+        text.remove_prefix(1);
+        const int times = leading_number(text);
+        if (list.size() * static_cast<std::size_t>(times) > most_layers) {
+            return std::nullopt;
+        }
+        const std::vector<bool> once = list;
+        list.clear();
+        for (int i = 0; i < times; ++i) {
+            list.insert(list.end(), once.begin(), once.end());
+        }
+    }
+    return list;
+}
+
+std::optional<std::vector<bool>> list_of(std::string_view& text, int depth)
+{
+    auto list = factor_of(text, depth);
+    while (list && !text.empty() && text.front() == '+') {
+        text.remove_prefix(1);
+        const auto next = factor_of(text, depth);
+        if (!next || list->size() + next->size() > most_layers) {
+            return std::nullopt;
+        }
+        list->insert(list->end(), next->begin(), next->end());
+    }
+    return list;
+}
+
+/// Which layers have experts.
+std::vector<bool> layers_with_experts(JobSettings& s, int layers)
+{
+    std::string text = s.text("moe-layer-freq");
+    std::erase_if(text, [](char c) { return c == ' ' || c == '"' || c == '\''; });
+    std::vector<bool> has(static_cast<std::size_t>(layers), true);
+    if (s.table().program == "Megatron-DeepSpeed") {  // the last layer of each interval
+        const int interval = s.count("expert-interval");
+        for (int layer = 0; layer < layers; ++layer) {
+            has[static_cast<std::size_t>(layer)] = interval > 0 && (layer + 1) % interval == 0;
+        }
+        return has;
+    }
+    std::string_view rest = text;
+    const bool number =
+        !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (number) {  // the first layer of each period (megatron/core/models/gpt/gpt_layer_specs.py)
+        const int period = leading_number(rest);
+        for (int layer = 0; layer < layers; ++layer) {
+            has[static_cast<std::size_t>(layer)] = period > 0 && layer % period == 0;
+        }
+        return has;
+    }
+    const auto list = list_of(rest, 0);
+    if (!list || !rest.empty()) {
+        s.fail("moe-layer-freq", "is neither a number nor a list such as ([0]*1+[1]*23)", "correct it");
+    }
+    if (list->size() != has.size()) {
+        s.fail("moe-layer-freq", fmt::format("has {} entries for {} layers", list->size(), layers), "give one entry per layer");
+    }
+    return *list;
+}
+
+Activation activation_of(JobSettings& s)
+{
+    if (s.table().program == "NeMo 1") {
+        const std::string name = s.text("activation");
+        return name.find("swiglu") != std::string::npos    ? Activation::swiglu
+               : name.find("geglu") != std::string::npos   ? Activation::geglu
+               : name.find("squared") != std::string::npos ? Activation::squared_relu
+               : name == "relu"                            ? Activation::relu
+                                                           : Activation::gelu;
+    }
+    const bool swiglu = s.flag("swiglu");
+    const bool squared = s.flag("squared-relu");
+    const bool geglu = s.flag("quick-geglu");
+    return swiglu ? Activation::swiglu : squared ? Activation::squared_relu : geglu ? Activation::geglu : Activation::gelu;
+}
+
+/// megatron/training/arguments.py: four times the hidden size, with SwiGLU two thirds of that in multiples of 64.
+int usual_feed_forward(int hidden, Activation activation)
+{
+    return activation == Activation::swiglu ? static_cast<int>(4.0 * hidden * 2.0 / 3.0 / 64.0) * 64 : 4 * hidden;
+}
+
+/// Rows of the embedding: the vocabulary, in equal parts of whole multiples.
+int padded_vocabulary(JobSettings& s, int tp)
+{
+    if (s.given("padded-vocab-size")) {
+        return s.count("padded-vocab-size");
+    }
+    if (s.table().program == "Megatron-DeepSpeed" && s.given("pad-vocab-size-to")) {
+        return s.count("pad-vocab-size-to");
+    }
+    if (!s.given("vocab-size")) {
+        throw InputError(
+            "no file states the size of the vocabulary, which comes from the tokenizer; add --set vocab-size=NUMBER");
+    }
+    const int vocabulary = s.count("vocab-size");
+    if (s.table().program == "Megatron-Bridge") {
+        return vocabulary;  // should_pad_vocab is false
+    }
+    const long multiple = static_cast<long>(s.count("make-vocab-size-divisible-by")) * tp;
+    if (multiple <= 0) {
+        s.fail("make-vocab-size-divisible-by", "is not positive", "correct it");
+    }
+    return static_cast<int>((vocabulary + multiple - 1) / multiple * multiple);
+}
+
+Biases biases_of(JobSettings& s)
+{
+    const bool none = s.flag("disable-bias-linear");
+    const bool qkv = s.flag("add-qkv-bias");
+    return !none ? Biases::all : qkv ? Biases::qkv : Biases::none;
+}
+
+BlockDescription latent_attention(JobSettings& s, int heads, AttentionKernel kernel)
+{
+    LatentAttentionBlock block;
+    block.heads = heads;
+    block.query_rank = s.given("q-lora-rank") ? s.count("q-lora-rank") : 0;
+    block.key_value_rank = s.count("kv-lora-rank");
+    block.plain = s.count("qk-head-dim");
+    block.rotary = s.count("qk-pos-emb-head-dim");
+    block.value = s.count("v-head-dim");
+    block.kernel = kernel;
+    s.flag("qk-layernorm");  // the norms of the ranks, which the block has
+    return block;
+}
+
+BlockDescription attention(JobSettings& s, const Workload& w, const std::string& positions)
+{
+    const int heads = s.required("num-attention-heads");
+    if (heads <= 0) {
+        s.fail("num-attention-heads", "is not positive", "correct it");
+    }
+    const std::string backend = s.text("attention-backend");
+    const bool plain = backend == "unfused" || backend == "local";
+    const AttentionKernel kernel = plain ? AttentionKernel::plain : AttentionKernel::flash;
+    if (s.flag("multi-latent-attention")) {
+        return latent_attention(s, heads, kernel);
+    }
+    AttentionBlock block;
+    block.heads = heads;
+    block.kernel = kernel;
+    const bool flag = s.table().program == "NeMo 1" || s.table().program == "Megatron-DeepSpeed";  // no flag beside the number
+    const bool grouped = (flag || s.flag("group-query-attention")) && s.given("num-query-groups");
+    const int groups = grouped ? s.count("num-query-groups") : heads;
+    block.kv_heads = groups < heads ? groups : 0;
+    const int head = s.given("kv-channels") ? s.count("kv-channels") : w.hidden / heads;
+    block.head = head * heads == w.hidden ? 0 : head;
+    block.positions = positions == "rope" ? Positions::rotary : Positions::none;
+    block.bias = biases_of(s);
+    block.query_key_norm = s.flag("qk-layernorm") ? QueryKeyNorm::head : QueryKeyNorm::none;
+    if (s.given("window-size")) {
+        const std::vector<std::string> ends = s.texts("window-size");
+        const std::string first = ends.empty() ? "" : ends.front().substr(ends.front().find_first_not_of('('));
+        block.window = std::max(0, std::atoi(first.c_str())) + 1;
+    }
+    return block;
+}
+
+BlockDescription experts(JobSettings& s, Activation activation, int feed_forward)
+{
+    ExpertsBlock block;
+    block.count = s.count("num-experts");
+    block.active = s.count("moe-router-topk");
+    block.inner = s.count("moe-ffn-hidden-size", feed_forward, "ffn-hidden-size");
+    block.shared = s.given("moe-shared-expert-intermediate-size") ? s.count("moe-shared-expert-intermediate-size") : 0;
+    block.shared_gate = s.flag("moe-shared-expert-gate");
+    block.latent = s.given("moe-latent-size") ? s.count("moe-latent-size") : 0;
+    block.activation = activation;
+    block.bias = !s.flag("disable-bias-linear");
+    const bool drops =
+        s.table().program == "Megatron-DeepSpeed" ? !s.flag("disable-moe-token-dropping") : s.given("moe-expert-capacity-factor");
+    block.capacity = drops ? s.number("moe-expert-capacity-factor") : 0.0;
+    if (s.given("moe-router-num-groups") && s.given("moe-router-group-topk")) {
+        s.count("moe-router-num-groups");
+        block.node_limit = s.count("moe-router-group-topk");
+        s.assume("groups of experts lie on nodes (moe-router-group-topk)");
+    }
+    return block;
+}
+
+}  // namespace
+
+void describe_megatron_network(JobSettings& s, int tp, Workload& w)
+{
+    w.hidden = s.required("hidden-size");
+    const int layers = s.required("num-layers");
+    if (layers < 1 || layers > most_layers || w.hidden < 1) {
+        s.fail("num-layers", fmt::format("or hidden-size is not between 1 and {}", most_layers), "correct it");
+    }
+    if (s.given("hybrid-layer-pattern") || s.given("hybrid-override-pattern")) {
+        throw InputError(
+            "hybrid-layer-pattern describes layers of several kinds, which import does not read; describe the network in "
+            "[workload] (docs/networks.md), and give its plan by --design");
+    }
+    const Activation activation = activation_of(s);
+    const int feed_forward = s.count("ffn-hidden-size", usual_feed_forward(w.hidden, activation), "from hidden-size");
+    const std::string given = s.text("position-embedding-type");
+    const std::string positions =
+        s.flag("use-rotary-position-embeddings") || given == "mrope" || given == "yarn" ? "rope" : given;
+    std::string norm = s.text("normalization");
+    std::transform(norm.begin(), norm.end(), norm.begin(), [](unsigned char c) { return std::tolower(c); });
+    w.normalisation = norm.starts_with("rms") ? Normalisation::rms_norm : Normalisation::layer_norm;
+    w.tied_embedding = !s.flag("untie-embeddings-and-output-weights");
+    w.vocabulary = padded_vocabulary(s, tp);
+    w.positions = positions == "learned_absolute" ? s.required("max-position-embeddings") : 0;
+    const bool hidden_dropout = s.number("hidden-dropout") > 0.0;
+    w.dropout = s.number("attention-dropout") > 0.0 || hidden_dropout;
+    const BlockDescription mixer = attention(s, w, positions);
+    const MlpBlock mlp{feed_forward, activation, !s.flag("disable-bias-linear")};
+    const bool mixture = s.given("num-experts") && s.count("num-experts") > 0;
+    const std::vector<bool> has_experts =
+        mixture ? layers_with_experts(s, layers) : std::vector<bool>(static_cast<std::size_t>(layers), false);
+    const BlockDescription routed = mixture ? experts(s, activation, feed_forward) : BlockDescription{mlp};
+    add_layers(
+        w, layers, [&mixer](int) { return mixer; },
+        [&](int layer) { return has_experts[static_cast<std::size_t>(layer)] ? routed : BlockDescription{mlp}; });
+    if (s.given("mtp-num-layers") && s.count("mtp-num-layers") > 0) {
+        w.predictions = s.count("mtp-num-layers");
+        w.prediction = {{w.sequence.back().kind, 1}};
+    }
+}
+
+void take_megatron_precision(JobSettings& s, Workload& w)
+{
+    const bool half = s.flag("fp16");
+    if (s.table().program == "Megatron-Bridge") {
+        const std::string name = s.text("mixed-precision");
+        w.precision = name.find("mxfp8") != std::string::npos        ? Precision::mxfp8
+                      : name.find("current") != std::string::npos    ? Precision::fp8_current
+                      : name.find("delayed") != std::string::npos    ? Precision::fp8_delayed
+                      : name.find("subchannel") != std::string::npos ? Precision::fp8_blockwise
+                      : name.find("nvfp4") != std::string::npos      ? Precision::nvfp4
+                                                                     : Precision::bf16;
+        if (w.precision == Precision::fp8_current) {  // FP8 recipes with current scaling keep the first and the last layer
+            w.wide.first = w.wide.last = 1;
+        }
+        return;
+    }
+    const std::string words = s.table().program == "NeMo 1" ? s.text("precision") : "";
+    const bool sixteen = half || s.flag("bf16") || words.find("16") != std::string::npos;
+    w.precision = sixteen ? Precision::bf16 : Precision::fp32;
+    if (half || (words.find("16") != std::string::npos && words.find("bf16") == std::string::npos)) {
+        s.assume("fp16 costs what bf16 costs");
+    }
+    const bool eight = s.table().program == "NeMo 1" ? s.flag("fp8") : s.given("fp8-format");
+    if (eight) {
+        s.text("fp8-format");
+        const std::string recipe = s.text("fp8-recipe");
+        w.precision = recipe == "mxfp8"       ? Precision::mxfp8
+                      : recipe == "blockwise" ? Precision::fp8_blockwise
+                      : recipe == "delayed"   ? Precision::fp8_delayed
+                                              : Precision::fp8_current;
+    }
+    if (s.given("fp4-format")) {
+        s.text("fp4-format");
+        w.precision = Precision::nvfp4;
+    }
+    if (s.flag("first-last-layers-bf16")) {
+        w.wide.first = s.count("num-layers-at-start-in-bf16");
+        w.wide.last = s.count("num-layers-at-end-in-bf16");
+    }
+}
+
+void take_megatron_optimizer(JobSettings& s, Workload& w)
+{
+    OptimizerSettings& o = w.optimizer;
+    const std::string kind = s.text("optimizer");
+    o.kind = kind == "sgd"                            ? Optimizer::sgd
+             : kind == "lion"                         ? Optimizer::lion
+             : kind.find("muon") != std::string::npos ? Optimizer::muon
+                                                      : Optimizer::adamw;
+    const bool sixteen = s.flag("grad-reduce-in-bf16");
+    s.flag("accumulate-allreduce-grads-in-fp32");
+    if (sixteen) {
+        o.gradients = NumberType::bf16;
+        o.reduction = NumberType::bf16;
+    }
+    if (!s.flag("use-precision-aware-optimizer")) {
+        return;
+    }
+    const auto type = [&s](const char* row) {
+        const std::string name = s.text(row);
+        return name == "bf16" || name == "fp16" ? NumberType::bf16 : name == "fp8" ? NumberType::int8 : NumberType::fp32;
+    };
+    o.gradients = type("main-grads-dtype");
+    o.states = type("exp-avg-dtype");
+    if (type("exp-avg-sq-dtype") != o.states) {
+        s.no_key("exp-avg-sq-dtype", "another type of the second moments than of the first");
+    }
+    if (type("main-params-dtype") == NumberType::bf16) {
+        o.master = MasterCopy::bf16;
+    }
+}
+
+}  // namespace prismopt

@@ -1,0 +1,481 @@
+#include "io/authoring/jobs/job_parts.hpp"
+#include "io/base/input_error.hpp"
+#include "io/toml/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace prismopt {
+
+namespace {
+
+bool of(const JobSettings& s, std::string_view program) { return s.table().program == program; }
+
+std::string lower(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+}
+
+/// A row of DeepSpeed's JSON that is neither absent nor "auto".
+bool stated(const JobSettings& s, const char* row, JobSettings& reading) { return s.given(row) && reading.text(row) != "auto"; }
+
+/// What makes the replicas share their states.
+enum class Sharer { none, deepspeed, fsdp };
+
+/// "zero2", "ds_z3_config.json": the stage that a name tells; -1: none.
+int stage_in(const std::string& name)
+{
+    for (const std::string_view mark : {"zero", "_z", "stage"}) {
+        const std::size_t at = name.rfind(mark);
+        if (at != std::string::npos && at + mark.size() < name.size()) {
+            const char digit = name[at + mark.size()];
+            if (digit >= '0' && digit <= '3') {
+                return digit - '0';
+            }
+        }
+    }
+    return -1;
+}
+
+Sharding sharding_of_stage(int stage)
+{
+    return stage >= 3 ? Sharding::zero3 : stage == 2 ? Sharding::zero2 : stage == 1 ? Sharding::zero1 : Sharding::none;
+}
+
+Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
+{
+    const bool json = s.given("deepspeed_json.zero_optimization.stage");
+    const bool accelerate = lower(s.text("accelerate.distributed_type")) == "deepspeed" || s.flag("accelerate.use_deepspeed");
+    if (!json && !accelerate && !s.given("deepspeed")) {
+        return Sharer::none;
+    }
+    int stage = 0;
+    if (json) {
+        stage = s.count("deepspeed_json.zero_optimization.stage");
+        s.text("deepspeed");
+    } else if (s.given("deepspeed")) {
+        const std::string name = s.text("deepspeed");
+        stage = stage_in(name);
+        if (stage < 0) {
+            throw InputError(
+                fmt::format("the configuration of DeepSpeed {} is not there; give it as one more FILE", printable(name)));
+        }
+        s.assume(fmt::format("ZeRO stage {} by the name {}", stage, printable(name)));
+        plan.offload = name.find("offload") != std::string::npos ? Offload::optimizer : Offload::none;
+    } else {
+        stage = s.count("accelerate.zero_stage");
+    }
+    plan.sharding = sharding_of_stage(stage);
+    const char* overlap = "deepspeed_json.zero_optimization.overlap_comm";
+    const bool overlaps = stated(s, overlap, s) ? s.flag(overlap) : stage == 3;
+    plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
+    if (!stated(s, overlap, s)) {
+        s.assume(fmt::format("overlap_comm {} at stage {}, DeepSpeed's default", overlaps, stage));
+    }
+    const auto device = [&s](const char* json_row, const char* flag) {
+        return s.given(json_row) ? s.text(json_row) : s.text(flag);
+    };
+    const std::string states =
+        device("deepspeed_json.zero_optimization.offload_optimizer.device", "accelerate.offload_optimizer_device");
+    const std::string parameters =
+        device("deepspeed_json.zero_optimization.offload_param.device", "accelerate.offload_param_device");
+    plan.offload = parameters == "cpu" ? Offload::parameters
+                   : states == "cpu"   ? Offload::optimizer
+                   : states == "nvme"  ? Offload::nvme
+                                       : plan.offload;
+    if (stated(s, "deepspeed_json.zero_optimization.mics_shard_size", s)) {
+        plan.shard_gpus = std::max(0, s.count("deepspeed_json.zero_optimization.mics_shard_size"));
+    }
+    return Sharer::deepspeed;
+}
+
+/// FULL_SHARD or 1, SHARD_GRAD_OP or 2, NO_SHARD or 3, HYBRID_SHARD or 4.
+Sharding sharding_named(const std::string& name)
+{
+    const std::string strategy = lower(name);
+    const bool gradients = strategy.find("grad_op") != std::string::npos || strategy == "2" || strategy == "5";
+    const bool nothing = strategy.find("no_shard") != std::string::npos || strategy == "3";
+    return nothing ? Sharding::none : gradients ? Sharding::zero2 : Sharding::zero3;
+}
+
+Sharer take_fsdp(JobSettings& s, const ImportedJob& job, ParallelPlan& plan)
+{
+    const bool accelerate = lower(s.text("accelerate.distributed_type")) == "fsdp" || s.flag("accelerate.use_fsdp");
+    const bool trainer = s.given("fsdp") || s.given("fsdp_config.fsdp_version") || s.given("fsdp_config.reshard_after_forward");
+    if (!accelerate && !trainer) {
+        return Sharer::none;
+    }
+    const char* version_row = accelerate ? "accelerate.fsdp_version" : "fsdp_config.fsdp_version";
+    const char* reshard_row = accelerate ? "accelerate.fsdp_reshard_after_forward" : "fsdp_config.reshard_after_forward";
+    std::string strategy = accelerate ? "" : s.text("fsdp");
+    if (s.count(version_row) >= 2) {
+        const std::string reshard = s.text(reshard_row);
+        plan.sharding = says_true(reshard) || sharding_named(reshard) == Sharding::zero3 ? Sharding::zero3 : Sharding::zero2;
+        plan.sharding = reshard == "false" || reshard == "False" ? Sharding::zero2 : plan.sharding;
+    } else {
+        strategy = strategy.empty() ? s.text(accelerate ? "accelerate.fsdp_sharding_strategy" : "fsdp_config.sharding_strategy")
+                                    : strategy;
+        plan.sharding = sharding_named(strategy);
+        if (lower(strategy).find("hybrid") != std::string::npos || strategy == "4") {
+            plan.shard_gpus = job.node_gpus > 0 ? job.node_gpus : 8;
+            s.assume(fmt::format("hybrid sharding within nodes of {} GPUs", plan.shard_gpus));
+        }
+    }
+    plan.dp_overlap = DataParallelOverlap::on;
+    const bool host = s.flag(accelerate ? "accelerate.fsdp_offload_params" : "fsdp_config.offload_params") ||
+                      strategy.find("offload") != std::string::npos;
+    plan.offload = host ? Offload::parameters : Offload::none;
+    return Sharer::fsdp;
+}
+
+void take_degrees_beside(JobSettings& s, ParallelPlan& plan)
+{
+    if (of(s, "Axolotl")) {
+        plan.tp = s.count("tensor_parallel_size");
+        plan.cp = s.count("context_parallel_size");
+    } else if (of(s, "ms-swift")) {
+        plan.cp = plan.ulysses = s.count("sequence_parallel_size");
+    }
+    plan.tp = std::max(
+        {plan.tp, s.count("accelerate.parallelism_config_tp_size"), s.count("deepspeed_json.tensor_parallel.autotp_size")});
+    plan.cp = std::max(plan.cp, s.count("accelerate.parallelism_config_cp_size"));
+    const int heads =
+        std::max(s.count("deepspeed_json.sequence_parallel_size"), s.count("accelerate.parallelism_config_sp_size"));
+    if (heads > 1) {
+        plan.cp = plan.ulysses = heads;
+    }
+    if (plan.tp > 1) {
+        plan.sequence_parallel = SequenceParallel::off;  // transformers, tensor_parallel: whole activations on each GPU
+    }
+}
+
+bool checkpoints_activations(JobSettings& s, Sharer sharer)
+{
+    const bool model = s.flag("gradient_checkpointing");
+    const bool wrapped = s.flag("accelerate.fsdp_activation_checkpointing") || s.flag("fsdp_config.activation_checkpointing");
+    return model || (sharer == Sharer::fsdp && wrapped);
+}
+
+int sequence_length(JobSettings& s, const ImportedJob& job)
+{
+    for (const char* row : {"max_length", "max_seq_length", "block_size", "model_max_length"}) {
+        if (s.given(row)) {
+            return s.count(row);
+        }
+    }
+    if (!std::string(usual_value(s.table(), "max_length")).empty()) {
+        return s.count("max_length");
+    }
+    if (of(s, "ms-swift") && job.network.tokens > 0) {
+        return job.network.tokens;
+    }
+    throw InputError("no file states the length of sequences (max_length, block_size); add --set max_length=NUMBER");
+}
+
+void take_batch_of_devices(JobSettings& s, ImportedJob& job)
+{
+    ParallelPlan& plan = job.plan;
+    const bool json = stated(s, "deepspeed_json.train_micro_batch_size_per_gpu", s);
+    const bool old = s.given("per_gpu_train_batch_size") && !s.given("per_device_train_batch_size");
+    plan.microbatch = s.count(json  ? "deepspeed_json.train_micro_batch_size_per_gpu"
+                              : old ? "per_gpu_train_batch_size"
+                                    : "per_device_train_batch_size");
+    const int replicas = plan.dp;
+    if (stated(s, "deepspeed_json.train_batch_size", s)) {
+        job.global_batch = s.count("deepspeed_json.train_batch_size");
+        return;
+    }
+    int accumulation = 1;
+    if (stated(s, "deepspeed_json.gradient_accumulation_steps", s)) {
+        accumulation = s.count("deepspeed_json.gradient_accumulation_steps");
+    } else if (s.given("gradient_accumulation_steps")) {
+        accumulation = s.count("gradient_accumulation_steps");
+    } else if (of(s, "ms-swift")) {
+        const int world = job.gpus;
+        const int usual = std::max(1, static_cast<int>(std::ceil(16.0 / plan.microbatch / world)));
+        accumulation = s.count("gradient_accumulation_steps", usual, "16 samples a step, or one per device");
+    } else if (of(s, "Axolotl") && s.given("batch_size")) {
+        accumulation = std::max(1, s.count("batch_size") / plan.microbatch);
+    } else {
+        accumulation = s.count("gradient_accumulation_steps");
+    }
+    if (stated(s, "accelerate.gradient_accumulation_steps", s) && !s.given("gradient_accumulation_steps")) {
+        accumulation = s.count("accelerate.gradient_accumulation_steps");
+    }
+    job.global_batch = plan.microbatch * accumulation * replicas;
+}
+
+/// Batches of unequal samples.
+void take_samples(JobSettings& s, ImportedJob& job)
+{
+    const bool packs = s.given("packing") ? s.flag("packing") : of(s, "LLaMA-Factory") && s.text("stage") == "pt";
+    if (!packs && !s.given("block_size")) {
+        s.assume(fmt::format(
+            "every sample has the maximum length, {}, which is an upper bound: batches are padded to their longest sample; "
+            "[data] can state the lengths",
+            job.sequence));
+    }
+}
+
+void take_job_steps(JobSettings& s, ImportedJob& job)
+{
+    const int steps = s.count("max_steps");
+    if (steps > 0) {
+        job.steps = steps;
+        return;
+    }
+    const double epochs = s.number("num_train_epochs");
+    s.assume(
+        fmt::format("{} epochs of a data set whose size no file states: give --set max_steps=NUMBER, or edit [[phase]]", epochs));
+}
+
+/// Trained parameters of adapters beside each projection, as PEFT has them: rank times inputs and outputs. 0: other blocks than these.
+double adapter_parameters(const Workload& w)
+{
+    double all = 0.0;
+    for (const LayerRun& run : w.sequence) {
+        double columns = 0.0;
+        for (const BlockDescription& block : w.kinds[run.kind].blocks) {
+            if (const auto* a = std::get_if<AttentionBlock>(&block)) {
+                const double head = a->head > 0 ? a->head : w.hidden / a->heads;
+                columns += 2.0 * (w.hidden + a->heads * head) + 2.0 * (w.hidden + a->key_heads() * head);
+            } else if (const auto* m = std::get_if<MlpBlock>(&block); m != nullptr && w.adapter_targets == AdapterTargets::all) {
+                columns += (gated(m->activation) ? 3.0 : 2.0) * (w.hidden + m->inner);
+            } else if (w.adapter_targets == AdapterTargets::all) {
+                return 0.0;
+            }
+        }
+        all += run.count * columns * w.adapter_rank;
+    }
+    return all;
+}
+
+bool adapts(JobSettings& s)
+{
+    if (of(s, "LLaMA-Factory")) {
+        const std::string type = s.text("finetuning_type");
+        if (type == "freeze") {
+            s.no_key("finetuning_type", "frozen layers: frozen of [workload.layer]");
+        }
+        return type == "lora" || type == "oft";
+    }
+    if (of(s, "ms-swift")) {
+        return (s.given("train_type") ? s.text("train_type") : s.text("tuner_type")) == "lora";
+    }
+    if (of(s, "Axolotl")) {
+        return s.given("adapter") && (s.text("adapter") == "lora" || s.text("adapter") == "qlora");
+    }
+    return s.flag("use_peft");
+}
+
+void take_adapters(JobSettings& s, ImportedJob& job)
+{
+    if (!adapts(s)) {
+        return;
+    }
+    Workload& w = job.network.workload;
+    w.method = Method::lora;
+    w.adapter_rank = s.count("lora_r");
+    const std::string targets = lower(s.text("lora_target_modules"));
+    const bool linear = of(s, "Axolotl") && s.flag("lora_target_linear");
+    const bool all = linear || targets.find("all") != std::string::npos || targets.find("gate") != std::string::npos ||
+                     targets.find("up_proj") != std::string::npos;
+    const bool some = targets.find("_proj") != std::string::npos && targets.find("k_proj") == std::string::npos;
+    w.adapter_targets = all ? AdapterTargets::all : AdapterTargets::attention;
+    if (!all && (some || targets.empty())) {
+        s.no_key("lora_target_modules",
+                 "adapters on some projections of attention only (by default of queries and values); the scenario has them on "
+                 "all four");
+    }
+    const int bits = (of(s, "LLaMA-Factory") && s.given("quantization_bit")) ? s.count("quantization_bit")
+                     : (of(s, "ms-swift") && s.given("quant_bits"))          ? s.count("quant_bits")
+                     : s.flag("load_in_4bit")                                ? 4
+                     : s.flag("load_in_8bit")                                ? 8
+                                                                             : 16;
+    job.adapter_parameters = adapter_parameters(w);
+    if (job.adapter_parameters > 0.0) {
+        s.assume(fmt::format(
+            "adapters beside each projection have {:.0f} parameters; the scenario has them beside fused ones (qkv, gate and up), "
+            "with fewer parameters",
+            job.adapter_parameters));
+    }
+    const bool twice = s.flag("use_bnb_nested_quant");
+    w.frozen_storage = bits == 4   ? (twice ? FrozenStorage::nf4_double : FrozenStorage::nf4)
+                       : bits == 8 ? FrozenStorage::int8
+                                   : FrozenStorage::bf16;
+}
+
+/// The types of products, weights and states.
+void take_types(JobSettings& s, Sharer sharer, Workload& w)
+{
+    const std::string mixed = lower(s.text("accelerate.mixed_precision"));
+    const auto on = [&s](const char* row) { return s.given(row) ? s.text(row) != "auto" && s.flag(row) : s.flag(row); };
+    const bool sixteen = on("bf16") || on("fp16") || mixed == "bf16" || mixed == "fp16" || on("deepspeed_json.bf16.enabled") ||
+                         on("deepspeed_json.fp16.enabled") || (of(s, "LLaMA-Factory") && s.flag("pure_bf16"));
+    std::string type = lower(s.given("torch_dtype") ? s.text("torch_dtype") : s.text("dtype"));
+    const bool loaded = type == "bfloat16" || type == "float16" || type == "bf16";
+    w.precision = mixed == "fp8" ? Precision::fp8_current : sixteen || loaded ? Precision::bf16 : Precision::fp32;
+    if (mixed == "fp16" || on("fp16")) {
+        s.assume("fp16 costs what bf16 costs");
+    }
+    const bool pure =
+        (of(s, "LLaMA-Factory") && s.flag("pure_bf16")) || (loaded && sharer != Sharer::deepspeed && w.method == Method::full);
+    if (pure) {
+        w.optimizer.states = NumberType::bf16;
+        w.optimizer.master = MasterCopy::none;
+        w.optimizer.gradients = NumberType::bf16;
+        s.assume("weights, gradients and states in 16 bits, as the weights are loaded");
+    }
+    const std::string optimizer = lower(s.text("optim"));
+    OptimizerSettings& o = w.optimizer;
+    o.kind = optimizer.find("adafactor") != std::string::npos ? Optimizer::adafactor
+             : optimizer.find("lion") != std::string::npos    ? Optimizer::lion
+             : optimizer.find("sgd") != std::string::npos     ? Optimizer::sgd
+             : optimizer.find("galore") != std::string::npos  ? Optimizer::galore
+             : optimizer.find("muon") != std::string::npos    ? Optimizer::muon
+                                                              : Optimizer::adamw;
+    const bool eight = optimizer.find("8bit") != std::string::npos || optimizer.find("bnb") != std::string::npos;
+    o.states = eight ? NumberType::int8 : o.states;
+    o.paged = optimizer.find("paged") != std::string::npos;
+    o.fused = optimizer.find("fused") != std::string::npos && !pure;
+    if (stated(s, "deepspeed_json.communication_data_type", s)) {
+        o.reduction = lower(s.text("deepspeed_json.communication_data_type")).find("32") != std::string::npos ? NumberType::fp32
+                                                                                                              : NumberType::bf16;
+    }
+    if (stated(s, "deepspeed_json.data_types.grad_accum_dtype", s)) {
+        o.gradients = lower(s.text("deepspeed_json.data_types.grad_accum_dtype")).find("32") != std::string::npos
+                          ? NumberType::fp32
+                          : NumberType::bf16;
+    }
+    const std::string kernel = lower(s.text("attn_implementation"));
+    if (kernel == "eager" || kernel == "disabled") {
+        w.set_attention_kernel(AttentionKernel::plain);
+    }
+    if (s.flag("use_liger_kernel")) {
+        w.loss = LossKernel::fused_linear;
+    }
+}
+
+std::string software_of(JobSettings& s, Sharer sharer, Sharding sharding)
+{
+    if (of(s, "LLaMA-Factory")) {
+        return "llama-factory";
+    }
+    if (of(s, "ms-swift")) {
+        return "ms-swift";
+    }
+    if (of(s, "Axolotl")) {
+        return "axolotl";
+    }
+    if (sharer == Sharer::deepspeed) {
+        return sharding == Sharding::zero3 ? "deepspeed-zero:0.16" : "deepspeed-zero-2";
+    }
+    return "hf-fsdp";
+}
+
+}  // namespace
+
+ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings)
+{
+    JobSettings s(table, settings);
+    ImportedJob job;
+    job.format = std::string(table.program);
+    JobMachine machine = sources.command ? job_machine(*sources.command, sources.directives) : JobMachine{};
+    if (s.given("accelerate.num_processes")) {  // of all machines
+        machine.gpus = s.count("accelerate.num_processes");
+        machine.nodes = s.given("accelerate.num_machines") ? s.count("accelerate.num_machines") : 1;
+        machine.node_gpus = machine.nodes > 0 && machine.gpus % machine.nodes == 0 ? machine.gpus / machine.nodes : 0;
+    }
+    take_machine(sources, machine, job, s);
+    take_model(sources, s.text("model_name_or_path"), job, s);
+    ParallelPlan& plan = job.plan;
+    plan.sharding = Sharding::none;
+    plan.dp_overlap = DataParallelOverlap::on;
+    Sharer sharer = take_deepspeed_stage(s, plan);
+    if (sharer == Sharer::none) {
+        sharer = take_fsdp(s, job, plan);
+    }
+    take_degrees_beside(s, plan);
+    take_replicas(job);
+    if (plan.shard_gpus >= plan.gradient_gpus()) {
+        plan.shard_gpus = 0;
+    }
+    if (job.network.workload.mixture()) {
+        plan.etp = plan.tp;
+        s.assume("all experts on every GPU (ep = 1), as these trainers have them without Megatron");
+    }
+    plan.recompute = checkpoints_activations(s, sharer) ? Recompute::full : Recompute::none;
+    job.software = software_of(s, sharer, plan.sharding);
+    s.assume(fmt::format("software {}: no file states its release", job.software));
+    job.sequence = sequence_length(s, job);
+    Workload& w = job.network.workload;
+    take_adapters(s, job);
+    take_types(s, sharer, w);
+    take_batch_of_devices(s, job);
+    take_samples(s, job);
+    take_job_steps(s, job);
+    check_batch(job);
+    job.report = s.report();
+    return job;
+}
+
+ImportedJob verl_job(const JobSources& sources, JobSettingList settings)
+{
+    JobSettings s(verl_settings(), settings);
+    ImportedJob job;
+    job.format = "verl";
+    job.software = "verl";
+    const auto actor = [](const std::string& name) { return "actor_rollout_ref.actor." + name; };
+    JobMachine machine;
+    machine.nodes = s.count("trainer.nnodes");
+    machine.node_gpus = s.count("trainer.n_gpus_per_node");
+    machine.gpus = machine.nodes * machine.node_gpus;
+    take_machine(sources, machine, job, s);
+    take_model(sources, s.text("actor_rollout_ref.model.path"), job, s);
+    if (s.text(actor("strategy")) == "megatron") {
+        throw InputError(
+            "verl with actor.strategy=megatron is not imported; give the settings of Megatron as arguments of their own");
+    }
+    ParallelPlan& plan = job.plan;
+    plan.cp = plan.ulysses = s.count(actor("ulysses_sequence_parallel_size"));
+    take_replicas(job);
+    plan.sharding = s.flag(actor("fsdp_config.reshard_after_forward")) ? Sharding::zero3 : Sharding::zero2;
+    const int shards = s.count(actor("fsdp_config.fsdp_size"));
+    plan.shard_gpus = shards > 0 && shards < plan.gradient_gpus() ? shards : 0;
+    const bool states = s.flag(actor("fsdp_config.optimizer_offload"));
+    plan.offload = s.flag(actor("fsdp_config.param_offload")) ? Offload::parameters : states ? Offload::optimizer : Offload::none;
+    plan.recompute = s.flag("actor_rollout_ref.model.enable_gradient_checkpointing") ? Recompute::full : Recompute::none;
+    const int answers = s.count("actor_rollout_ref.rollout.n");
+    const int prompts = s.count(actor("ppo_mini_batch_size"));
+    job.global_batch = prompts * answers;
+    plan.microbatch = s.given(actor("ppo_micro_batch_size_per_gpu")) ? s.count(actor("ppo_micro_batch_size_per_gpu")) : 1;
+    job.sequence = s.count("data.max_prompt_length") + s.count("data.max_response_length");
+    const int updates = s.count("data.train_batch_size") / std::max(1, prompts) * s.count(actor("ppo_epochs"));
+    if (s.given("trainer.total_training_steps")) {
+        job.steps = s.number("trainer.total_training_steps") * updates;
+    }
+    if (s.flag(actor("use_dynamic_bsz"))) {
+        s.no_key(actor("use_dynamic_bsz"), "microbatches of as many samples as fit: [data] batching = \"tokens\" with lengths");
+    }
+    s.assume(fmt::format("mean length = the maximum, {}: an upper bound; [data] can state lengths", job.sequence));
+    s.assume("only the training part of the actor is described, not the roll-out");
+    Workload& w = job.network.workload;
+    const int rank = s.count("actor_rollout_ref.model.lora_rank");
+    if (rank > 0) {
+        w.method = Method::lora;
+        w.adapter_rank = rank;
+    }
+    s.text(actor("fsdp_config.model_dtype"));
+    if (s.flag("actor_rollout_ref.model.use_liger")) {
+        w.loss = LossKernel::fused_linear;
+    }
+    check_batch(job);
+    job.report = s.report();
+    return job;
+}
+
+}  // namespace prismopt

@@ -1,0 +1,64 @@
+#pragma once
+
+/// Commands of a shell script with their variables substituted. Nothing is run: assignments, arrays, ${X:-default}, $((arithmetic)),
+/// here-documents, and conditions on values that the script gives are read; what else reaches a word is named in the word.
+
+#include "io/base/input_error.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A word of a command. What is missing stands in `marked` between two marks, where its value would be.
+struct ShellWord {
+    static constexpr char mark = '\x1f';
+
+    std::string marked = {};
+    std::string text = {};                  // without what is missing
+    std::vector<std::string> missing = {};  // variables without a value, and "$(...)", which is not run
+    InputPlace place = {};                  // of the word; of an array's, where the array is filled
+
+    bool known() const { return missing.empty(); }
+};
+ShellWord shell_word_of(std::string marked, InputPlace place = {});
+
+using ShellValue = std::vector<ShellWord>;  // an array; a plain variable has one word
+
+struct ShellCommand {
+    InputPlace place;
+    std::vector<ShellWord> words;
+    std::map<std::string, ShellWord> environment;  // NAME=value before the command
+};
+
+struct ShellScript {
+    std::vector<ShellCommand> commands;           // also those of branches that cannot be decided
+    std::map<std::string, ShellValue> variables;  // at the end
+    std::map<std::string, std::string> files;     // that here-documents write, by their names
+    std::vector<std::string> directives;          // "#SBATCH ..." before the first command, without that word
+    std::vector<InputPlace> directive_places;
+    std::map<std::string, std::string> why;  // of a missing name: what gives it its value
+    std::vector<std::string> not_sourced;    // files that `source` names and that are not there
+};
+
+struct ShellInputs {
+    std::map<std::string, std::string> given;        // values of the user, also of "$(command)": they win
+    std::map<std::string, std::string> environment;  // values that the script may change
+    std::optional<std::string> (*read)(const std::string& name,
+                                       const void* from) = nullptr;  // the text of a file that is sourced
+    const void* from = nullptr;
+};
+
+/// Throws InputError for text that is no shell script: quotes that do not close, values that grow without limit.
+ShellScript read_shell_script(const std::string& text, const std::string& path, const ShellInputs& inputs);
+
+/// The "#SBATCH" lines before the first command.
+std::vector<std::string> sbatch_directives(const std::string& text);
+
+/// The value of an arithmetic expression over numbers and variables; nothing: a variable has no number, which `missing` then names.
+std::optional<long> shell_arithmetic(const std::string& expression, const std::map<std::string, ShellValue>& variables,
+                                     std::vector<std::string>& missing);
+
+}  // namespace prismopt

@@ -1,0 +1,40 @@
+#pragma once
+
+/// Values of words: expansions of variables, and assignments. Internal to the reader of scripts.
+
+#include "io/authoring/shell/shell_words.hpp"
+
+namespace prismopt::shell {
+
+/// A script as far as it is read.
+struct Reader {
+    const ShellInputs& inputs;
+    ShellScript script;
+    std::size_t expanded = 0;
+    int depth = 0;
+    int line = 0;              // of the word that is expanded
+    bool empty_array = false;  // whether a part in quotes expands an array without words, and so may be none
+};
+
+/// Counts characters that expansions make. Throws InputError for too many.
+void grow(Reader& r, const Text& in, std::size_t by);
+
+/// The words that a word becomes: a value outside quotes is divided at its blanks, unless `splits` is false.
+std::vector<ShellWord> expand(Reader& r, const Text& in, std::string_view raw, bool splits);
+/// One word: what an assignment gives.
+ShellWord expand_whole(Reader& r, const Text& in, std::string_view raw);
+
+/// Whether commands of a branch run.
+enum class Runs { yes, no, maybe };
+
+/// When a command runs: whether, and the names whose values decide it.
+struct When {
+    Runs runs = Runs::yes;
+    Names names;
+};
+
+/// Length of NAME in NAME= or NAME+=; 0: it is no assignment.
+std::size_t assigned_name(std::string_view word);
+void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, const When& when);
+
+}  // namespace prismopt::shell

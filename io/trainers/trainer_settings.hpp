@@ -1,0 +1,72 @@
+#pragma once
+
+/// Settings of training programs, a row each: what a job file may state, what the program takes otherwise, and which key of a scenario or
+/// axis of a plan it gives. Jobs are imported through these tables; the exports write rows of them.
+
+#include <span>
+#include <string_view>
+
+namespace prismopt {
+
+enum class SettingEffect {
+    read,       // gives keys or axes
+    no_key,     // changes time or memory, but no key states it
+    none,       // changes neither
+    by_default  // what the program does anyway, or what follows from other settings
+};
+
+struct TrainerSetting {
+    std::string_view name;        // as the program spells it, without dashes; with a trailing *: all names that begin so
+    std::string_view key = {};    // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key: what it is, in words
+    std::string_view usual = {};  // the program's value where it is not given; empty: off, none, or required
+    SettingEffect effect = SettingEffect::read;
+};
+
+/// Another program's spelling of a setting, or its default where that differs.
+struct SettingDialect {
+    std::string_view name;        // of the program
+    std::string_view of;          // row of the table; empty: the same
+    std::string_view usual = {};  // empty: as in the row
+    bool inverse = false;         // true means false there
+};
+
+struct TrainerSettings {
+    std::string_view program;
+    std::span<const TrainerSetting> rows;
+    std::span<const SettingDialect> dialect = {};
+    std::span<const std::string_view> sections = {};  // of its files, whose settings have the names of rows: "model."
+};
+
+/// Row and dialect of a name.
+struct KnownSetting {
+    const TrainerSetting* row = nullptr;  // nullptr: unknown
+    const SettingDialect* dialect = nullptr;
+};
+/// The row of a name in a job file: as the dialect has it, else with or without its section, else by the longest pattern; "-" and "_" are
+/// the same. With `prefixes`, a name that begins exactly one row means that row, as Python's argparse reads it.
+KnownSetting known_setting(const TrainerSettings& table, std::string_view name, bool prefixes = false);
+/// The program's default of a row; empty: none.
+std::string_view usual_value(const TrainerSettings& table, std::string_view row);
+
+/// Megatron-LM, and programs that reuse its names with other defaults.
+const TrainerSettings& megatron_settings();
+const TrainerSettings& megatron_deepspeed_settings();
+const TrainerSettings& slime_settings();
+const TrainerSettings& bridge_settings();
+const TrainerSettings& nemo1_settings();
+const TrainerSettings& primus_settings();
+
+const TrainerSettings& torchtitan_settings();
+
+/// Trainers above Hugging Face transformers.
+const TrainerSettings& transformers_settings();
+const TrainerSettings& trl_settings();
+const TrainerSettings& llama_factory_settings();
+const TrainerSettings& swift_settings();
+const TrainerSettings& axolotl_settings();
+
+const TrainerSettings& maxtext_settings();
+const TrainerSettings& nanotron_settings();
+const TrainerSettings& verl_settings();
+
+}  // namespace prismopt

@@ -1,0 +1,202 @@
+#include "optimizer/api/imports.hpp"
+
+#include "io/authoring/jobs/job_scenario.hpp"
+#include "io/base/control_characters.hpp"
+#include "io/base/input_error.hpp"
+#include "io/scenario/files/own_catalog.hpp"
+#include "io/scenario/layout_text.hpp"
+#include "io/scenario/reading/read_scenario.hpp"
+#include "io/toml/toml.hpp"
+#include "model/network/network.hpp"
+#include "model/plan/layout.hpp"
+#include "model/plan/plan_axes.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace {
+
+std::string plain(const std::string& text) { return printable(escape_controls(text), 100); }
+
+/// "train.sh:12  --tensor-model-parallel-size = 4 -> tp"
+std::string line_of(const ImportedValue& value)
+{
+    const std::string place = value.place.file.empty() ? "" : fmt::format("   ({})", plain(value.place.text()));
+    return fmt::format("  {}{}{}{}\n", plain(value.name), value.value.empty() ? "" : " = " + plain(value.value),
+                       value.key.empty() ? "" : "   -> " + value.key, place);
+}
+
+std::string names_of_values(const std::vector<ImportedValue>& values)
+{
+    std::vector<std::string> names;
+    for (const ImportedValue& value : values) {
+        names.push_back(plain(value.name));
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string section(const std::string& heading, const std::vector<ImportedValue>& values)
+{
+    std::string text = values.empty() ? "" : heading + "\n";
+    for (const ImportedValue& value : values) {
+        text += line_of(value);
+    }
+    return text;
+}
+
+/// A list of many names in lines of readable length.
+std::string short_section(const std::string& heading, const std::vector<ImportedValue>& values)
+{
+    return values.empty() ? "" : fmt::format("{}: {}\n", heading, names_of_values(values));
+}
+
+nlohmann::json values_json(const std::vector<ImportedValue>& values)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const ImportedValue& value : values) {
+        list.push_back({{"name", value.name}, {"value", value.value}, {"key", value.key}, {"place", value.place.text()}});
+    }
+    return list;
+}
+
+/// A value that a user may give, as a text: valid UTF-8 whatever the files hold.
+std::string dumped(const nlohmann::json& json)
+{
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+nlohmann::json axis_json(int value) { return value; }
+nlohmann::json axis_json(Seconds value) { return value.si; }
+nlohmann::json axis_json(const ModuleSet& value) { return text_of(value); }
+template <Nameable Enum>
+nlohmann::json axis_json(Enum value)
+{
+    return name(value);
+}
+
+/// The layers of each chunk, as exports write them; empty: the plan has no division of the layers.
+std::string layers_of_chunks(const JobImport& of)
+{
+    const Workload& w = of.scenario.workload;
+    const auto chunks = layout(w.layers(), of.job.plan, w.layouts);
+    const auto* known = std::get_if<std::vector<Chunk>>(&chunks);
+    return known == nullptr ? "" : layout_text(*known, w.predictions);
+}
+
+nlohmann::json plan_values(const JobImport& of)
+{
+    const ParallelPlan& plan = of.job.plan;
+    nlohmann::json json{{"gpus", plan.gpus()},
+                        {"dp", plan.dp},
+                        {"microbatches", plan.microbatches(of.job.global_batch)},
+                        {"layout", layers_of_chunks(of)}};
+    for_each_axis([&](const auto& axis) { json[std::string(axis.name)] = axis_json(plan.*(axis.choice)); });
+    return json;
+}
+
+nlohmann::json network_values(const JobImport& of)
+{
+    const Workload& w = of.scenario.workload;
+    const Network network = network_of(w);
+    nlohmann::json json{{"catalog", of.job.model},
+                        {"layers", w.layers()},
+                        {"hidden", w.hidden},
+                        {"heads", w.heads()},
+                        {"vocabulary", w.vocabulary},
+                        {"positions", w.positions},
+                        {"tied_embedding", w.tied_embedding},
+                        {"normalisation", name(w.normalisation)},
+                        {"dropout", w.dropout},
+                        {"precision", name(w.precision)},
+                        {"adapter_rank", w.adapter_rank},
+                        {"parameters", parameters_of(network) - (w.adapter_rank > 0 ? trained_parameters_of(network) : 0.0)},
+                        {"adapter_parameters", of.job.adapter_parameters},
+                        {"active_parameters", active_parameters_of(network)},
+                        {"trainable", trained_parameters_of(network)}};
+    if (const auto* attention = w.find<AttentionBlock>()) {
+        json["kv_heads"] = attention->key_heads();
+        json["head"] = attention->head > 0 ? attention->head : w.hidden / attention->heads;
+        json["bias"] = name(attention->bias);
+        json["query_key_norm"] = name(attention->query_key_norm);
+    }
+    if (const auto* mlp = w.find<MlpBlock>()) {
+        json["feed_forward"] = mlp->inner;
+        json["activation"] = name(mlp->activation);
+    }
+    if (const auto* experts = w.find<ExpertsBlock>()) {
+        json["experts"] = experts->count;
+        json["active"] = experts->active;
+        json["expert_inner"] = experts->inner;
+        json["shared"] = experts->shared;
+    }
+    return json;
+}
+
+}  // namespace
+
+JobImport import_job(const ImportRequest& request, const std::vector<std::string>& catalogs)
+{
+    const auto own = catalog_with(catalogs);
+    const Catalog& catalog = own ? *own : Catalog::built_in();
+    JobImport of;
+    of.job = imported_job(request, catalog);
+    of.text = job_scenario(of.job, request, catalog);
+    const std::string path = request.name + ".toml";
+    try {
+        of.scenario = parse_scenario(with_catalog_files(of.text, path, catalogs).text, path);
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("the job gives no valid scenario: {}", error.what()));
+    }
+    of.design = design_text(of.job.plan, of.scenario.space);
+    return of;
+}
+
+std::string import_text(const JobImport& of, bool all)
+{
+    const ImportReport& report = of.job.report;
+    std::string text = section("Read:", report.read);
+    text += section(fmt::format("Not in the files, so {}'s defaults:", of.job.format), report.defaults);
+    text += report.assumed.empty() ? "" : "Assumed:\n";
+    for (const std::string& assumption : report.assumed) {
+        text += fmt::format("  {}\n", printable(escape_controls(assumption), 400));
+    }
+    text += section("Changes time or memory, but no key states it:", report.no_key);
+    text +=
+        section("Unknown, and not read (correct the name, or check that it changes neither time nor memory):", report.unknown);
+    text += all ? section("No effect beside the other settings:", report.unused) +
+                      section("Changes neither time nor memory:", report.irrelevant)
+                : short_section("No effect beside the other settings", report.unused) +
+                      short_section("Changes neither time nor memory", report.irrelevant);
+    return text;
+}
+
+std::string import_json(const JobImport& of)
+{
+    const ImportReport& report = of.job.report;
+    return dumped(
+        {{"format", of.job.format},
+         {"design", of.design},
+         {"scenario", of.text},
+         {"plan", plan_values(of)},
+         {"phase", {{"sequence_length", of.job.sequence}, {"global_batch", of.job.global_batch}, {"steps", of.job.steps}}},
+         {"network", network_values(of)},
+         {"software", of.scenario.cluster.software.text()},
+         {"stack", of.scenario.cluster.stack.name},
+         {"accelerator", of.scenario.cluster.accelerator.name},
+         {"gpus_per_node", of.scenario.cluster.gpus_per_node()},
+         {"read", values_json(report.read)},
+         {"defaults", values_json(report.defaults)},
+         {"assumed", report.assumed},
+         {"no_key", values_json(report.no_key)},
+         {"unknown", values_json(report.unknown)},
+         {"unused", values_json(report.unused)},
+         {"irrelevant", values_json(report.irrelevant)}});
+}
+
+}  // namespace prismopt

@@ -1,0 +1,173 @@
+#include "io/authoring/shell/shell_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ShellScript script_of(const std::string& text, const std::map<std::string, std::string>& given = {})
+{
+    return read_shell_script(text, "job.sh", ShellInputs{given, {}});
+}
+
+/// The words of the last command.
+std::vector<std::string> last_words(const std::string& text, const std::map<std::string, std::string>& given = {})
+{
+    std::vector<std::string> words;
+    const ShellScript script = script_of(text, given);
+    for (const ShellWord& word : script.commands.back().words) {
+        words.push_back(word.text);
+    }
+    return words;
+}
+
+std::vector<std::string> missing_of(const std::string& text)
+{
+    std::vector<std::string> names;
+    const ShellScript script = script_of(text);
+    for (const ShellWord& word : script.commands.back().words) {
+        names.insert(names.end(), word.missing.begin(), word.missing.end());
+    }
+    return names;
+}
+
+TEST(ShellScript, SubstitutesVariablesAndDefaults)
+{
+    EXPECT_THAT(last_words("A=1\nB=${A}2\nrun $A ${B} ${C:-3} ${A:-4} ${C-5} ${A:+6} ${C:+7}"),
+                ElementsAre("run", "1", "12", "3", "1", "5", "6"));
+    EXPECT_THAT(last_words("A='two words'\nrun $A \"$A\" '$A' \\$A"),
+                ElementsAre("run", "two", "words", "two words", "$A", "$A"));
+    EXPECT_THAT(last_words("A=\nrun \"$A\" $A ${A:-x} ${A-y}"), ElementsAre("run", "", "x"));
+    EXPECT_THAT(last_words("run ${1:-usual} \"$@\""), ElementsAre("run", "usual"));
+}
+
+TEST(ShellScript, ReadsArrays)
+{
+    EXPECT_THAT(last_words("A=(\n  --x 1  # don't stop\n  \"--y 2\"\n)\nA+=(--z)\nrun \"${A[@]}\""),
+                ElementsAre("run", "--x", "1", "--y 2", "--z"));
+    EXPECT_THAT(last_words("A=(\"--y 2\")\nrun ${A[@]}"), ElementsAre("run", "--y", "2"));
+    EXPECT_THAT(last_words("A=()\nrun \"${A[@]}\" ."), ElementsAre("run", "."));
+}
+
+TEST(ShellScript, Calculates)
+{
+    EXPECT_THAT(last_words("N=4\nrun $((N*8)) $(( ($N + 2) / 4 - 7 % 4 )) $(( -N ))"), ElementsAre("run", "32", "-2", "-4"));
+    EXPECT_THAT(missing_of("run $((N*8))"), ElementsAre("N"));
+    EXPECT_THAT(missing_of("run $((1/0))"), ElementsAre("$((1/0))"));
+    EXPECT_THAT(missing_of("run $((9223372036854775807*2))"), ElementsAre("$((9223372036854775807*2))"));
+}
+
+TEST(ShellScript, ContinuesLines)
+{
+    EXPECT_THAT(last_words("run a \\\n  b \\\r\n  c # d \\\n"), ElementsAre("run", "a", "b", "c"));
+    EXPECT_THAT(last_words("A=\" \\\n --x 1 \\\n --y\"\nrun $A"), ElementsAre("run", "--x", "1", "--y"));
+}
+
+TEST(ShellScript, NamesWhatIsMissing)
+{
+    EXPECT_THAT(missing_of("run $X ${Y} $(hostname)"), ElementsAre("X", "Y", "$(hostname)"));
+    EXPECT_THAT(missing_of("A=$(hostname)\nrun $A"), ElementsAre("A"));
+    EXPECT_THAT(missing_of("A=\"--save $DIR --tp 4\"\nrun $A"), ElementsAre("DIR"));
+    EXPECT_THAT(last_words("run `nproc`", {{"$(nproc)", "8"}}), ElementsAre("run", "8"));
+    EXPECT_THAT(last_words("A=$(nproc)\nrun $A", {{"A", "8"}}), ElementsAre("run", "8"));
+    const ShellScript script = script_of("A=$(hostname)\nrun $A");
+    EXPECT_THAT(script.why.at("A"), testing::HasSubstr("line 1"));
+}
+
+TEST(ShellScript, KeepsWhatIsMissingAtItsPlace)
+{
+    const ShellScript script = script_of("A=\"--save $DIR --tp 4\"\nrun $A");
+    const std::vector<ShellWord>& words = script.commands.back().words;
+    ASSERT_EQ(words.size(), 5U);
+    EXPECT_THAT(words[2].missing, ElementsAre("DIR"));
+    EXPECT_THAT(words[4].missing, IsEmpty());
+}
+
+TEST(ShellScript, TakesBranchesThatAreDecided)
+{
+    EXPECT_THAT(last_words("A=1\nif [ $A -gt 0 ]; then B=yes; else B=no; fi\nrun $B"), ElementsAre("run", "yes"));
+    EXPECT_THAT(
+        last_words("A=1\nif [[ $A == 2 ]]; then\n B=yes\nelif [[ $A == 1 && -n $A ]]; then\n B=maybe\nelse\n B=no\nfi\nrun $B"),
+        ElementsAre("run", "maybe"));
+    EXPECT_THAT(last_words("A=1\nif [[ $A == 2 ]] || [[ -n $A ]]; then B=yes; fi\nrun $B"), ElementsAre("run", "yes"));
+    EXPECT_THAT(last_words("if [ -z \"\" ]; then if [ a = b ]; then B=1; else B=2; fi; fi\nrun $B"), ElementsAre("run", "2"));
+}
+
+TEST(ShellScript, NamesWhatUndecidedBranchesNeed)
+{
+    EXPECT_THAT(missing_of("B=no\nif [ -n \"$FAST\" ]; then B=yes; fi\nrun $B"), ElementsAre("FAST"));
+    EXPECT_THAT(missing_of("B=no\nif [ -n \"$FAST\" ]; then B=no; fi\nrun $B"), IsEmpty());
+    EXPECT_THAT(missing_of("A=(x)\nif [ -n \"$FAST\" ]; then A+=(y); fi\nrun ${A[@]}"), ElementsAre("FAST"));
+    EXPECT_THAT(missing_of("A=x\nif [ -n \"$FAST\" ]; then A=\"$A y\"; fi\nrun $A"), ElementsAre("FAST"));
+    EXPECT_THAT(missing_of("B=no\nif command; then B=yes; fi\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("for i in 1 2; do\n  A=$i\ndone\nrun $A"), ElementsAre("A"));
+}
+
+TEST(ShellScript, ReadsHereDocuments)
+{
+    EXPECT_THAT(last_words("N=4\nread -r -d '' A <<END\n--x $N \\\n--y\nEND\nrun $A"), ElementsAre("run", "--x", "4", "--y"));
+    EXPECT_EQ(script_of("N=4\ncat <<EOF > a.json\n{\"n\": $N, \"t\": \"x\"}\nEOF\n").files.at("a.json"),
+              "{\"n\": 4, \"t\": \"x\"}\n");
+    EXPECT_EQ(script_of("cat > a.json <<'EOF'\n$N\nEOF\n").files.at("a.json"), "$N\n");
+}
+
+TEST(ShellScript, ReadsCommandsInStrings)
+{
+    EXPECT_THAT(last_words("A=\"run --x 1\"\neval $A"), ElementsAre("run", "--x", "1"));
+    EXPECT_THAT(last_words("A='run --x'\nbash -c \"$A \\$Y 2\" 2>&1 | tee log; last"), ElementsAre("last"));
+    const ShellScript script = script_of("A='run --x'\nbash -c \"$A $Y 2\" 2>&1 | tee log");
+    EXPECT_THAT(script.commands.front().words.front().text, "run");
+    EXPECT_EQ(script.commands.front().words.size(), 4U);
+}
+
+TEST(ShellScript, KnowsThePlacesOfWords)
+{
+    const ShellScript script = script_of("A=(\n  --x\n  1\n)\nrun ${A[@]} \\\n  --y\n");
+    const std::vector<ShellWord>& words = script.commands.back().words;
+    EXPECT_EQ(words[1].place.line, 2);
+    EXPECT_EQ(words[2].place.line, 3);
+    EXPECT_EQ(words[3].place.line, 6);
+    EXPECT_EQ(words[3].place.file, "job.sh");
+}
+
+TEST(ShellScript, ReadsDirectivesBeforeTheFirstCommand)
+{
+    EXPECT_THAT(
+        sbatch_directives("#!/bin/bash\n#SBATCH -N 8\n##SBATCH -N 9\n\n# text\n#SBATCH --gres=gpu:8\necho\n#SBATCH -N 4\n"),
+        ElementsAre("-N 8", "--gres=gpu:8"));
+}
+
+TEST(ShellScript, KeepsVariablesBeforeACommandToIt)
+{
+    const ShellScript script = script_of("N=1 M=$X run $N\n");
+    EXPECT_EQ(script.commands.back().environment.at("N").text, "1");
+    EXPECT_THAT(script.commands.back().words.back().missing, ElementsAre("N"));
+}
+
+TEST(ShellScript, RefusesWhatDoesNotEnd)
+{
+    for (const char* text : {"A='x", "A=\"x", "A=$(x", "A=(x", "A=${x", "A=`x", "cat <<END\nx\n", "A=\"$(\""}) {
+        EXPECT_THROW(script_of(text), InputError) << text;
+    }
+    std::string doubling = "A=xxxxxxxx\n";
+    std::string nested = "A=";
+    for (int i = 0; i < 40; ++i) {
+        doubling += "A=\"$A$A$A\"\n";
+        nested += "${B:-";
+    }
+    EXPECT_THROW(script_of(doubling), InputError);
+    EXPECT_THROW(script_of(nested + std::string(40, '}')), InputError);
+    EXPECT_THROW(script_of("A='eval \"$A\"'\neval \"$A\"\n"), InputError);
+}
+
+}  // namespace
+
+}  // namespace prismopt
