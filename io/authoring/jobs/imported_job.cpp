@@ -104,6 +104,24 @@ std::optional<std::string> sourced(const std::string& name, const void* from)
     return file ? std::optional(file->text) : std::nullopt;
 }
 
+/// How many settings of a command, files among them, some trainer reads.
+int known_settings(const LaunchCommand& command)
+{
+    const auto known = [](const JobSetting& setting) {
+        for (const TrainerSettings* table :
+             {&slime_settings(), &megatron_deepspeed_settings(), &bridge_settings(), &torchtitan_settings(), &swift_settings(),
+              &llama_factory_settings(), &maxtext_settings(), &verl_settings()}) {
+            const KnownSetting own = known_setting(*table, setting.name);
+            if (own.row != nullptr && own.row->effect == SettingEffect::read) {
+                return true;
+            }
+        }
+        return false;
+    };
+    const auto settings = std::count_if(command.settings.begin(), command.settings.end(), known);
+    return static_cast<int>(settings) + static_cast<int>(command.files.size());
+}
+
 /// Adds the command and the definitions of a script.
 void read_script(const JobFile& file, FoundFiles& job)
 {
@@ -125,13 +143,16 @@ void read_script(const JobFile& file, FoundFiles& job)
     if (commands.empty()) {
         return;
     }
+    std::stable_sort(commands.begin(), commands.end(),
+                     [](const LaunchCommand& a, const LaunchCommand& b) { return known_settings(a) > known_settings(b); });
     LaunchCommand& command = commands.front();
-    if (commands.size() > 1 && commands[1].settings.size() > 2) {
+    constexpr int some = 2;
+    if (commands.size() > 1 && known_settings(commands[1]) > some) {
         job.problems.push_back(
             fmt::format("{} starts several programs; the one in line {} is taken", file.path, command.place.line));
     }
     const bool better = !job.sources.command || job.sources.command->program.empty() ||
-                        (!command.program.empty() && command.settings.size() > job.sources.command->settings.size());
+                        (!command.program.empty() && known_settings(command) > known_settings(*job.sources.command));
     for (const char* name : {"NNODES", "NPROC_PER_NODE", "NGPU", "CONFIG_FILE", "MODULE", "CONFIG"}) {
         const auto variable = script.variables.find(name);
         if (variable != script.variables.end() && variable->second.size() == 1 && variable->second.front().known()) {

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace prismopt {
 
@@ -119,7 +120,7 @@ void JobSettings::refuse_missing() const
     for (const std::string& name : names_asked_for(missing)) {
         remedy += fmt::format(" --set '{}=VALUE'", name);
     }
-    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy);
+    throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy + " (empty for none)");
 }
 
 JobSettings::Entry* JobSettings::find(std::string_view row)
@@ -282,6 +283,11 @@ ImportReport JobSettings::report() const
         } else {
             all.unused.push_back(value);
         }
+    }
+    for (std::vector<ImportedValue>* list : {&all.read, &all.no_key, &all.irrelevant, &all.unused, &all.unknown}) {
+        std::stable_sort(list->begin(), list->end(), [](const ImportedValue& a, const ImportedValue& b) {
+            return std::tie(a.place.file, a.place.line) < std::tie(b.place.file, b.place.line);
+        });
     }
     return all;
 }
