@@ -67,6 +67,8 @@ constexpr std::array units{
     Unit{"per 1000 node-days", Dimension::rate, 1e-3 / (1_day).si},
     Unit{"per GPU-day", Dimension::rate, 1.0 / (1_day).si},
     Unit{"per 1000 GPU-days", Dimension::rate, 1e-3 / (1_day).si},
+    Unit{"per unit-day", Dimension::rate, 1.0 / (1_day).si},
+    Unit{"per 1000 unit-days", Dimension::rate, 1e-3 / (1_day).si},
     Unit{"per job-day", Dimension::rate, 1.0 / (1_day).si},
     Unit{"kg/kWh", Dimension::carbon, 1.0 / 3.6e6},
 };

@@ -36,11 +36,44 @@ constexpr double most_failures_per_interval = 2.0;  // e^2 - 1: more than six fa
 /// Deviations by which the sum of the nodes' rates may exceed its mean and a run still end: beyond what 2^32 draws show.
 constexpr double most_deviations = 7.0;
 
+/// A job fills units one after the other; the last may be used in part.
+int units_of(const Cause& cause, const JobSize& job) { return (job.nodes + cause.unit_nodes - 1) / cause.unit_nodes; }
+
+void set_units(FailureModel::Source& source, const Cause& cause, const JobSize& job)
+{
+    if (cause.of == RateOf::unit && job.nodes > 0) {
+        source.units = units_of(cause, job);
+        source.unit_nodes = std::min(cause.unit_nodes, job.nodes);
+        source.last_unit_nodes = job.nodes - (source.units - 1) * cause.unit_nodes;
+    }
+}
+
+/// A failure of the job as a whole leaves no node for a spare to replace. With spares that are always ready no failure restarts.
+void set_recovery(FailureModel& model, const Reliability& reliability, const std::vector<Cause>& causes)
+{
+    if (reliability.recovery != Recovery::hot_spares) {
+        return;
+    }
+    const bool repairs = std::any_of(model.sources.begin(), model.sources.end(),
+                                     [](const FailureModel::Source& source) { return source.repair_s > 0.0; });
+    for (FailureModel::Source& source : model.sources) {
+        const bool enough = model.spares == enough_spares;
+        if (source.planned || causes[source.cause].of == RateOf::job || (!enough && model.spares < source.unit_nodes)) {
+            continue;
+        }
+        source.switch_s = reliability.switch_time.si;
+        if (enough || !repairs) {
+            source.restart_s = source.least_restart_s();
+        }
+    }
+}
+
 double size_factor(const Cause& cause, const JobSize& job)
 {
     switch (cause.of) {
         case RateOf::node: return job.nodes;
         case RateOf::gpu: return job.gpus;
+        case RateOf::unit: return units_of(cause, job);
         case RateOf::job: return 1.0;
     }
     return 1.0;
@@ -88,8 +121,9 @@ double mean_of_failures(const FailureModel& model, ValueOf value_of)
 }
 
 double detection_of(const FailureModel::Source& source) { return source.detection_s; }
-double down_of(const FailureModel::Source& source) { return source.detection_s + source.restart_s; }
+double down_of(const FailureModel::Source& source) { return source.detection_s + source.least_restart_s(); }
 double restart_of(const FailureModel::Source& source) { return source.restart_s; }
+double least_restart_of(const FailureModel::Source& source) { return source.least_restart_s(); }
 
 /// Probability that the failures of a cause are at least as many as on average in this time: of a Poisson distribution, or a
 /// negative binomial one where nodes have rates of their own, or the rate is uncertain. Zero if not known: other renewal processes
@@ -171,8 +205,9 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
         const double rate = cause.rate.si * size_factor(cause, job);
         if (rate > 0.0) {
             model.sources.push_back({rate, cause.detection.si, cause.restart.si, cause.repair.si, cause.repair_cv,
-                                     cause.memory_kept, cause.planned, cause.of != RateOf::job, gaps_of_job(cause, job), i,
-                                     cause.rate_cv});
+                                     cause.memory_kept, cause.planned, cause.of == RateOf::node || cause.of == RateOf::gpu,
+                                     gaps_of_job(cause, job), i, cause.rate_cv});
+            set_units(model.sources.back(), cause, job);
         }
     }
     const bool asynchronous = reliability.write == CheckpointWrite::asynchronous;
@@ -181,6 +216,7 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
     model.memory_interval_s = reliability.memory.interval.si;
     model.pace = model.memory_interval_s > 0.0 ? 1.0 + reliability.memory.stall.si / model.memory_interval_s : 1.0;
     model.spares = job.spares == as_configured ? reliability.spares : job.spares;
+    set_recovery(model, reliability, causes);
     model.node_cv = job.nodes > 0 ? reliability.node_cv / std::sqrt(job.nodes) : 0.0;
     model.interval_s = job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;
     if (model.interval_s == 0.0) {
@@ -225,7 +261,7 @@ double expected_training_time(double productive_s, const FailureModel& model)
     if (rate == 0.0 || intervals == 0.0) {  // an interval that no run has may be endless
         return intervals * length + rest;
     }
-    const double restarts = 1.0 + exponential_minus_one(rate * mean_of_failures(model, restart_of));
+    const double restarts = 1.0 + exponential_minus_one(rate * mean_of_failures(model, least_restart_of));
     const double attempt = exponential_minus_one(rate * length) * restarts * (1.0 / rate + mean_of_failures(model, detection_of));
     return intervals * attempt + rest;
 }
@@ -242,7 +278,7 @@ double least_mean_training_time(double productive_s, const FailureModel& model)
     double time = productive_s * model.pace + stalls;
     const double running = time;
     for (const FailureModel::Source& source : model.sources) {
-        const double restart = source.gaps.family == GapFamily::exponential ? source.restart_s : 0.0;
+        const double restart = source.gaps.family == GapFamily::exponential ? source.least_restart_s() : 0.0;
         const double begun = source.gaps.family == GapFamily::constant ? 1.0 : 0.0;  // the gap that the run ends in
         time += std::max(0.0, running * source.rate - begun) * (source.detection_s + restart);
     }

@@ -34,6 +34,13 @@ struct FailureModel {
         GapDistribution gaps{};
         std::size_t cause = 0;  // index in all_causes()
         double rate_cv = 0.0;   // uncertainty of the rate
+        int units = 1;          // of which one fails
+        int unit_nodes = 1;     // nodes of the job that a failure takes
+        int last_unit_nodes = 1;
+        double switch_s = std::numeric_limits<double>::infinity();  // in place of a restart, with hot spares
+
+        /// Returns the time to resume training if as many spares are ready as nodes fail.
+        double least_restart_s() const { return switch_s < restart_s ? switch_s : restart_s; }
     };
     std::vector<Source> sources;
     double interval_s = std::numeric_limits<double>::infinity();  // productive time between checkpoints

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 namespace prismopt {
@@ -213,7 +214,7 @@ private:
         const int gpus = part.segment.gpus;
         std::array<Words, 4> extra{};
         const bool replaced = model.spares != enough_spares;
-        if (replaced || model.memory_interval_s > 0.0) {
+        if (replaced || model.memory_interval_s > 0.0) {  // [repair time, copies kept, unit]
             draw(Stream::repair, 0, round, extra);
         }
         if (replaced) {
@@ -232,10 +233,14 @@ private:
             }
             double waiting = source.planned && round_.work.at[l] > 0.0 ? model.stall_s : 0.0;
             const double gap = round_.ran.at[l];
+            const double failed = state_.wall.at[l] + gap;
+            const double known = failed + source.detection_s;
+            const int nodes = nodes_of_unit(source, extra[2].at[l]);
+            const bool hot = source.switch_s < source.restart_s && (!replaced || spares_ready(l, known) >= nodes);
+            const double recovery = hot ? source.switch_s : source.restart_s;
             if (clock.repair != nullptr) {
-                const double failed = state_.wall.at[l] + gap;
-                waiting += wait(l, failed + source.detection_s,
-                                failed + source.repair_s * static_cast<double>((*clock.repair)(extra[0].at[l])));
+                waiting +=
+                    wait(l, nodes, hot, known, failed + source.repair_s * static_cast<double>((*clock.repair)(extra[0].at[l])));
             }
             CauseLoss& loss = loss_[source.cause];
             loss.failures += 1.0;
@@ -246,21 +251,58 @@ private:
             state_.saved.at[l] += gained;
             state_.wall.at[l] += gap + source.detection_s + waiting;
             const double restart = state_.restart.at[l] - round_.restarted.at[l];  // of the failure before
-            state_.restart.at[l] = std::max(restart, source.restart_s);
-            restarts_from_.at[l] = restart > source.restart_s ? restarts_from_.at[l] : source.cause;
+            state_.restart.at[l] = std::max(restart, recovery);
+            restarts_from_.at[l] = restart > recovery ? restarts_from_.at[l] : source.cause;
             due_in_part_[c].at[l] = static_cast<double>(draws_[clock.gap_table].at[l]) / rate(source, l);
         }
     }
 
-    /// Seconds after `known` until a node is there; the failed one comes back at `repaired`.
-    double wait(int lane, double known, double repaired)
+    /// All units fail equally often; the job may use a part of the last.
+    static int nodes_of_unit(const Source& source, std::uint32_t bits)
     {
-        double taken = repaired;
-        if (!ready_.empty() && spare_ready_.at[lane] <= repaired) {
-            taken = spare_ready_.at[lane];
-            ready_[static_cast<std::size_t>(spare_.at[lane])].at[lane] = repaired;
+        const int unit = static_cast<int>(bits * word_unit * source.units);
+        return unit + 1 == source.units ? source.last_unit_nodes : source.unit_nodes;
+    }
+
+    int spares_ready(int lane, double when) const
+    {
+        return static_cast<int>(
+            std::count_if(ready_.begin(), ready_.end(), [&](const Doubles& spare) { return spare.at[lane] <= when; }));
+    }
+
+    /// Seconds after `known` until so many nodes are there; the failed ones come back at `repaired`, and if the spares are `hot`, none
+    /// of them is waited for.
+    double wait(int lane, int nodes, bool hot, double known, double repaired)
+    {
+        constexpr double in_use = std::numeric_limits<double>::infinity();
+        double there = known;
+        taken_.clear();
+        for (int node = 0; node < nodes; ++node) {
+            std::size_t first = ready_.size();
+            double ready = in_use;
+            if (node == 0) {
+                first = ready_.empty() ? first : static_cast<std::size_t>(spare_.at[lane]);
+                ready = spare_ready_.at[lane];
+            } else {
+                for (std::size_t s = 0; s < ready_.size(); ++s) {
+                    if (ready_[s].at[lane] < ready) {
+                        first = s;
+                        ready = ready_[s].at[lane];
+                    }
+                }
+            }
+            if (first == ready_.size() || (ready > repaired && !hot)) {
+                there = std::max(there, repaired);
+                break;
+            }
+            there = std::max(there, ready);
+            ready_[first].at[lane] = in_use;
+            taken_.push_back(first);
         }
-        return std::max(0.0, taken - known);
+        for (const std::size_t spare : taken_) {
+            ready_[spare].at[lane] = repaired;
+        }
+        return there - known;
     }
 
     std::uint64_t seed_;
@@ -281,7 +323,8 @@ private:
     std::vector<Doubles> ready_;                      // [spare]: when it is
     Ints spare_{};                                    // ready first
     Doubles spare_ready_{};
-    std::vector<CauseLoss> loss_;  // sums over lanes
+    std::vector<std::size_t> taken_;  // spares that replace the nodes of one failure
+    std::vector<CauseLoss> loss_;     // sums over lanes
     double stalls_gpu_s_ = 0.0;
 };
 

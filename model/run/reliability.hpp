@@ -25,8 +25,8 @@ struct GapDistribution {
     int nodes = 0;
 };
 
-/// Unit of a failure rate: per node in use, per GPU in use, or per job.
-enum class RateOf { node, gpu, job };
+/// Unit of a failure rate: per node in use, per GPU in use, per unit of a tier in use (a rack, a domain, a pod), or per job.
+enum class RateOf { node, gpu, unit, job };
 
 /// One cause of failures.
 struct Cause {
@@ -34,6 +34,8 @@ struct Cause {
     PerSecond rate;
     double rate_cv = 0.0;  // standard deviation of what is known of the rate, over the rate: gamma, drawn once per run
     RateOf of = RateOf::node;
+    std::string tier;    // of rates per unit: the cluster's tier
+    int unit_nodes = 1;  // nodes in one unit of it, all of which a failure takes
     GapDistribution gaps;
     Seconds detection;         // until the failure is detected
     Seconds restart;           // until the job trains again, once all nodes are available
@@ -56,6 +58,13 @@ template <>
 inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>({{IntervalRule::young, "young"},
                                                                                    {IntervalRule::daly, "daly"},
                                                                                    {IntervalRule::optimal, "optimal"}});
+
+/// What a job does when a node fails. Restart: the job ends and starts again. Hot spares: waiting nodes have the program loaded, and
+/// one that is ready takes the place of the failed node without a restart of the job. docs/methods/failures.md.
+enum class Recovery { restart, hot_spares };
+template <>
+inline constexpr auto names_of<Recovery> = std::to_array<Named<Recovery>>({{Recovery::restart, "restart"},
+                                                                           {Recovery::hot_spares, "hot_spares"}});
 
 /// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023). Cause::memory_kept is
 /// the probability that they survive a failure.
@@ -86,6 +95,8 @@ struct Reliability {
     int spares = enough_spares;  // nodes that replace failed ones
     double node_cv = 0.0;        // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
     Drift drift{};
+    Recovery recovery = Recovery::restart;
+    Seconds switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart
 };
 
 /// Returns all causes of failures, `node_failure_rate` first if it is not zero.

@@ -138,6 +138,7 @@ Reliability with_failures(Reliability reliability, double factor)
 Reliability with_restarts(Reliability reliability, double factor)
 {
     reliability.restart = Seconds{factor * reliability.restart.si};
+    reliability.switch_time = Seconds{factor * reliability.switch_time.si};
     for (Cause& cause : reliability.causes) {
         cause.detection = Seconds{factor * cause.detection.si};
         cause.restart = Seconds{factor * cause.restart.si};
@@ -181,6 +182,11 @@ std::vector<RunEffect> effects(StudiedRun& run)
         add("failures", "twice as many failures", run.under(with_failures(reliability, 2.0)));
         add("restarts", "detection and restarts twice as fast", run.under(with_restarts(reliability, 0.5)));
         add("restarts", "detection and restarts half as fast", run.under(with_restarts(reliability, 2.0)));
+    }
+    if (reliability.recovery == Recovery::hot_spares) {
+        Reliability restarting = reliability;
+        restarting.recovery = Recovery::restart;
+        add("restarts", "spares that are not hot", run.under(restarting));
     }
     if (std::isfinite(outlook.interval_s)) {
         add("checkpoints", "checkpoints that take no time", run.under(with_free_checkpoints(reliability)));

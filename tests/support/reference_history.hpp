@@ -124,18 +124,24 @@ private:
                 seconds + strikes->repair_s * static_cast<double>(tables_.repair(strikes->repair_cv)(repair_bits));
             seconds += strikes->detection_s + (strikes->planned && at > position ? m.stall_s : 0.0);
             position = next;
+            const double place = word(Stream::repair, part, failure, 2) * 0x1p-32 * strikes->units;
+            const bool whole = static_cast<int>(place) + 1 < strikes->units;
+            const int nodes = whole ? strikes->unit_nodes : strikes->last_unit_nodes;
+            std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
+            const bool hot = strikes->switch_s < strikes->restart_s &&
+                             (m.spares == enough_spares || static_cast<int>(in_repair_.size()) + nodes <= m.spares);
             if (m.spares != enough_spares && strikes->repair_s > 0.0) {
-                in_repair_.push_back(repaired);
-                // So many nodes are being repaired that one of the job's is missing: the first to come back ends that.
+                in_repair_.insert(in_repair_.end(), static_cast<std::size_t>(nodes), repaired);
                 std::erase_if(in_repair_, [&](double when) { return when <= seconds; });
-                if (in_repair_.size() > static_cast<std::size_t>(m.spares)) {
+                // So many nodes are being repaired that some of the job's are missing: the first to come back end that.
+                while (in_repair_.size() > static_cast<std::size_t>(m.spares)) {
                     const auto back = std::min_element(in_repair_.begin(), in_repair_.end());
                     waited += *back - seconds;
                     seconds = *back;
                     in_repair_.erase(back);
                 }
             }
-            restart = std::max(restart, strikes->restart_s);
+            restart = std::max(restart, hot ? strikes->switch_s : strikes->restart_s);
             left_[strikes->cause] =
                 gap(*strikes, word(Stream::failure, part, (failure + 1) / 4, static_cast<int>((failure + 1) % 4)));
         }

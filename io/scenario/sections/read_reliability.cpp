@@ -43,17 +43,18 @@ std::optional<RateOf> counted_by(const Value& rate)
 {
     const std::string text = rate.text(rate_example);
     const auto has = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
-    return has("node")  ? std::optional(RateOf::node)
-           : has("GPU") ? std::optional(RateOf::gpu)
-           : has("job") ? std::optional(RateOf::job)
-                        : std::nullopt;
+    return has("node")   ? std::optional(RateOf::node)
+           : has("GPU")  ? std::optional(RateOf::gpu)
+           : has("unit") ? std::optional(RateOf::unit)
+           : has("job")  ? std::optional(RateOf::job)
+                         : std::nullopt;
 }
 
 RateOf counted_by_unit(const Value& rate)
 {
     const auto of = counted_by(rate);
     if (!of) {
-        rate.fail({"does not say what fails at this rate", "a node, a GPU, or the job regardless of its size",
+        rate.fail({"does not say what fails at this rate", "a node, a GPU, a unit of a tier, or the job regardless of its size",
                    "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\""});
     }
     return *of;
@@ -65,8 +66,9 @@ PerSecond read_node_rate(const Value& value, int gpus_per_node)
     const auto rate = value.quantity<PerSecond>("3.79e-3 /day", Sign::zero_or_more);
     switch (counted_by(value).value_or(RateOf::node)) {  // the key's name says so
         case RateOf::gpu: return rate * gpus_per_node;
+        case RateOf::unit:
         case RateOf::job:
-            value.fail({"is a rate per job", "node_failure_rate is a rate per node",
+            value.fail({"is not a rate per node", "node_failure_rate counts failures of nodes",
                         "give it as the rate of a [[reliability.cause]], or write \"3.79e-3 /day\""});
         case RateOf::node: break;
     }
@@ -110,7 +112,7 @@ const Fields<Cause>& cause_fields()
             .text("name", &Cause::name, "network", "name of the cause in reports")
             .required()
             .custom({"rate",
-                     "failure rate: per node-day, per GPU-day or per job-day",
+                     "failure rate: per node-day, per GPU-day, per unit-day (of a tier) or per job-day",
                      in_quotes(rate_example),
                      {{.kind = ValueShape::Kind::quantity, .dimension = Dimension::rate}}},
                     [](const Value& value, Cause& cause, Keys) {
@@ -118,6 +120,7 @@ const Fields<Cause>& cause_fields()
                         cause.of = counted_by_unit(value);
                     })
             .required()
+            .text("tier", &Cause::tier, "rack", "tier of [cluster] whose units fail as a whole, at a rate per unit-day")
             .number("rate_cv", &Cause::rate_cv, rate_cv_range)
             .choice(
                 "gaps", [](Cause & c) -> auto& { return c.gaps.family; }, "weibull", "distribution of the gaps between failures")
@@ -140,13 +143,39 @@ const Fields<Cause>& cause_fields()
     return fields;
 }
 
-std::vector<Cause> read_causes(const Value& list)
+/// A failure of a unit takes its nodes; tiers inside nodes have none.
+void read_unit(Table& table, Cause& cause, const Cluster& cluster)
+{
+    const auto tier = table.find("tier");
+    if (!tier && cause.of == RateOf::unit) {
+        table.at("tier", "tier = \"rack\"");
+    }
+    if (!tier) {
+        return;
+    }
+    if (cause.of != RateOf::unit) {
+        tier->fail({"applies to rates per unit only", "the rate does not count units",
+                    "remove it, or write rate = \"0.5 per 1000 unit-days\""});
+    }
+    std::string names;
+    for (std::size_t i = cluster.node_tier(); i < cluster.tiers.size(); ++i) {
+        if (cluster.tiers[i].name == cause.tier) {
+            cause.unit_nodes = std::max(1, cluster.tiers[i].group_gpus / cluster.gpus_per_node());
+            return;
+        }
+        names += (names.empty() ? "" : ", ") + cluster.tiers[i].name;
+    }
+    tier->fail({"is no tier of nodes", "failures of a unit take its nodes", fmt::format("use one of {}", names)});
+}
+
+std::vector<Cause> read_causes(const Value& list, const Cluster& cluster)
 {
     std::vector<Cause> causes;
     for (const Value& element : list.list(cause_example)) {
         Table table = element.table(cause_example);
         Cause& cause = causes.emplace_back();
         cause_fields().read_whole(table, Keys::all, cause);
+        read_unit(table, cause, cluster);
         const auto same = [&](const Cause& other) { return other.name == cause.name; };
         if (std::count_if(causes.begin(), causes.end(), same) > 1) {
             table.find("name")->fail({"is listed twice", "losses are reported by cause", "give each cause its own name"});
@@ -231,6 +260,12 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         restart->fail(
             {"applies to node_failure_rate only", "each cause has its own restart", "remove it, or give node_failure_rate"});
     }
+    if (reliability.recovery == Recovery::hot_spares) {
+        table.at("switch_time", "switch_time = \"2 min\"");
+    } else if (const auto switching = table.find("switch_time")) {
+        switching->fail({"applies to hot spares only", "without them a failure costs a restart",
+                         "remove it, or write recovery = \"hot_spares\""});
+    }
     if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
         snapshot->fail({"applies to asynchronous checkpoints only", "blocking checkpoints have no snapshot",
                         "remove it, or write checkpoint_mode = \"asynchronous\""});
@@ -263,7 +298,7 @@ const Fields<ReliabilityReading>& reliability_fields()
             .quantity("restart", &ReliabilityReading::restart, "10 min", "time from a node failure until training resumes",
                       Sign::zero_or_more)
             .custom({"cause", "causes of failures, in addition to node_failure_rate", "[[reliability.cause]]", {causes}},
-                    [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value); })
+                    [](const Value& value, ReliabilityReading& r, Keys) { r.causes = read_causes(value, *r.cluster); })
             .custom(
                 {"checkpoint_interval",
                  "productive time between checkpoints, or the rule that sets it; \"0 s\": Young's formula; training needs it",
@@ -282,6 +317,12 @@ const Fields<ReliabilityReading>& reliability_fields()
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
+            .choice(
+                "recovery", &ReliabilityReading::recovery, "hot_spares",
+                "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node instead")
+            .quantity("switch_time", &ReliabilityReading::switch_time, "2 min",
+                      "time from detection until training resumes on a ready hot spare, in place of a restart",
+                      Sign::zero_or_more)
             .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
             .nested("drift", &ReliabilityReading::drift, drift_fields)
             .custom(source_key(), read_source<ReliabilityReading>)

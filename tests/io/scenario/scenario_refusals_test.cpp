@@ -672,13 +672,26 @@ TEST(ScenarioRefuses, BadFailures)
               "rate = 6.5 has no unit (needs events per unit of time); write \"6.5 per 1000 node-days\"");
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"6.5 per 1000 nodes\"\nrestart = \"1 min\""), 3),
               "rate = \"6.5 per 1000 nodes\" has the unknown unit \"per 1000 nodes\" (needs events per unit of time); use one of "
-              "/h, /day, per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days, per job-day");
+              "/h, /day, per node-day, per 1000 node-days, per GPU-day, per 1000 GPU-days, per unit-day, "
+              "per 1000 unit-days, per job-day");
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"2.42e-3 /day\"\nrestart = \"1 min\""), 3),
-              "rate = \"2.42e-3 /day\" does not say what fails at this rate (a node, a GPU, or the job regardless of its size); "
+              "rate = \"2.42e-3 /day\" does not say what fails at this rate (a node, a GPU, a unit of a tier, or the job "
+              "regardless of its size); "
               "write for example \"6.50 per 1000 node-days\", \"8.1e-4 per GPU-day\" or \"0.87 per job-day\"");
-    EXPECT_THAT(
-        refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
-        HasSubstr("is a rate per job (node_failure_rate is a rate per node); give it as the rate of a [[reliability.cause]]"));
+    EXPECT_THAT(refusal("\n[space]", cause("name = \"power\"\nrate = \"0.5 per unit-day\"\nrestart = \"1 min\""), 1),
+                HasSubstr("tier"));
+    EXPECT_THAT(refusal("\n[space]", cause("name = \"power\"\nrate = \"0.5 per unit-day\"\ntier = \"row\"\nrestart = \"1 min\""),
+                        4),
+                HasSubstr("is no tier of nodes (failures of a unit take its nodes); use one of "));
+    EXPECT_THAT(refusal("\n[space]", cause("name = \"power\"\nrate = \"0.5 per node-day\"\ntier = \"row\"\nrestart = \"1 min\""),
+                        4),
+                HasSubstr("applies to rates per unit only"));
+    EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"8.64e-3 /day\"\nswitch_time = \"1 min\"",
+                        1),
+                HasSubstr("applies to hot spares only"));
+    EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
+                HasSubstr("is not a rate per node (node_failure_rate counts failures of nodes); give it as the rate of a "
+                          "[[reliability.cause]]"));
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\""), 1),
               "[cause] has no 'restart' (this key is required); add restart = \"10 min\"");
     EXPECT_EQ(refusal("\n[space]", cause("name = \"disk\"\nrate = \"1 per job-day\"\ngaps = \"weibul\""), 4),

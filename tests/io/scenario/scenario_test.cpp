@@ -280,6 +280,8 @@ memory_checkpoints = { interval = "1 min", stall = "0.5 s" }
 spares = 3
 node_cv = 1.5
 drift = { cv = 0.01, time = "2 day" }
+recovery = "hot_spares"
+switch_time = "90 s"
 [[reliability.cause]]
 name = "hardware"
 rate = "6.50 per 1000 node-days"
@@ -321,6 +323,8 @@ restart = "10 min"
     EXPECT_EQ(r.snapshot.si, 5.0);
     EXPECT_EQ(r.memory.interval.si, 60.0);
     EXPECT_EQ(r.spares, 3);
+    EXPECT_EQ(r.recovery, Recovery::hot_spares);
+    EXPECT_EQ(r.switch_time.si, 90.0);
     EXPECT_EQ(r.node_cv, 1.5);
     EXPECT_EQ(r.drift.time.si, 2 * 86400.0);
 }

@@ -72,6 +72,22 @@ std::vector<Case> cases()
             m.sources[0].repair_cv = 1.5;
         });
     }
+    for (const int spares : {enough_spares, 1, 3, 6}) {
+        add(std::string("hot spares and units ") + (spares == enough_spares ? "enough" : std::to_string(spares)),
+            [spares](FailureModel& m) {
+                m.spares = spares;
+                m.sources = {source_of(1.0 / (5 * hour), 0), source_of(1.0 / (12 * hour), 1)};
+                for (FailureModel::Source& source : m.sources) {
+                    source.switch_s = minute;
+                    source.repair_s = 5 * hour;
+                    source.repair_cv = 1.5;
+                }
+                m.sources[1].units = 3;
+                m.sources[1].unit_nodes = 4;
+                m.sources[1].last_unit_nodes = 2;
+                m.sources[1].by_node = false;
+            });
+    }
     FailureModel all = list[3].parts[0];
     all.sources[2].rate_cv = 0.4;
     all.sources[1].gaps = {GapFamily::weibull, 1.8};
