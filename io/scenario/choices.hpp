@@ -4,6 +4,7 @@
 
 #include "model/hardware_parameter.hpp"
 #include "model/plan/plan.hpp"
+#include "model/plan/recovery.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -40,7 +41,7 @@ struct ChosenPrecision {
     bool operator==(const ChosenPrecision&) const = default;
 };
 
-using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel>;
+using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel, Recovery>;
 
 /// One value of each choice of a study: a variant of its job.
 using ChosenValues = std::vector<ChoiceValue>;

@@ -130,6 +130,9 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const Choi
         variant.memory_limit = with_error(scenario.memory_limit, variant.cluster.stack.name, scenario.learned.memory);
         variant.reliability = std::move(hardware->reliability);
     }
+    if (const auto* recovery = chosen<Recovery>(values)) {
+        variant.reliability.recovery = *recovery;
+    }
     variant.workload = workload_at(scenario, values);
     variant.deviation = deviation_from(scenario.numerics.reference, numeric_choice(variant.workload));
     const auto factor = factor_of_precision(scenario, values, variant.workload);

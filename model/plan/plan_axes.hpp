@@ -8,6 +8,7 @@
 #include "model/hardware/kernel_class.hpp"
 #include "model/plan/plan.hpp"
 #include "model/plan/precision_choice.hpp"
+#include "model/plan/recovery.hpp"
 
 #include <cstddef>
 #include <span>
@@ -57,6 +58,7 @@ struct SpaceSettings {
     std::vector<int> global_batch{};                  // sequences; empty: those of the phases
     std::vector<PrecisionChoice> precision{};         // empty: that of the workload
     std::vector<AttentionKernel> attention_kernel{};  // same
+    std::vector<Recovery> recovery{};                 // empty: as in [reliability]
 };
 
 /// What the value of an axis can change. Bounds of sub-spaces (optimizer/space/stand_ins.hpp) leave axes out that change nothing of

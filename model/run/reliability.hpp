@@ -4,6 +4,7 @@
 
 #include "model/base/names.hpp"
 #include "model/base/units.hpp"
+#include "model/plan/recovery.hpp"
 
 #include <string>
 #include <vector>
@@ -58,13 +59,6 @@ template <>
 inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>>({{IntervalRule::young, "young"},
                                                                                    {IntervalRule::daly, "daly"},
                                                                                    {IntervalRule::optimal, "optimal"}});
-
-/// What a job does when a node fails. Restart: the job ends and starts again. Hot spares: waiting nodes have the program loaded, and
-/// one that is ready takes the place of the failed node without a restart of the job. docs/methods/failures.md.
-enum class Recovery { restart, hot_spares };
-template <>
-inline constexpr auto names_of<Recovery> = std::to_array<Named<Recovery>>({{Recovery::restart, "restart"},
-                                                                           {Recovery::hot_spares, "hot_spares"}});
 
 /// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023). Cause::memory_kept is
 /// the probability that they survive a failure.

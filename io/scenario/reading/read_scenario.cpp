@@ -382,6 +382,36 @@ void take_attention_kernels(Scenario& scenario, Table& top)
     scenario.choices.push_back(std::move(choice));
 }
 
+/// What uses hot spares needs the time of a switch; nothing else has one.
+void check_switch_time(const Scenario& scenario, Table reliability)
+{
+    const std::vector<Recovery>& choices = scenario.space.recovery;
+    const bool is_hot = choices.empty() ? scenario.reliability.recovery == Recovery::hot_spares
+                                        : std::find(choices.begin(), choices.end(), Recovery::hot_spares) != choices.end();
+    if (is_hot) {
+        reliability.at("switch_time", "switch_time = \"2 min\"");
+    } else if (const auto switching = reliability.find("switch_time")) {
+        switching->fail({"applies to hot spares only", "without them a failure costs a restart",
+                         "remove it, or write recovery = \"hot_spares\""});
+    }
+}
+
+void take_recoveries(Scenario& scenario, Table& top)
+{
+    if (const auto reliability = top.find("reliability")) {
+        check_switch_time(scenario, reliability->table(""));
+    }
+    if (scenario.space.recovery.empty()) {
+        return;
+    }
+    StudyChoice choice{.name = "recovery"};
+    for (const Recovery recovery : scenario.space.recovery) {
+        choice.values.emplace_back(recovery);
+        choice.labels.emplace_back(name(recovery));
+    }
+    scenario.choices.push_back(std::move(choice));
+}
+
 /// A run that is shorter than the interval writes no checkpoint; that no run could ever write one is a slip.
 void refuse_rare_checkpoints(const Scenario& scenario, Table& top)
 {
@@ -752,6 +782,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     refuse_missing_precision(scenario, top);
     take_precisions(scenario, top);
     take_attention_kernels(scenario, top);
+    take_recoveries(scenario, top);
     refuse_phases(scenario, *top.find("phase"));
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};

@@ -260,12 +260,6 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         restart->fail(
             {"applies to node_failure_rate only", "each cause has its own restart", "remove it, or give node_failure_rate"});
     }
-    if (reliability.recovery == Recovery::hot_spares) {
-        table.at("switch_time", "switch_time = \"2 min\"");
-    } else if (const auto switching = table.find("switch_time")) {
-        switching->fail({"applies to hot spares only", "without them a failure costs a restart",
-                         "remove it, or write recovery = \"hot_spares\""});
-    }
     if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
         snapshot->fail({"applies to asynchronous checkpoints only", "blocking checkpoints have no snapshot",
                         "remove it, or write checkpoint_mode = \"asynchronous\""});

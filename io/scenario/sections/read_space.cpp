@@ -458,6 +458,13 @@ constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel",
                                                 "flash",
                                                 stages_and_memory};
 
+constexpr PlanAxis<Recovery> recovery_axis{"recovery",
+                                           nullptr,
+                                           &SpaceSettings::recovery,
+                                           "what the job does when a node fails; default: as in [reliability]",
+                                           "hot_spares",
+                                           stages_and_memory};
+
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
 {
@@ -544,6 +551,7 @@ const SectionTable& space_table()
         space.add(key_of(batch_axis));
         space.add(precision_key());
         space.add(key_of(kernel_axis));
+        space.add(key_of(recovery_axis));
         return space;
     }();
     return table;
@@ -612,6 +620,9 @@ void read_space(Table table, Scenario& scenario)
     }
     if (const auto value = table.find(kernel_axis.name)) {
         read_axis(*value, kernel_axis, alternatives, space);
+    }
+    if (const auto value = table.find(recovery_axis.name)) {
+        read_axis(*value, recovery_axis, alternatives, space);
     }
     read_layouts(table, space, scenario);
     table.refuse_unknown_keys();

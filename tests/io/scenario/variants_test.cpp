@@ -81,6 +81,26 @@ std::string with_clusters(const std::string& second = "")
     return text.substr(0, cluster) + renamed("nodes") + (second.empty() ? larger : second) + text.substr(memory);
 }
 
+TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
+{
+    const auto with = [](const std::string& space, const std::string& reliability) {
+        std::string text = good;
+        text.insert(text.find("[space]\n") + 8, space);
+        text.insert(text.find("[reliability]\n") + 14, reliability);
+        return text;
+    };
+    const std::string both = "recovery = [\"restart\", \"hot_spares\"]\n";
+    const Scenario scenario = parse_scenario(with(both, "switch_time = \"2 min\"\n"), "good.toml");
+    ASSERT_EQ(scenario.variants.size(), 2U);
+    EXPECT_EQ(variant_text(scenario.choices, scenario.variants[1]), "recovery=hot_spares");
+    EXPECT_EQ(variant_at(scenario, scenario.variants[0])->reliability.recovery, Recovery::restart);
+    EXPECT_EQ(variant_at(scenario, scenario.variants[1])->reliability.recovery, Recovery::hot_spares);
+    EXPECT_EQ(variant_at(scenario, scenario.variants[1])->reliability.switch_time.si, 120.0);
+    const auto refusal = [](const std::string& text) { return refusal_of([&] { return parse_scenario(text, "good.toml"); }); };
+    EXPECT_THAT(refusal(with(both, "")), HasSubstr("switch_time"));
+    EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")), HasSubstr("hot spares only"));
+}
+
 TEST(Machines, AreChosenWhole)
 {
     const Scenario scenario = parse_scenario(with_clusters(), "two.toml");
