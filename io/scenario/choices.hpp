@@ -41,7 +41,8 @@ struct ChosenPrecision {
     bool operator==(const ChosenPrecision&) const = default;
 };
 
-using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel, Recovery>;
+using ChoiceValue =
+    std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel, Recovery>;
 
 /// One value of each choice of a study: a variant of its job.
 using ChosenValues = std::vector<ChoiceValue>;

@@ -315,8 +315,7 @@ void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
         }
     };
     const auto objectives = top.find("objectives");
-    const std::vector<Value> minimised =
-        objectives ? objectives->table("").at("minimise", "").list("") : std::vector<Value>{};
+    const std::vector<Value> minimised = objectives ? objectives->table("").at("minimise", "").list("") : std::vector<Value>{};
     for (std::size_t i = 0; i < minimised.size(); ++i) {
         refuse(minimised[i], scenario.objectives[i]);
     }

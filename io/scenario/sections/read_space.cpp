@@ -458,12 +458,9 @@ constexpr PlanAxis<AttentionKernel> kernel_axis{"attention_kernel",
                                                 "flash",
                                                 stages_and_memory};
 
-constexpr PlanAxis<Recovery> recovery_axis{"recovery",
-                                           nullptr,
-                                           &SpaceSettings::recovery,
-                                           "what the job does when a node fails; default: as in [reliability]",
-                                           "hot_spares",
-                                           stages_and_memory};
+constexpr PlanAxis<Recovery> recovery_axis{
+    "recovery",   nullptr,          &SpaceSettings::recovery, "what the job does when a node fails; default: as in [reliability]",
+    "hot_spares", stages_and_memory};
 
 /// Numbers of chunks that plans of the space have.
 std::set<std::size_t> chunk_counts(const SpaceSettings& space)
