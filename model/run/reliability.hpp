@@ -60,11 +60,13 @@ inline constexpr auto names_of<IntervalRule> = std::to_array<Named<IntervalRule>
                                                                                    {IntervalRule::optimal, "optimal"}});
 
 /// What a job does when a node fails. Restart: the job ends and starts again. Hot spares: waiting nodes have the program loaded, and
-/// one that is ready takes the place of the failed node without a restart of the job. docs/methods/failures.md.
-enum class Recovery { restart, hot_spares };
+/// one that is ready takes the place of the failed node without a restart of the job. Fewer replicas: the same, and without such a
+/// node the job continues with those data-parallel replicas that are whole. docs/methods/failures.md.
+enum class Recovery { restart, hot_spares, fewer_replicas };
 template <>
 inline constexpr auto names_of<Recovery> = std::to_array<Named<Recovery>>({{Recovery::restart, "restart"},
-                                                                           {Recovery::hot_spares, "hot_spares"}});
+                                                                           {Recovery::hot_spares, "hot_spares"},
+                                                                           {Recovery::fewer_replicas, "fewer_replicas"}});
 
 /// Checkpoint copies in the memory of other nodes, in addition to storage (Wang et al., GEMINI, SOSP 2023). Cause::memory_kept is
 /// the probability that they survive a failure.
@@ -96,7 +98,8 @@ struct Reliability {
     double node_cv = 0.0;        // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
     Drift drift{};
     Recovery recovery = Recovery::restart;
-    Seconds switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart
+    Seconds
+        switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart; or one with fewer replicas
 };
 
 /// Returns all causes of failures, `node_failure_rate` first if it is not zero.

@@ -260,10 +260,10 @@ void check_reliability(Table& table, const ReliabilityReading& reliability)
         restart->fail(
             {"applies to node_failure_rate only", "each cause has its own restart", "remove it, or give node_failure_rate"});
     }
-    if (reliability.recovery == Recovery::hot_spares) {
+    if (reliability.recovery != Recovery::restart) {
         table.at("switch_time", "switch_time = \"2 min\"");
     } else if (const auto switching = table.find("switch_time")) {
-        switching->fail({"applies to hot spares only", "without them a failure costs a restart",
+        switching->fail({"applies to hot spares and fewer replicas only", "without them a failure costs a restart",
                          "remove it, or write recovery = \"hot_spares\""});
     }
     if (const auto snapshot = table.find("snapshot"); snapshot && reliability.write == CheckpointWrite::blocking) {
@@ -317,11 +317,12 @@ const Fields<ReliabilityReading>& reliability_fields()
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
-            .choice(
-                "recovery", &ReliabilityReading::recovery, "hot_spares",
-                "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node instead")
+            .choice("recovery", &ReliabilityReading::recovery, "hot_spares",
+                    "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node "
+                    "instead; "
+                    "fewer_replicas: the same, and if no spare is ready, the other data-parallel replicas continue")
             .quantity("switch_time", &ReliabilityReading::switch_time, "2 min",
-                      "time from detection until training resumes on a ready hot spare, in place of a restart",
+                      "time from detection until training resumes on a hot spare or with fewer replicas, in place of a restart",
                       Sign::zero_or_more)
             .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
             .nested("drift", &ReliabilityReading::drift, drift_fields)
