@@ -165,8 +165,7 @@ Predictor::Predictor(const Problem& problem)
 
 FailureModel Predictor::failures(const ParallelPlan& plan) const
 {
-    return failure_model(problem_.reliability,
-                         {nodes_used(plan, problem_.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
+    return failure_model(problem_.reliability, job_size(plan, nodes_used(plan, problem_.cluster)));
 }
 
 std::vector<RunSegment> Predictor::parts(const ParallelPlan& plan, const std::vector<double>& productive_s,

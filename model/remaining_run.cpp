@@ -21,8 +21,7 @@ constexpr double least_histories = 128.0;
 
 FailureModel failures_of(const Problem& problem, const ParallelPlan& plan)
 {
-    return failure_model(problem.reliability,
-                         {nodes_used(plan, problem.cluster), plan.gpus(), plan.checkpoint_interval, plan.spares});
+    return failure_model(problem.reliability, job_size(plan, nodes_used(plan, problem.cluster)));
 }
 
 /// Expected time of the parts as if failures were independent, and their number.

@@ -51,14 +51,15 @@ void set_units(FailureModel::Source& source, const Cause& cause, const JobSize& 
 /// A failure of the job as a whole leaves no node for a spare to replace. With spares that are always ready no failure restarts.
 void set_recovery(FailureModel& model, const Reliability& reliability, const std::vector<Cause>& causes)
 {
-    if (reliability.recovery != Recovery::hot_spares) {
+    if (reliability.recovery == Recovery::restart) {
         return;
     }
     const bool repairs = std::any_of(model.sources.begin(), model.sources.end(),
                                      [](const FailureModel::Source& source) { return source.repair_s > 0.0; });
     for (FailureModel::Source& source : model.sources) {
         const bool enough = model.spares == enough_spares;
-        if (source.planned || causes[source.cause].of == RateOf::job || (!enough && model.spares < source.unit_nodes)) {
+        const bool replaced = enough || model.spares >= source.unit_nodes || model.replicas > 1;
+        if (source.planned || causes[source.cause].of == RateOf::job || !replaced) {
             continue;
         }
         source.switch_s = reliability.switch_time.si;
@@ -193,7 +194,18 @@ bool FailureModel::memoryless() const
         return !s.planned && s.gaps.family == GapFamily::exponential && s.rate_cv == 0.0 &&
                (spares == enough_spares || s.repair_s == 0.0);
     };
-    return lag_s == 0.0 && memory_interval_s == 0.0 && node_cv == 0.0 && std::all_of(sources.begin(), sources.end(), plain);
+    const bool goes_back = replicas == 1 || !state_in_each;
+    return goes_back && lag_s == 0.0 && memory_interval_s == 0.0 && node_cv == 0.0 &&
+           std::all_of(sources.begin(), sources.end(), plain);
+}
+
+JobSize job_size(const ParallelPlan& plan, int nodes)
+{
+    const int replica_gpus = plan.tp * plan.cp;  // of each stage
+    const int shared = std::max({1, plan.ep * plan.etp / replica_gpus, plan.table_gpus() / replica_gpus});
+    const int replicas = std::max(1, plan.dp / shared);
+    const bool within = plan.sharding == Sharding::none || plan.sharding_gpus() <= plan.gradient_gpus() / replicas;
+    return {nodes, plan.gpus(), plan.checkpoint_interval, plan.spares, replicas, replicas > 1 && within};
 }
 
 FailureModel failure_model(const Reliability& reliability, const JobSize& job)
@@ -216,6 +228,11 @@ FailureModel failure_model(const Reliability& reliability, const JobSize& job)
     model.memory_interval_s = reliability.memory.interval.si;
     model.pace = model.memory_interval_s > 0.0 ? 1.0 + reliability.memory.stall.si / model.memory_interval_s : 1.0;
     model.spares = job.spares == as_configured ? reliability.spares : job.spares;
+    model.nodes = job.nodes;
+    if (reliability.recovery == Recovery::fewer_replicas && job.nodes > 0) {
+        model.replicas = job.replicas;
+        model.state_in_each = job.state_in_each;
+    }
     set_recovery(model, reliability, causes);
     model.node_cv = job.nodes > 0 ? reliability.node_cv / std::sqrt(job.nodes) : 0.0;
     model.interval_s = job.checkpoint_interval.si > 0.0 ? job.checkpoint_interval.si : reliability.checkpoint_interval.si;

@@ -17,7 +17,13 @@ struct JobSize {
     int gpus = 0;
     Seconds checkpoint_interval{};  // zero: as the reliability has it
     int spares = as_configured;     // as_configured: as the reliability has it
+    int replicas = 1;               // groups of GPUs that hold the whole network
+    bool state_in_each = false;     // each of them can continue without the others
 };
+
+/// Returns the size of a plan's job on so many nodes. A replica of the network is `dp`'s, or several of those that share experts or
+/// embedding tables. Each holds the optimizer's state unless it is sharded beyond the replica.
+JobSize job_size(const ParallelPlan& plan, int nodes);
 
 /// Reliability at a job's size.
 struct FailureModel {
@@ -50,6 +56,9 @@ struct FailureModel {
     double pace = 1.0;                                            // wall-clock over productive time, due to memory copies
     int spares = enough_spares;
     double node_cv = 0.0;  // cv of the sum of the nodes' rates
+    int nodes = 0;
+    int replicas = 1;            // more than one: the job continues with fewer while nodes are missing
+    bool state_in_each = false;  // a replica that survives a failure holds the state
 
     /// Returns the rate of unplanned failures, per second.
     double rate() const;

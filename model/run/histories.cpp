@@ -2,10 +2,12 @@
 
 #include "model/base/parallel.hpp"
 #include "model/run/history_lanes.hpp"
+#include "model/run/replica_history.hpp"
 #include "model/step/sample/lane_kernels.hpp"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -72,10 +74,15 @@ public:
         begin(part, number, productive);
         std::array<Words, 4> words{};
         draw(Stream::failure, 0, 0, words);
+        if (number == 0) {
+            first_gaps(part, words[0]);
+        }
+        if (part.model.replicas > 1) {
+            continue_with_fewer(part, number, static_cast<int>(productive.size()));
+            end(part);
+            return;
+        }
         for (std::uint32_t round = 0;; ++round) {
-            if (round == 0 && number == 0) {
-                first_gaps(part, words[0]);
-            }
             run_to_failures(pace_, due_in_part_, state_, round_);
             for (int l = 0; l < lanes; ++l) {
                 stalls_gpu_s_ += round_.ends.at[l] * gpus;
@@ -91,9 +98,7 @@ public:
             }
             fail(part, round, words[(round + 1) % 4]);
         }
-        for (std::size_t c = 0; c < part.clocks.size(); ++c) {
-            due_[part.clocks[c].source->cause] = due_in_part_[c];
-        }
+        end(part);
     }
 
     double seconds(int lane) const { return state_.wall.at[lane]; }
@@ -117,6 +122,7 @@ private:
             state_.productive.at[l] = there ? productive[static_cast<std::size_t>(l)] : 1.0;
             state_.saved.at[l] = 0.0;
             state_.restart.at[l] = 0.0;
+            state_.wall.at[l] = std::max(state_.wall.at[l], whole_again_.at[l]);
         }
         pace_ = {model.interval_s, model.stall_s, model.lag_s, model.memory_interval_s, model.pace};
         draws_.resize(part.gap_tables.size());
@@ -126,6 +132,65 @@ private:
             ready_.resize(static_cast<std::size_t>(model.spares), Doubles{});
         }
         resume_clocks(part, number);
+    }
+
+    void end(const Part& part)
+    {
+        for (std::size_t c = 0; c < part.clocks.size(); ++c) {
+            due_[part.clocks[c].source->cause] = due_in_part_[c];
+        }
+    }
+
+    /// Runs the lanes one by one: the moments at which nodes come back differ. A part begins with all of its nodes.
+    void continue_with_fewer(const Part& part, std::uint32_t number, int count)
+    {
+        for (int l = 0; l < count; ++l) {
+            ReplicaHistory history;
+            history.wall_s = state_.wall.at[l];
+            for (const Doubles& spare : ready_) {
+                history.in_repair.push_back(spare.at[l]);
+            }
+            for (const Doubles& due : due_in_part_) {
+                history.due_s.push_back(due.at[l]);
+            }
+            const auto word = [&](Stream stream, std::uint32_t event, std::size_t which) {
+                const Counter counter{fleet_.at[l], number << 16, event, use(stream, purpose_, 0)};
+                return philox(seed_, counter)[which];
+            };
+            const DrawFailure draw = [&](std::size_t c, std::uint32_t failure) {
+                const Clock& clock = part.clocks[c];
+                const double repair = clock.repair != nullptr ? (*clock.repair)(word(Stream::repair, failure, 0)) : 0.0F;
+                const double gap =
+                    (*part.gap_tables[clock.gap_table])(word(Stream::failure, (failure + 1) / 4, (failure + 1) % 4));
+                return FailureDraw{clock.source->repair_s * repair, word(Stream::repair, failure, 1) * word_unit,
+                                   word(Stream::repair, failure, 2) * word_unit, gap / rate(*clock.source, l)};
+            };
+            run_with_fewer_replicas(part.model, state_.productive.at[l], draw, history);
+            keep(part, l, history);
+        }
+    }
+
+    /// Adds the losses of a history, and has the spares as they are once no node of the job is missing.
+    void keep(const Part& part, int lane, ReplicaHistory& history)
+    {
+        const int gpus = part.segment.gpus;
+        for (std::size_t c = 0; c < part.clocks.size(); ++c) {
+            const SourceLoss& lost = history.loss[c];
+            CauseLoss& loss = loss_[part.clocks[c].source->cause];
+            loss.failures += lost.failures;
+            loss.rework_gpu_s += lost.rework_s * gpus;
+            loss.down_gpu_s += lost.down_s * gpus;
+            loss.waiting_gpu_s += lost.waiting_s * gpus;
+            due_in_part_[c].at[lane] = history.due_s[c];
+        }
+        stalls_gpu_s_ += history.stalls_s * gpus;
+        state_.wall.at[lane] = history.wall_s;
+        std::sort(history.in_repair.begin(), history.in_repair.end(), std::greater<>());
+        history.in_repair.resize(std::max(ready_.size(), history.in_repair.size()), 0.0);
+        for (std::size_t spare = 0; spare < ready_.size(); ++spare) {
+            ready_[spare].at[lane] = history.in_repair[spare];
+        }
+        whole_again_.at[lane] = ready_.size() < history.in_repair.size() ? history.in_repair[ready_.size()] : 0.0;
     }
 
     /// Factors of rates that all parts and plans share.
@@ -323,6 +388,7 @@ private:
     std::vector<Doubles> ready_;                      // [spare]: when it is
     Ints spare_{};                                    // ready first
     Doubles spare_ready_{};
+    Doubles whole_again_{};           // when the nodes are back that the job of the part before was short of
     std::vector<std::size_t> taken_;  // spares that replace the nodes of one failure
     std::vector<CauseLoss> loss_;     // sums over lanes
     double stalls_gpu_s_ = 0.0;

@@ -90,7 +90,8 @@ struct Reliability {
     double node_cv = 0.0;        // cv of the nodes' rates, gamma: counts by node are negative binomial; zero: all equal
     Drift drift{};
     Recovery recovery = Recovery::restart;
-    Seconds switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart
+    Seconds
+        switch_time{};  // from detection until a job with a ready hot spare trains again, in place of a restart; or one with fewer replicas
 };
 
 /// Returns all causes of failures, `node_failure_rate` first if it is not zero.

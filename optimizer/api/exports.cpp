@@ -21,8 +21,7 @@ namespace {
 double checkpoint_interval(const Problem& problem, const ParallelPlan& plan)
 {
     const int node = problem.cluster.gpus_per_node();
-    const FailureModel failures =
-        failure_model(problem.reliability, {(plan.gpus() + node - 1) / node, plan.gpus(), plan.checkpoint_interval, plan.spares});
+    const FailureModel failures = failure_model(problem.reliability, job_size(plan, (plan.gpus() + node - 1) / node));
     return std::isfinite(failures.interval_s) ? failures.interval_s : 0.0;
 }
 

@@ -146,6 +146,12 @@ Reliability with_restarts(Reliability reliability, double factor)
     return reliability;
 }
 
+Reliability with_recovery(Reliability reliability, Recovery recovery)
+{
+    reliability.recovery = recovery;
+    return reliability;
+}
+
 Reliability with_free_checkpoints(Reliability reliability)
 {
     reliability.checkpoint_write = Seconds{};
@@ -184,9 +190,12 @@ std::vector<RunEffect> effects(StudiedRun& run)
         add("restarts", "detection and restarts half as fast", run.under(with_restarts(reliability, 2.0)));
     }
     if (reliability.recovery == Recovery::hot_spares) {
-        Reliability restarting = reliability;
-        restarting.recovery = Recovery::restart;
-        add("restarts", "spares that are not hot", run.under(restarting));
+        add("restarts", "spares that are not hot", run.under(with_recovery(reliability, Recovery::restart)));
+    }
+    if (reliability.recovery == Recovery::fewer_replicas) {
+        add("restarts", "a restart at each failure", run.under(with_recovery(reliability, Recovery::restart)));
+        add("restarts", "hot spares, and no steps with fewer replicas",
+            run.under(with_recovery(reliability, Recovery::hot_spares)));
     }
     if (std::isfinite(outlook.interval_s)) {
         add("checkpoints", "checkpoints that take no time", run.under(with_free_checkpoints(reliability)));

@@ -381,16 +381,17 @@ void take_attention_kernels(Scenario& scenario, Table& top)
     scenario.choices.push_back(std::move(choice));
 }
 
-/// What uses hot spares needs the time of a switch; nothing else has one.
+/// What goes on without a restart needs the time of a switch; nothing else has one.
 void check_switch_time(const Scenario& scenario, Table reliability)
 {
     const std::vector<Recovery>& choices = scenario.space.recovery;
-    const bool is_hot = choices.empty() ? scenario.reliability.recovery == Recovery::hot_spares
-                                        : std::find(choices.begin(), choices.end(), Recovery::hot_spares) != choices.end();
-    if (is_hot) {
+    const bool switches = choices.empty() ? scenario.reliability.recovery != Recovery::restart
+                                          : std::any_of(choices.begin(), choices.end(),
+                                                        [](Recovery recovery) { return recovery != Recovery::restart; });
+    if (switches) {
         reliability.at("switch_time", "switch_time = \"2 min\"");
     } else if (const auto switching = reliability.find("switch_time")) {
-        switching->fail({"applies to hot spares only", "without them a failure costs a restart",
+        switching->fail({"applies to hot spares and fewer replicas only", "without them a failure costs a restart",
                          "remove it, or write recovery = \"hot_spares\""});
     }
 }

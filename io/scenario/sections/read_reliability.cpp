@@ -311,11 +311,12 @@ const Fields<ReliabilityReading>& reliability_fields()
                      "16",
                      {{.kind = ValueShape::Kind::integer, .range = spares_range}}},
                     [](const Value& value, ReliabilityReading& r, Keys) { r.spares = read_spare_nodes(value, *r.cluster); })
-            .choice(
-                "recovery", &ReliabilityReading::recovery, "hot_spares",
-                "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node instead")
+            .choice("recovery", &ReliabilityReading::recovery, "hot_spares",
+                    "restart: a failure restarts the job; hot_spares: a spare that is ready takes the place of a failed node "
+                    "instead; "
+                    "fewer_replicas: the same, and if no spare is ready, the other data-parallel replicas continue")
             .quantity("switch_time", &ReliabilityReading::switch_time, "2 min",
-                      "time from detection until training resumes on a ready hot spare, in place of a restart",
+                      "time from detection until training resumes on a hot spare or with fewer replicas, in place of a restart",
                       Sign::zero_or_more)
             .number("node_cv", &ReliabilityReading::node_cv, node_cv_range)
             .nested("drift", &ReliabilityReading::drift, drift_fields)

@@ -688,7 +688,7 @@ TEST(ScenarioRefuses, BadFailures)
                 HasSubstr("applies to rates per unit only"));
     EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"8.64e-3 /day\"\nswitch_time = \"1 min\"",
                         1),
-                HasSubstr("applies to hot spares only"));
+                HasSubstr("applies to hot spares and fewer replicas only"));
     EXPECT_THAT(refusal("node_failure_rate = \"8.64e-3 /day\"", "node_failure_rate = \"3 per job-day\""),
                 HasSubstr("is not a rate per node (node_failure_rate counts failures of nodes); give it as the rate of a "
                           "[[reliability.cause]]"));

@@ -98,7 +98,8 @@ TEST(Variants, ChooseWhatAJobDoesWhenANodeFails)
     EXPECT_EQ(variant_at(scenario, scenario.variants[1])->reliability.switch_time.si, 120.0);
     const auto refusal = [](const std::string& text) { return refusal_of([&] { return parse_scenario(text, "good.toml"); }); };
     EXPECT_THAT(refusal(with(both, "")), HasSubstr("switch_time"));
-    EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")), HasSubstr("hot spares only"));
+    EXPECT_THAT(refusal(with("recovery = [\"restart\"]\n", "switch_time = \"2 min\"\n")),
+                HasSubstr("hot spares and fewer replicas only"));
 }
 
 TEST(Machines, AreChosenWhole)
