@@ -323,7 +323,12 @@ Json run_json(const RunEffects& study)
               {"interval", curve_json(study.interval)},
               {"spares", curve_json(study.spares)},
               {"spares_note", study.spares_note},
+              {"break_even", Json::array()},
               {"effects", Json::array()}};
+    for (const BreakEven& other : study.break_even) {
+        json["break_even"].push_back(
+            {{"other", other.other}, {"factor", number(other.factor)}, {"less_above", other.less_above}});
+    }
     const auto plan = named_figures(study.plan);
     for (const auto& [name, value] : plan) {
         json["plan"][name] = number(value);

@@ -30,6 +30,13 @@ struct RunEffect {
     RunFigures run;
 };
 
+/// Another way to go on after failures, and the failure rates at which it costs as much as the plan's own.
+struct BreakEven {
+    std::string other;      // "a restart at each failure"
+    double factor = 0.0;    // on today's rates; NaN: at none that was looked at
+    bool less_above = true;  // the other costs less above it; without a factor: at all rates
+};
+
 struct RunEffects {
     std::size_t position = 0;  // in shown_plans()
     std::uint64_t draws = 0;   // steps
@@ -43,6 +50,7 @@ struct RunEffects {
     std::vector<RunCurvePoint> spares;
     std::string spares_note;  // why there is no such curve
     std::vector<RunEffect> effects;
+    std::vector<BreakEven> break_even;
 };
 
 }  // namespace prismopt

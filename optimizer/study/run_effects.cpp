@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -34,12 +35,14 @@ public:
 
     std::optional<RunFigures> of(const ParallelPlan& plan) { return judged(predictor_, plan, draws_); }
 
-    std::optional<RunFigures> under(const Reliability& reliability)
+    std::optional<RunFigures> under(const Reliability& reliability) { return under(reliability, plan_); }
+
+    std::optional<RunFigures> under(const Reliability& reliability, const ParallelPlan& plan)
     {
         Problem changed = problem_;
         changed.reliability = reliability;
         Predictor predictor(changed);
-        return judged(predictor, plan_, draws_);
+        return judged(predictor, plan, draws_);
     }
 
     /// Steps that all take their phase's mean time.
@@ -216,6 +219,75 @@ std::vector<RunEffect> effects(StudiedRun& run)
     return list;
 }
 
+/// The way of the plan, or another one, at a multiple of today's failure rates.
+class FailurePolicies {
+public:
+    explicit FailurePolicies(StudiedRun& run) : run_(run) {}
+
+    std::vector<BreakEven> break_even()
+    {
+        const Reliability& own = run_.problem().reliability;
+        const int spares = spares_of(run_);
+        std::vector<BreakEven> list;
+        const auto add = [&](const char* name, Recovery recovery, int with) {
+            if (const auto found = break_even_with(name, with_recovery(own, recovery), with)) {
+                list.push_back(*found);
+            }
+        };
+        if (own.recovery != Recovery::restart) {
+            add("a restart at each failure", Recovery::restart, spares);
+        }
+        if (spares > 0) {
+            add("a restart at each failure, and no spare nodes", Recovery::restart, 0);
+        }
+        if (own.switch_time.si > 0.0 && own.recovery != Recovery::hot_spares && spares != 0) {
+            add("hot spares", Recovery::hot_spares, spares);
+        }
+        if (own.switch_time.si > 0.0 && own.recovery != Recovery::fewer_replicas) {
+            add("training on with fewer replicas", Recovery::fewer_replicas, spares);
+        }
+        return list;
+    }
+
+private:
+    /// How much more the other way costs than the plan's own, in USD; nothing if a run under one of them never ends.
+    std::optional<double> more(const Reliability& other, int spares, double factor)
+    {
+        const auto own = run_.under(with_failures(run_.problem().reliability, factor));
+        const auto changed = run_.under(with_failures(other, factor), with_spares(run_.plan(), spares));
+        return own && changed ? std::optional(changed->cost_usd - own->cost_usd) : std::nullopt;
+    }
+
+    /// The difference changes its sign once at most, as both ways lose in proportion to the rates: bisection of the logarithm.
+    std::optional<BreakEven> break_even_with(const char* name, const Reliability& other, int spares)
+    {
+        constexpr double most = 4.0;  // octaves to either side
+        constexpr int halvings = 6;   // to a twelfth
+        double low = -most;
+        double high = most;
+        const auto least = more(other, spares, std::exp2(low));
+        auto greatest = more(other, spares, std::exp2(high));
+        while (!greatest && high > low + 1.0) {
+            high -= 1.0;
+            greatest = more(other, spares, std::exp2(high));
+        }
+        if (!least || !greatest) {
+            return std::nullopt;
+        }
+        if ((*least > 0.0) == (*greatest > 0.0)) {
+            return BreakEven{name, std::numeric_limits<double>::quiet_NaN(), *greatest < 0.0};
+        }
+        for (int i = 0; i < halvings; ++i) {
+            const double middle = 0.5 * (low + high);
+            const auto difference = more(other, spares, std::exp2(middle));
+            (difference && (*difference > 0.0) == (*least > 0.0) ? low : high) = middle;
+        }
+        return BreakEven{name, std::exp2(0.5 * (low + high)), *greatest < 0.0};
+    }
+
+    StudiedRun& run_;
+};
+
 }  // namespace
 
 RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const Rung& rung, const SamplerOptions& sampler)
@@ -238,6 +310,9 @@ RunEffects run_effects(const Problem& problem, const ParallelPlan& plan, const R
             "Spare nodes make no difference: no cause of failure takes a node out of service (repair in [[reliability.cause]]).";
     }
     study.effects = effects(run);
+    if (std::isfinite(outlook.mean_time_between_failures_s) && replaces_nodes(problem.reliability)) {
+        study.break_even = FailurePolicies(run).break_even();
+    }
     return study;
 }
 

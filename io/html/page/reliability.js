@@ -64,7 +64,13 @@ function reliabilityText() {
     const failures = run.between_failures_s === null ? "no failures." : `one failure every ${quantityText(run.between_failures_s, "s")} on average.`;
     const interval = run.interval_s === null ? "No checkpoints." : `The plan writes one every ${quantityText(run.interval_s, "s")}; Young's formula gives ${quantityText(run.young_s, "s")}, and the interval with the lowest mean ${runTime} is ${quantityText(run.optimal_s, "s")}.`;
     const spares = run.spare_nodes === null ? "The scenario assumes that there are always enough spare nodes." : `The plan holds ${counted(run.spare_nodes, "spare node")}.`;
-    return `${label[0].toUpperCase() + label.slice(1)}: ${failures} ${interval} ${run.spares.length > 0 ? spares : run.spares_note} All points use the same draws of steps and failures, which makes their differences more precise. Whiskers: 95 % confidence intervals of p99.`;
+    return `${label[0].toUpperCase() + label.slice(1)}: ${failures} ${interval} ${run.spares.length > 0 ? spares : run.spares_note} ${run.break_even.map(breakEvenText).map((text) => `${text[0].toUpperCase()}${text.slice(1)} `).join("")}All points use the same draws of steps and failures, which makes their differences more precise. Whiskers: 95 % confidence intervals of p99.`;
+}
+
+/// From which failure rates on another way to go on after failures costs less.
+function breakEvenText({ other, factor, less_above: above }) {
+    if (factor === null) return above ? `${other} would cost less, from a 16th to 16 times these failure rates.` : `${other} would not cost less, from a 16th to 16 times these failure rates.`;
+    return `${other} would cost less ${above ? "above" : "below"} ${digits(factor, 2)} times these failure rates.`;
 }
 
 function startReliability() {

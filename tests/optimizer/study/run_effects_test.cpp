@@ -91,6 +91,30 @@ TEST(RunEffects, ChangesTimesTheRightWay)
 }
 
 /// Where hardly anything fails; else which failure hits which checkpoint may outweigh it.
+/// Held spares cost their share of the whole run: without failures they do not pay, with many they do.
+TEST(RunEffects, SparesPayFromSomeFailureRateOn)
+{
+    Scenario scenario = failing(1);
+    scenario.reliability.causes.front().repair = Seconds{7200.0};
+    const Studied studied(scenario);
+    ASSERT_EQ(studied.study.break_even.size(), 1U) << "without a time of a switch there is no other way";
+    const BreakEven& none = studied.study.break_even.front();
+    EXPECT_EQ(none.other, "a restart at each failure, and no spare nodes");
+    EXPECT_FALSE(none.less_above);
+    ASSERT_TRUE(std::isfinite(none.factor));
+    const auto cost = [&](double factor, int spares) {
+        Scenario changed = scenario;
+        changed.reliability.causes.front().rate = PerSecond{factor * none.factor * scenario.reliability.causes.front().rate.si};
+        changed.reliability.node_failure_rate = PerSecond{factor * none.factor * scenario.reliability.node_failure_rate.si};
+        changed.reliability.spares = spares;
+        changed.reliability.checkpoint_interval = Seconds{studied.study.interval_s};
+        changed.space.spares = {spares};
+        return Studied(changed).study.plan.cost_usd;
+    };
+    EXPECT_GT(cost(0.5, 1), cost(0.5, 0));
+    EXPECT_LT(cost(2.0, 1), cost(2.0, 0));
+}
+
 TEST(RunEffects, WithoutJitterTheTailIsShorter)
 {
     const RunEffects study = Studied(scenario()).study;
