@@ -32,8 +32,8 @@ struct RunEffect {
 
 /// Another way to go on after failures, and the failure rates at which it costs as much as the plan's own.
 struct BreakEven {
-    std::string other;      // "a restart at each failure"
-    double factor = 0.0;    // on today's rates; NaN: at none that was looked at
+    std::string other;       // "a restart at each failure"
+    double factor = 0.0;     // on today's rates; NaN: at none that was looked at
     bool less_above = true;  // the other costs less above it; without a factor: at all rates
 };
 
