@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -201,6 +202,44 @@ std::string not_searched_text(const StudyNotes& notes)
                        what);
 }
 
+/// "no plan of the front keeps the limits: the least power is 4.674 MW, the limit 4 MW": those that no plan keeps.
+std::string broken_limits_text(const Question& question, const std::vector<QuestionedPlan>& plans)
+{
+    struct Limited {
+        std::string_view what;
+        double limit;
+        std::string_view units;
+        std::function<double(const QuestionedPlan&)> of;
+    };
+    const bool of_job = question.power_limit_of == PowerScope::job;
+    const std::array<Limited, 3> limits{
+        {{of_job ? "power" : "power of the cluster", question.power_limit.si, "W",
+          [of_job](const QuestionedPlan& p) { return of_job ? p.power_w : p.cluster_power_w; }},
+         {"cost", question.budget_usd, "USD", [](const QuestionedPlan& p) { return p.plan->prediction.cost_usd.value; }},
+         {"number of GPUs", static_cast<double>(question.gpus_at_most), "1",
+          [](const QuestionedPlan& p) { return static_cast<double>(p.plan->prediction.gpus); }}}};
+    std::string text;
+    for (const Limited& one : limits) {
+        if (!(one.limit > 0.0)) {
+            continue;
+        }
+        double least = std::numeric_limits<double>::infinity();
+        for (const QuestionedPlan& plan : plans) {
+            least = std::min(least, one.of(plan));
+        }
+        if (least <= one.limit) {
+            continue;  // some plan keeps it
+        }
+        const auto amount = [&](double value) {
+            const ReadingUnit unit = reading_unit(one.units, value);
+            return fmt::format("{:.4g}{}{}", value / unit.size, one.units == "1" ? "" : " ", one.units == "1" ? "" : unit.name);
+        };
+        text += fmt::format("{}the least {} is {}, the limit {}", text.empty() ? "" : "; ", one.what, amount(least),
+                            amount(one.limit));
+    }
+    return "no plan of the front keeps the limits" + (text.empty() ? " together; raise one of them" : ": " + text);
+}
+
 /// Of the plans that count, the first with the least of a figure; nothing if none counts.
 template <class Counts, class Figure>
 std::optional<QuestionedPlan> least(const std::vector<QuestionedPlan>& plans, const Counts& counts, const Figure& figure)
@@ -302,7 +341,10 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         const auto elsewhere = [best = *answer.best](const Plan& p) {
             return p.within_limits && p.plan->prediction.gpus != best.plan->prediction.gpus;
         };
-        const auto too_late = [&](const Plan& p) { return elsewhere(p) && !in_time(p) && p.amount < answer.best->amount; };
+        const auto smaller = [best = *answer.best](const Plan& p) {
+            return p.amount < best.amount || p.plan->prediction.gpus < best.plan->prediction.gpus;
+        };
+        const auto too_late = [&](const Plan& p) { return elsewhere(p) && !in_time(p) && smaller(p); };
         answer.next = least(
             plans, [&](const Plan& p) { return elsewhere(p) && in_time(p); }, amount);
         answer.not_enough = least(plans, too_late, risk);
@@ -338,7 +380,7 @@ std::vector<QuestionLine> question_lines(const Results& results, const StudyNote
     } else if (answer->surest) {
         lines.push_back({"answer", "no plan of the front is probable enough; the surest: " + with_time(*answer->surest)});
     } else {
-        lines.push_back({"answer", "no plan of the front keeps the limits of power, budget and GPUs; raise one of them"});
+        lines.push_back({"answer", broken_limits_text(question, answer->plans)});
     }
     if (answer->next) {
         lines.push_back({"next best", text(*answer->next)});

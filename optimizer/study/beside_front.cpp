@@ -139,7 +139,9 @@ std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<co
     std::map<std::uint64_t, const FrontPoint*> shown;
     const FrontPoint* answer = best_by(front, is_kept, less);
     if (may_tell_what_is_not_enough(model) && answer != nullptr) {
-        const auto too_late = [&](const FrontPoint& plan) { return !is_kept(plan) && less(plan, *answer); };
+        const auto too_late = [&](const FrontPoint& plan) {
+            return !is_kept(plan) && (less(plan, *answer) || plan.prediction.gpus < answer->prediction.gpus);
+        };
         const auto larger = [&](const FrontPoint& a, const FrontPoint& b) {
             return std::tuple(-a.prediction.gpus, promised_s(a)) < std::tuple(-b.prediction.gpus, promised_s(b));
         };

@@ -121,7 +121,14 @@ TEST_F(Asked, KeepsTheOtherLimits)
     question_.gpus_at_most = 100;
     EXPECT_FALSE(answer().surest);
     notes_.question = question_;
-    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("raise one of them"));
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text,
+                HasSubstr("the limits: the least number of GPUs is 512, the limit 100"));
+    question_.gpus_at_most = 1000;
+    question_.budget_usd = 6.5e6;
+    question_.power_limit = Watts{3e5};
+    notes_.question = question_;
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, HasSubstr("the least power is 512 kW, the limit 300 kW"));
+    EXPECT_THAT(question_lines(results_, notes_).at(1).text, testing::Not(HasSubstr("GPUs is")));
 }
 
 TEST_F(Asked, HoldsThePowerOfTheJobOrOfTheCluster)

@@ -96,6 +96,7 @@ TEST(RunEffects, SparesPayFromSomeFailureRateOn)
 {
     Scenario scenario = failing(1);
     scenario.reliability.causes.front().repair = Seconds{7200.0};
+    scenario.reliability.causes.front().rate = PerSecond{1.0 / 1500.0 / 64.0};
     const Studied studied(scenario);
     ASSERT_EQ(studied.study.break_even.size(), 1U) << "without a time of a switch there is no other way";
     const BreakEven& none = studied.study.break_even.front();
