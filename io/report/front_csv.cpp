@@ -88,7 +88,7 @@ std::string row(const Results& results, const FrontPoint& point, const StudyNote
     for (std::size_t k = 0; k < point.objectives.size(); ++k) {
         line += fields(stated(results.objectives.at(k).name, point.objectives[k]));
     }
-    const auto risk = deadline_risk(point, notes.deadline);
+    const auto risk = deadline_risk(point, asked_limit(notes));
     line += risk ? fmt::format(",{},{},{}", risk->mean, risk->low, risk->high) : ",,,";
     const auto done = completions(point, notes.start);
     for (const Completion& one : done) {

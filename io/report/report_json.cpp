@@ -105,7 +105,7 @@ Json front_point(const Results& results, const FrontPoint& point, const StudyNot
         json["objectives"][results.objectives[k].name] =
             estimate_json(stated(results.objectives[k].name, point.objectives.at(k)));
     }
-    json.update(results_json(point, notes.deadline));
+    json.update(results_json(point, asked_limit(notes)));
     const auto ended = [](const CompletionTime& time) {
         return Json{{"seconds", json_number<Json>(time.seconds)}, {"date", json_text<Json>(time.date)}};
     };

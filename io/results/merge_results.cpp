@@ -116,6 +116,11 @@ void sift_front(Results& merged)
     for (const EvaluatedPoint& point : merged.evaluations) {
         first[point.index] = values_of(point.objectives);
     }
+    for (const FrontPoint& point : merged.front) {
+        if (std::vector<double>& values = first[point.index]; values.empty()) {
+            values = values_of(point.objectives);  // a plan that is shown beside the front
+        }
+    }
     std::vector<FrontPoint> members = std::move(merged.front);
     merged.front.clear();
     for (const FrontPoint& point : members) {

@@ -54,24 +54,28 @@ std::set<std::size_t> machines_of(const StudyModel& model, std::span<const std::
     return machines;
 }
 
-/// Of each region, by region, the plan with the least of a figure.
+/// Of each region and number of spares the plan with the least of a figure: bounds do not know of the waiting that spares save.
 class LeastOfRegions {
 public:
-    void add(std::uint64_t region, double figure, std::uint64_t index)
+    explicit LeastOfRegions(const StudyModel& model) : model_(model) {}
+
+    void add(double figure, std::uint64_t index)
     {
+        const int spares = model_.designs.plan(model_.designs.space().point(index)).spares;
         const std::pair own{figure, index};
-        const auto [found, added] = least_.try_emplace(region, own);
+        const auto [found, added] = least_.try_emplace(std::pair{model_.region(index), spares}, own);
         found->second = std::min(found->second, own);
     }
     void put_into(std::set<std::uint64_t>& indices) const
     {
-        for (const auto& [region, plan] : least_) {
+        for (const auto& [of, plan] : least_) {
             indices.insert(plan.second);
         }
     }
 
 private:
-    std::map<std::uint64_t, std::pair<double, std::uint64_t>> least_;
+    const StudyModel& model_;
+    std::map<std::pair<std::uint64_t, int>, std::pair<double, std::uint64_t>> least_;  // by region and spares
 };
 
 const FrontPoint* best_by(std::span<const FrontPoint> plans, const std::function<bool(const FrontPoint&)>& counts,
@@ -110,16 +114,16 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
     const auto counts = [&](std::uint64_t index) {
         return !shown.contains(model.machine(model.designs.space().point(index))) || smaller.contains(gpus_of(index));
     };
-    LeastOfRegions by_bound;
+    LeastOfRegions by_bound(model);
     for (const Bound& bound : bounds) {
         if (counts(bound.index)) {
-            by_bound.add(model.region(bound.index), bound.objectives[*model.near_objective], bound.index);
+            by_bound.add(bound.objectives[*model.near_objective], bound.index);
         }
     }
-    LeastOfRegions drawn;
+    LeastOfRegions drawn(model);
     for (const auto& [index, evaluation] : archive.evaluations()) {
         if (!keeps(evaluation.keeping) && counts(index)) {
-            drawn.add(model.region(index), evaluation.objectives[*model.near_objective].value, index);
+            drawn.add(evaluation.objectives[*model.near_objective].value, index);
         }
     }
     std::set<std::uint64_t> indices;

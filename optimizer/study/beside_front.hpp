@@ -13,9 +13,9 @@
 
 namespace prismopt {
 
-/// Returns the plans to draw for that, in index order: of each region the one with the least bound that follows the step, and of those
-/// that the search drew and that break a limit, the one that is promised first. Regions count of machines without a plan on `front`
-/// and, where a promised time is limited, the largest that have fewer GPUs than the answer.
+/// Returns the plans to draw for that, in index order. Of each region and number of spares: the plan with the least bound that follows
+/// the step, and of those that the search drew and that break a limit the one with the least of that objective. Regions count of machines
+/// without a plan on `front` and, where a promised time is limited, the largest that have fewer GPUs than the answer.
 std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, const Archive& archive,
                                                    std::span<const std::uint64_t> front);
 

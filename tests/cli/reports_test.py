@@ -206,6 +206,8 @@ class Reports(CliTest):
         self.assertEqual([float(row["question_probability"]) for row in rows], [plan["question_probability"] for plan in told["front"]])
         for row in rows:
             self.assertLess(float(row["training_time_p99_s"]), float(row["training_time_p99_with_model_error_s"]))
+            late = float(row["miss_probability_with_model_error"])  # than the question allows
+            self.assertAlmostEqual(late, 1.0 - float(row["question_probability"]))
 
     def test_a_scenario_may_ask(self):
         toml = self.folder / "asks.toml"
