@@ -232,7 +232,8 @@ std::string broken_limits_text(const Question& question, const std::vector<Quest
         }
         const auto amount = [&](double value) {
             const ReadingUnit unit = reading_unit(one.units, value);
-            return fmt::format("{:.4g}{}{}", value / unit.size, one.units == "1" ? "" : " ", one.units == "1" ? "" : unit.name);
+            const std::string number = fmt::format("{:.4g}", value / unit.size);
+            return one.units == "1" ? number : fmt::format("{} {}", number, unit.name);
         };
         text += fmt::format("{}the least {} is {}, the limit {}", text.empty() ? "" : "; ", one.what, amount(least),
                             amount(one.limit));

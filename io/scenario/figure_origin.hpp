@@ -33,7 +33,7 @@ std::string power_text(const Scenario& scenario);
 /// Whether the objective of that name follows the power of the hardware: an energy, or a cost that includes electricity.
 bool follows_power(const Scenario& scenario, std::string_view objective);
 
-/// Placeholders decide nothing: says which of these objectives would rank plans by one, and which key to give. Empty: none does.
+/// Returns which of these objectives would rank plans by a placeholder, and the key that replaces it; empty if no objective would.
 std::string ranked_placeholder(const Scenario& scenario, const std::vector<std::string>& ranking);
 /// The same for all that a search of this scenario ranks plans by: its objectives, and what its question limits.
 std::string ranked_placeholder(const Scenario& scenario);

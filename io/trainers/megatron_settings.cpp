@@ -371,15 +371,6 @@ constexpr auto slime_only = std::to_array<TrainerSetting>({
     {"n-samples-per-eval-prompt", "", "", none},
 });
 
-template <std::size_t A, std::size_t B>
-constexpr std::array<TrainerSetting, A + B> joined(const std::array<TrainerSetting, A>& a, const std::array<TrainerSetting, B>& b)
-{
-    std::array<TrainerSetting, A + B> all{};
-    for (std::size_t i = 0; i < A + B; ++i) {
-        all[i] = i < A ? a[i] : b[i - A];
-    }
-    return all;
-}
 constexpr auto deepspeed_rows = joined(deepspeed_only, rows);
 constexpr auto slime_rows = joined(slime_only, rows);
 

@@ -3,6 +3,9 @@
 /// Settings of training programs, a row each: what a job file may state, what the program takes otherwise, and which key of a scenario or
 /// axis of a plan it gives. Jobs are imported through these tables; the exports write rows of them.
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -36,6 +39,16 @@ struct TrainerSettings {
     std::span<const SettingDialect> dialect = {};
     std::span<const std::string_view> sections = {};  // of its files, whose settings have the names of rows: "model."
 };
+
+/// Rows of one program, and those that it shares with others.
+template <std::size_t A, std::size_t B>
+constexpr std::array<TrainerSetting, A + B> joined(const std::array<TrainerSetting, A>& a, const std::array<TrainerSetting, B>& b)
+{
+    std::array<TrainerSetting, A + B> all{};
+    std::copy(a.begin(), a.end(), all.begin());
+    std::copy(b.begin(), b.end(), all.begin() + A);
+    return all;
+}
 
 /// Row and dialect of a name.
 struct KnownSetting {

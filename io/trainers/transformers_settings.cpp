@@ -269,15 +269,6 @@ constexpr auto axolotl_only = std::to_array<TrainerSetting>({
     {"debug", "", "", none},
 });
 
-template <std::size_t A, std::size_t B>
-constexpr std::array<TrainerSetting, A + B> joined(const std::array<TrainerSetting, A>& a, const std::array<TrainerSetting, B>& b)
-{
-    std::array<TrainerSetting, A + B> all{};
-    for (std::size_t i = 0; i < A + B; ++i) {
-        all[i] = i < A ? a[i] : b[i - A];
-    }
-    return all;
-}
 constexpr auto factory_rows = joined(factory_only, rows);
 constexpr auto swift_rows = joined(swift_only, rows);
 constexpr auto axolotl_rows = joined(axolotl_only, rows);

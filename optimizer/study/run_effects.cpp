@@ -258,7 +258,8 @@ private:
         return own && changed ? std::optional(changed->cost_usd - own->cost_usd) : std::nullopt;
     }
 
-    /// The difference changes its sign once at most, as both ways lose in proportion to the rates: bisection of the logarithm.
+    /// Bisects the logarithm of the factor. Assumes that the difference changes its sign at most once, as both ways lose about in
+    /// proportion to the rates; otherwise this is one of the factors with equal costs.
     std::optional<BreakEven> break_even_with(const char* name, const Reliability& other, int spares)
     {
         constexpr double most = 4.0;  // octaves to either side

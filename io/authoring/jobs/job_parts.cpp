@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -214,6 +215,12 @@ void check_batch(const ImportedJob& job)
                         "the number of GPUs (--gpus)",
                         job.global_batch, plan.microbatch, plan.dp, job.gpus, plan.tp, plan.pp, plan.cp));
     }
+}
+
+Sharding sharding_of_stage(int stage)
+{
+    constexpr std::array stages{Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
+    return stages[static_cast<std::size_t>(std::clamp(stage, 0, 3))];
 }
 
 }  // namespace prismopt

@@ -35,7 +35,10 @@ void take_replicas(ImportedJob& job);
 /// Checks that microbatches fill the batch.
 void check_batch(const ImportedJob& job);
 
-// One function a family of formats. `settings`: of all files and words, in the order in which later ones win.
+/// Sharding by a stage of ZeRO, from 0 to 3.
+Sharding sharding_of_stage(int stage);
+
+// One function for each family of formats. `settings`: of all files and words, in the order in which later ones win.
 ImportedJob megatron_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);
 ImportedJob torchtitan_job(const JobSources& sources, JobSettingList settings);
 ImportedJob transformers_job(const JobSources& sources, const TrainerSettings& table, JobSettingList settings);

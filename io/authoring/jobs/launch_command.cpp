@@ -262,7 +262,7 @@ class LauncherValues {
 public:
     LauncherValues(const LaunchCommand& command, JobMachine& machine) : command_(command), machine_(machine) {}
 
-    /// The number of the last setting of one of these names; 0: none.
+    /// Returns the value of the last setting with one of these names; zero if there is none.
     int number(std::initializer_list<std::string_view> names)
     {
         int found = 0;

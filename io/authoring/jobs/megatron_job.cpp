@@ -29,7 +29,7 @@ std::string document_value(const JobSettingList& settings, std::string_view name
     return "";
 }
 
-/// Chunks of these numbers of layers, as Megatron's layout writes them.
+/// Returns a layout in Megatron's form from the number of layers of each chunk.
 std::string layout_of(const std::vector<int>& layers, int predictions)
 {
     std::vector<int> units = layers;
@@ -202,7 +202,7 @@ void take_deepspeed(const JobSources& sources, JobSettings& s, ParallelPlan& pla
     }
     const std::string overlap = document_value(config, "zero_optimization.overlap_comm");
     overlaps = overlap.empty() ? stage == 3 : says_true(overlap);
-    plan.sharding = stage >= 3 ? Sharding::zero3 : stage == 2 ? Sharding::zero2 : stage == 1 ? Sharding::zero1 : Sharding::none;
+    plan.sharding = sharding_of_stage(stage);
     plan.dp_overlap = overlaps ? DataParallelOverlap::on : DataParallelOverlap::off;
     const std::string device = document_value(config, "zero_optimization.offload_optimizer.device");
     plan.offload = device == "cpu" || s.flag("cpu-optimizer") ? Offload::optimizer

@@ -41,11 +41,6 @@ int stage_in(const std::string& name)
     return -1;
 }
 
-Sharding sharding_of_stage(int stage)
-{
-    return stage >= 3 ? Sharding::zero3 : stage == 2 ? Sharding::zero2 : stage == 1 ? Sharding::zero1 : Sharding::none;
-}
-
 Sharer take_deepspeed_stage(JobSettings& s, ParallelPlan& plan)
 {
     const bool json = s.given("deepspeed_json.zero_optimization.stage");
