@@ -81,7 +81,7 @@ std::vector<QuestionLine> answer_changes(const Results& results, const StudyNote
         return {};
     }
     std::vector<QuestionLine> lines;
-    if (const auto& later = answer->not_enough) {
+    if (const auto& later = answer->not_enough; later && later->amount < answer->best->amount) {
         lines.push_back(
             {"with more time", fmt::format("from {} on, or with a probability of {}: {}", end_words(later->in_time_s, notes),
                                            probability_text(later->probability), short_text(*later))});

@@ -348,7 +348,10 @@ std::optional<QuestionAnswer> answer_to(const Question& question, const Results&
         const auto too_late = [&](const Plan& p) { return elsewhere(p) && !in_time(p) && smaller(p); };
         answer.next = least(
             plans, [&](const Plan& p) { return elsewhere(p) && in_time(p); }, amount);
-        answer.not_enough = least(plans, too_late, risk);
+        const auto cheaper_first = [&, most = answer.best->amount](const Plan& p) {
+            return p.amount < most ? risk(p) : 1.0 + risk(p);
+        };
+        answer.not_enough = least(plans, too_late, cheaper_first);
     }
     if (answer.shown()) {
         answer.doubt = largest_doubt(*answer.shown()->plan);

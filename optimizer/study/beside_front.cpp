@@ -146,10 +146,11 @@ std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<co
         const auto too_late = [&](const FrontPoint& plan) {
             return !is_kept(plan) && (less(plan, *answer) || plan.prediction.gpus < answer->prediction.gpus);
         };
-        const auto larger = [&](const FrontPoint& a, const FrontPoint& b) {
-            return std::tuple(-a.prediction.gpus, promised_s(a)) < std::tuple(-b.prediction.gpus, promised_s(b));
+        const auto rank = [&](const FrontPoint& plan) {
+            return std::tuple(!less(plan, *answer), -plan.prediction.gpus, promised_s(plan));
         };
-        if (const FrontPoint* miss = best_by(drawn, too_late, larger)) {
+        const auto tells_more = [&](const FrontPoint& a, const FrontPoint& b) { return rank(a) < rank(b); };
+        if (const FrontPoint* miss = best_by(drawn, too_late, tells_more)) {
             shown[miss->index] = miss;
         }
     }

@@ -20,8 +20,8 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
                                                    std::span<const std::uint64_t> front);
 
 /// Chooses from them, drawn, what is shown beside the confirmed `front`:
-/// - on the most GPUs, a plan with less of what the question minimises than every plan that keeps its limits, or on fewer GPUs than the
-///   answer, but too late;
+/// - a plan that is too late, with less of what the question minimises than the answer or, if there is none, on fewer GPUs: the one on
+///   the most GPUs, and of these the earliest;
 /// - of each machine without a plan on the front, the one with the least of what the question minimises that keeps its limits, or that
 ///   comes nearest to them; without a question, with the least of the first objective.
 std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<const FrontPoint> front,

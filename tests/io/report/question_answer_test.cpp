@@ -1,4 +1,5 @@
 #include "io/report/question_answer.hpp"
+#include "io/report/alternatives.hpp"
 
 #include "io/report/deadline_risk.hpp"
 
@@ -66,6 +67,19 @@ TEST_F(Asked, ProbabilityIncludesTheErrorOfTheModel)
     EXPECT_EQ(with.next->plan->index, 1U);
     EXPECT_NEAR(with.best->in_time_s / day, 88.0 * std::exp(1.281552 * deviation), 0.3);
     EXPECT_EQ(with.best->power_w, 2048e3);
+
+    // A dearer plan on fewer GPUs is named only if no cheaper one is too late.
+    results_.front[3].prediction.cost_usd = Estimate::exact(2e7);
+    EXPECT_EQ(answer().not_enough->plan->index, 3U);
+    const FrontPoint cheaper = results_.front[2];
+    results_.front[2].prediction.cost_usd = Estimate::exact(2e7);
+    EXPECT_EQ(answer().not_enough->plan->index, 3U) << "the more probable of the two";
+    notes_.question = question_;
+    for (const QuestionLine& line : answer_changes(results_, notes_)) {
+        EXPECT_NE(line.title, "with more time") << line.text;
+    }
+    results_.front[2] = cheaper;
+    results_.front[3].prediction.cost_usd = Estimate::exact(6e6);
 
     question_.model_error = false;
     const QuestionAnswer without = answer();
