@@ -156,27 +156,38 @@ void Archive::add(std::span<const Answer> answers)
 
 void Archive::add(const Sweep& sweep)
 {
+    std::vector<Bound> returned = sweep.feasible;
+    if (sweep.range.again) {
+        for (const NearBound& point : sweep.near) returned.push_back(point.bound);
+    }
+    add(std::move(returned));
+    if (sweep.range.again) return;
+    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
+    if (!near_ && !sweep.near.empty()) near_.emplace(NearRequest{.objective = sweep.range.near.objective});
+    if (near_) near_->narrow(sweep.range.near.regions);
+    for (const NearBound& point : sweep.near) near_->add(point);
+
+    prismopt::add(sweep.rejected, rejected_);
+}
+
+/// Later sweeps have tighter bounds.
+void Archive::add(std::vector<Bound> returned)
+{
     const auto by_index = [](const Bound& a, const Bound& b) { return a.index < b.index; };
+    std::ranges::sort(returned, by_index);
     const auto known = static_cast<std::ptrdiff_t>(bounds_.size());
-    for (const Bound& bound : sweep.feasible) {
+    for (Bound& bound : returned) {
         const auto end = bounds_.begin() + known;
         const auto at = std::lower_bound(bounds_.begin(), end, bound, by_index);
         if (at != end && at->index == bound.index) {
-            at->objectives = bound.objectives;  // later sweeps have tighter ones
+            at->objectives = std::move(bound.objectives);
         } else {
-            bounds_.push_back(bound);
+            bounds_.push_back(std::move(bound));
         }
     }
     if (!std::is_sorted(bounds_.begin() + std::max<std::ptrdiff_t>(known - 1, 0), bounds_.end(), by_index)) {
         std::inplace_merge(bounds_.begin(), bounds_.begin() + known, bounds_.end(), by_index);
     }
-    if (sweep.range.again) return;
-    feasible_ += sweep.feasible.size() + sweep.excluded + sweep.left_out;
-    if (!near_ && !sweep.near.empty()) near_.emplace(sweep.range.near.objective);
-    if (near_) near_->narrow(sweep.range.near.regions);
-    for (const NearBound& point : sweep.near) near_->add(point);
-
-    prismopt::add(sweep.rejected, rejected_);
 }
 
 std::vector<Bound> Archive::bounds_and_near() const

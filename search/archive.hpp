@@ -78,6 +78,7 @@ public:
 
 private:
     void add(const Sweep& sweep);
+    void add(std::vector<Bound> returned);
     void add(const Evaluation& evaluation);
 
     std::map<std::uint64_t, Evaluation> evaluations_;

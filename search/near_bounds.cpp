@@ -6,7 +6,10 @@
 
 namespace prismopt {
 
-NearBounds::NearBounds(std::size_t objective, std::span<const RegionLimit> known) : objective_(objective) { narrow(known); }
+NearBounds::NearBounds(const NearRequest& request) : objective_(request.objective), within_(request.within), most_(request.most)
+{
+    narrow(request.regions);
+}
 
 void NearBounds::narrow(std::span<const RegionLimit> limits)
 {
@@ -32,16 +35,16 @@ void NearBounds::add(NearBound point)
     const double bound = point.bound.objectives[objective_];
     if (!admits(point.region, bound)) return;
     Region& region = regions_[point.region];
-    region.most = std::min(region.most, (1.0 + near_best) * bound);
+    region.most = std::min(region.most, (1.0 + within_) * bound);
     region.points.push_back(std::move(point.bound));
-    if (region.points.size() == 2 * most_near) cut(region);
+    if (region.points.size() == 2 * most_) cut(region);
 }
 
 void NearBounds::cut(Region& region) const
 {
     std::sort(region.points.begin(), region.points.end(), [this](const Bound& a, const Bound& b) { return before(a, b); });
-    region.points.resize(std::min(region.points.size(), most_near));
-    if (region.points.size() == most_near) region.most = std::min(region.most, region.points.back().objectives[objective_]);
+    region.points.resize(std::min(region.points.size(), most_));
+    if (region.points.size() == most_) region.most = std::min(region.most, region.points.back().objectives[objective_]);
 }
 
 std::vector<NearBound> NearBounds::best() const
@@ -59,7 +62,7 @@ std::vector<NearBound> NearBounds::best() const
 
 std::vector<RegionLimit> NearBounds::limits(double share) const
 {
-    const auto rank = static_cast<std::size_t>(std::ceil(2.0 * share * static_cast<double>(most_near)));
+    const auto rank = static_cast<std::size_t>(std::ceil(2.0 * share * static_cast<double>(most_)));
     std::vector<RegionLimit> limits;
     for (const auto& [number, held] : regions_) {
         Region region = held;

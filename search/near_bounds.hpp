@@ -13,17 +13,11 @@
 
 namespace prismopt {
 
-/// Relative to the best bound of a region: about twice the deviation of the error of two plans of a study
-/// (model/catalog/discrepancy.toml).
-inline constexpr double near_best = 0.30;
-/// Of a region.
-inline constexpr std::size_t most_near = 1000;
-
-/// Holds the best bounds of each region: at most twice `most_near` at a time, all near the best. What it holds depends on the
+/// Holds the best bounds of each region: at most twice `most` at a time, all within that share of the best. What it holds depends on the
 /// bounds alone, not on their order.
 class NearBounds {
 public:
-    explicit NearBounds(std::size_t objective, std::span<const RegionLimit> known = {});
+    explicit NearBounds(const NearRequest& request);
 
     /// Whether a point with at least this bound is so near the best that it could be held.
     bool admits(std::uint64_t region, double bound) const;
@@ -34,8 +28,8 @@ public:
     /// The points held, by region, bound and index.
     std::vector<NearBound> best() const;
     /// Limits by region: bounds above these cannot be held. If the points so far are a sample, with this share of all points, about
-    /// twice `most_near` points of a region are expected to meet its limit: these are the best of the region, but fewer than
-    /// `most_near` if the sample misleads.
+    /// twice `most` points of a region are expected to meet its limit: these are the best of the region, but fewer than
+    /// `most` if the sample misleads.
     std::vector<RegionLimit> limits(double share = 1.0) const;
 
 private:
@@ -47,6 +41,8 @@ private:
     bool before(const Bound& a, const Bound& b) const;
 
     std::size_t objective_;
+    double within_;
+    std::size_t most_;
     std::map<std::uint64_t, Region> regions_;
 };
 

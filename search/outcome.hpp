@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,24 @@ struct Gap {
 
     double relative() const { return limit > 0.0 ? (limit - bound) / limit : 0.0; }
     bool operator==(const Gap&) const = default;
+};
+
+/// What is known of a value: `value` is the estimate, infinite if there is none.
+struct Known {
+    double value = std::numeric_limits<double>::infinity();
+    double low = 0.0;  // the value is not below this
+    double high = std::numeric_limits<double>::infinity();
+
+    bool operator==(const Known&) const = default;
+};
+
+/// What is known of the best point of a task on an alternative.
+struct CellOutcome {
+    Known least = {};         // of the objective; infinite if no point is feasible
+    std::uint64_t point = 0;  // whose value is the estimate, if there is one
+    bool settled = false;     // each other point was drawn, or cannot be better by more than a gap
+
+    bool operator==(const CellOutcome&) const = default;
 };
 
 /// A lower bound that draws contradict: points may have been excluded by mistake.
@@ -87,6 +106,7 @@ struct Outcome {
     std::optional<SweepProgress> uncovered = {};   // the sweep for the front, of an exact search until it is done
     std::optional<BoundViolation> violation = {};  // the largest
     std::vector<Gap> gaps = {};                    // by objective; empty as long as they are not known
+    std::vector<CellOutcome> cells = {};           // [alternative * tasks + task]; empty: there are no alternatives
 
     bool operator==(const Outcome&) const = default;
 };

@@ -27,10 +27,20 @@ struct RegionLimit {
     double most = 0.0;
 };
 
+/// Near the best bound of a region, relative to it: about twice the deviation of the error of two plans of a study
+/// (model/catalog/discrepancy.toml).
+inline constexpr double near_best = 0.30;
+/// Points of a region that are near its best.
+inline constexpr std::size_t most_near = 1000;
+/// Asks for near points where no limit of a region is known.
+inline constexpr RegionLimit of_no_region{std::numeric_limits<std::uint64_t>::max(), 0.0};
+
 /// Which of the points that limits exclude are returned all the same: those that an error of the model could make the best.
 struct NearRequest {
     std::size_t objective = 0;              // by whose bound
     std::vector<RegionLimit> regions = {};  // empty: none are returned
+    double within = near_best;              // of the best of a region, relative
+    std::size_t most = most_near;           // of a region
 };
 
 /// Which points count as feasible: those that are, or those of which it is doubtful. A search is of one kind; its strategy need not
@@ -107,6 +117,16 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
+/// AlternativeGoal that each serve several tasks, by the best of the points that belong to both. The first axis of the space says to which
+/// alternative and task a point belongs; the region of a point is the *cell* alternative * tasks + task.
+struct AlternativeGoal {
+    std::size_t alternatives = 0;
+    std::size_t tasks = 0;
+    std::vector<std::size_t> cell_of_label = {};  // of the first axis
+    std::vector<double> weights = {};             // [task]
+    bool relative = false;                        // weights are of values over the least of their task; otherwise of values
+};
+
 /// Parameters of a study for a strategy.
 struct StudyGoal {
     std::size_t objectives = 0;
@@ -120,6 +140,7 @@ struct StudyGoal {
     std::uint64_t parts = 1;
     std::function<std::uint64_t(std::uint64_t)> region = {};  // of a point, by its index; empty: excluded points are only counted
     std::size_t near_objective = 0;                           // by whose bound points are near the best of their region
+    std::optional<AlternativeGoal> alternatives = {};         // what is searched instead of the front; of one objective
 
     std::size_t quantities() const { return objectives + limited; }
 };

@@ -11,6 +11,8 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/machine_json.hpp"
+#include "io/report/machine_report.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/report.hpp"
 #include "io/report/space_counts.hpp"
@@ -398,6 +400,8 @@ Json study_json(const ReportedStudy& study)
     json["job"] = job_json(notes);
     json["accuracy"] = accuracy_json(results);
     json["named"] = named_json(results);
+    json["machines"] = Json::parse(machines_json(results).dump());
+    json["machine_text"] = has_machines(results) ? best_machine_text(results) : "";
     json["batches"] = choices_json(notes.batch_table);
     json["numerics"] = choices_json(notes.numerics);
     json["apart"] = choices_json(notes.local_updates);

@@ -19,12 +19,12 @@ namespace prismopt {
 namespace {
 
 /// Parts of the page's program in the order in which they run.
-constexpr std::array<std::string_view, 22> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
+constexpr std::array<std::string_view, 23> program_files{"data.js",     "format.js",      "charts.js",        "selection.js",
                                                          "choices.js",  "front.js",       "best_plans.js",    "table.js",
                                                          "batches.js",  "gains.js",       "distributions.js", "breakdown.js",
                                                          "timeline.js", "sensitivity.js", "reliability.js",   "parallel.js",
                                                          "space.js",    "summary.js",     "answer.js",        "printing.js",
-                                                         "trust.js",    "main.js"};
+                                                         "trust.js",    "machines.js",    "main.js"};
 
 std::string text_of(const std::vector<EmbeddedFile>& files, std::string_view name)
 {

@@ -11,6 +11,7 @@
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
 #include "io/report/legs_text.hpp"
+#include "io/report/machine_report.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/result_text.hpp"
 #include "io/report/space_counts.hpp"
@@ -531,6 +532,9 @@ std::string tokens_text(const Results& results, const StudyNotes& notes)
 
 std::string job_title(const Results& results)
 {
+    if (has_machines(results)) {
+        return machines_title(results);
+    }
     const StudyNotes notes = study_notes(results);
     if (notes.model.empty()) {
         return results.study.scenario_name;
@@ -550,6 +554,9 @@ std::string job_title(const Results& results)
 
 std::string answer_text(const Results& results)
 {
+    if (has_machines(results)) {
+        return best_machine_text(results);
+    }
     return results.front.empty() ? "The front is empty: no plan was evaluated completely.\n"
                                  : question_text(results, study_notes(results)) + answer(results, study_notes(results));
 }
@@ -576,6 +583,9 @@ std::string remark(const std::string& note) { return note.empty() ? "" : fmt::fo
 std::string text_report(const Results& results)
 {
     const StudyNotes notes = study_notes(results);
+    if (has_machines(results)) {
+        return machines_text(results, notes) + "\n" + space_section(results) + "\n" + search_section(results);
+    }
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job =
         notes.model.empty() ? ""

@@ -8,6 +8,7 @@
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/legs_text.hpp"
+#include "io/report/machine_json.hpp"
 #include "io/report/performance_text.hpp"
 #include "io/report/question_answer.hpp"
 #include "io/report/results_json.hpp"
@@ -293,6 +294,7 @@ std::string report_json(const Results& results, const std::string& file)
     for (const FrontPoint& point : list.plans) {
         json["may_not_fit"]["plans"].push_back(front_point(results, point, notes));
     }
+    json["machines"] = machines_json(results);
     json["posterior"] = posterior(results);
     json["performance"] = performance(results);
     json["scenario_toml"] = results.study.scenario_text;

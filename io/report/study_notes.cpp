@@ -41,7 +41,10 @@ StudyNotes study_notes(const Results& results)
         const bool has_intervals = std::any_of(results.front.begin(), results.front.end(),
                                                [](const FrontPoint& point) { return std::isfinite(point.model_low); });
         StudyNotes notes;
-        notes.phases = static_cast<int>(scenario.phases.size());
+        const bool serves = !scenario.served.empty();
+        for (std::size_t i = 0; i < networks(scenario).size(); ++i) {
+            notes.phases = std::max(notes.phases, static_cast<int>(phases_for(scenario, i).size()));
+        }
         const FittedModel model = has_intervals ? fitted_model() : FittedModel{};
         if (has_intervals) {
             notes.mixtures = mixtures_text(model, networks(scenario), clusters(scenario));
@@ -55,11 +58,11 @@ StudyNotes study_notes(const Results& results)
         notes.software = software_text(scenario);
         notes.own_entries = own_entries_text(scenario);
         for (const Workload* network : networks(scenario)) {
-            notes.model += (notes.model.empty() ? "" : " or ") + network->name;
+            notes.model += (notes.model.empty() ? "" : serves ? " and " : " or ") + network->name;
         }
         notes.task = networks(scenario).front()->task;
         notes.parameters = scenario.workloads.empty() ? parameters_of(network_of(scenario.workload)) : 0.0;
-        notes.tokens = tokens_of(scenario.phases);
+        notes.tokens = serves ? 0.0 : tokens_of(scenario.phases);  // each network has its own
         notes.accelerator = of_clusters(scenario, [](const Cluster& cluster) { return cluster.accelerator.name; });
         notes.trained_with = of_clusters(scenario, software_words);
         notes.start = scenario.start;

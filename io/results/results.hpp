@@ -112,6 +112,32 @@ struct PlanChance {
     double high = std::numeric_limits<double>::quiet_NaN();  // 95 % quantile; both NaN if it never fits
 };
 
+/// What one of several networks comes to on a machine, by its best plan there.
+struct MachineCell {
+    Known least = {};  // of the objective; `value` is that of the confirmed plan, if there is one
+    Estimate confirmed = Estimate::exact(std::numeric_limits<double>::quiet_NaN());  // of the plan; not a number: it was not
+    std::uint64_t point = 0;                                                         // the plan, if some plan was evaluated
+    bool settled = false;  // no other plan is better by more than the gap of the search
+};
+
+/// A machine that is to serve several networks.
+struct Machine {
+    std::string name;                // its choices, in words; "machine": there is one
+    double gpu_price_usd_h = 0.0;    // per GPU-hour
+    std::vector<MachineCell> cells;  // [network]
+    Known weighted = {};             // over the networks
+    Known regret = {};               // the largest over the networks, relative to the best machine of each
+    bool on_front = false;           // of weighted objective and regret
+};
+
+/// Machines by networks; no machines: the study has one network.
+struct MachineTable {
+    std::vector<std::string> networks{};
+    std::vector<double> weights{};  // [network]
+    bool by_share = false;          // weights are of values over the least of their network
+    std::vector<Machine> machines{};
+};
+
 /// Draws of the model's error in a study; no plans: not computed.
 struct Posterior {
     double linearisation_error = 0.0;  // relative, of step times at drawn constants
@@ -154,6 +180,7 @@ struct Results {
     std::vector<ObjectiveInfo> objectives;
     std::vector<EvaluatedPoint> evaluations;  // all feasible points, in index order
     std::vector<FrontPoint> front;            // in order of the first objective
+    MachineTable machines;
     MayNotFit may_not_fit;
     Posterior posterior;
     bool provisional = false;  // the search was stopped: the front so far, not confirmed

@@ -304,6 +304,62 @@ void write_posterior(const Hdf5Object& group, const Results& results)
                          {"1", "probability that the best is in the shortlist up to this place"});
 }
 
+/// Of studies with several networks.
+void write_machines(const Hdf5Object& root, const Results& results)
+{
+    const MachineTable& table = results.machines;
+    const Hdf5Object group = root.create_group("machines");
+    group.set_list<std::string>("networks", table.networks);
+    group.set_list<double>("weights", table.weights);
+    group.set<std::int8_t>("by_share", table.by_share ? 1 : 0);
+    const std::string units = table.by_share ? "1" : results.objectives.front().units;
+    const std::string of = results.objectives.front().long_name;
+    const Columns rows(group, "machine", positions(table.machines.size()), {"1", "position in this table"});
+    const auto known = [](const Columns& columns, const std::string& name, const auto& list, const auto& known_of,
+                          const Description& description) {
+        const std::string& what = description.long_name;
+        const auto column = [&](const std::string& suffix, double Known::*member, const std::string& words) {
+            columns.column<double>(name + suffix, list, [&](const auto& row) { return known_of(row).*member; },
+                                   {description.units, what + words});
+        };
+        column("", &Known::value, "");
+        column("_bound", &Known::low, ", lower bound");
+        column("_limit", &Known::high, ", upper limit");
+    };
+    rows.column<std::string>("name", table.machines, [](const Machine& m) { return m.name; }, {"", "choices of hardware"});
+    rows.column<double>("gpu_price", table.machines, [](const Machine& m) { return m.gpu_price_usd_h; },
+                        {"USD/h", "price of a GPU with its share of the machine"});
+    known(rows, "weighted", table.machines, [](const Machine& m) { return m.weighted; },
+          {units, of + ", weighted over the networks"});
+    known(rows, "regret", table.machines, [](const Machine& m) { return m.regret; },
+          {"1", "largest excess over the best machine of a network, relative"});
+    rows.column<std::int8_t>("on_front", table.machines, [](const Machine& m) { return m.on_front ? 1 : 0; },
+                             {"1", "whether the machine is on the front of weighted objective and regret"});
+
+    struct Cell {
+        std::size_t machine = 0;
+        std::size_t network = 0;
+        MachineCell is = {};
+    };
+    std::vector<Cell> cells;
+    for (std::size_t m = 0; m < table.machines.size(); ++m) {
+        for (std::size_t n = 0; n < table.networks.size(); ++n) {
+            cells.push_back({m, n, table.machines[m].cells[n]});
+        }
+    }
+    const Columns columns(group, "cell", positions(cells.size()), {"1", "machine and network"});
+    columns.column<std::int32_t>("machine_of_cell", cells, [](const Cell& c) { return c.machine; }, {"1", "machine"});
+    columns.column<std::int32_t>("network_of_cell", cells, [](const Cell& c) { return c.network; }, {"1", "network"});
+    known(columns, "least", cells, [](const Cell& c) { return c.is.least; },
+          {results.objectives.front().units, of + " of the best plan"});
+    columns.estimates("confirmed", cells, [](const Cell& c) { return c.is.confirmed; },
+                      {results.objectives.front().units, of + " of the best plan, confirmed"});
+    columns.column<std::uint64_t>("evaluation", cells, [](const Cell& c) { return c.is.point; },
+                                  {"1", "raw tuple index of the best plan, if one was evaluated"});
+    columns.column<std::int8_t>("settled", cells, [](const Cell& c) { return c.is.settled ? 1 : 0; },
+                                {"1", "whether no other plan is better by more than the gap of the search"});
+}
+
 void write_progress(const Hdf5Object& group, const std::vector<ProgressPoint>& progress)
 {
     const Columns table(group, "progress", positions(progress.size()), {"1", "position in the record of the search"});
@@ -363,6 +419,9 @@ std::vector<std::byte> encode(const Results& results)
     write_front(root.create_group("front"), results);
     write_may_not_fit(root.create_group("may_not_fit"), results);
     write_posterior(root.create_group("posterior"), results);
+    if (!results.machines.machines.empty()) {
+        write_machines(root, results);
+    }
     write_progress(root.create_group("progress"), results.progress);
     write_ranks(root.create_group("ranks"), results);
     write_legs(root.create_group("legs"), results.legs);

@@ -364,6 +364,49 @@ void read_posterior(const Hdf5Object& root, Results& results)
     }
 }
 
+/// `<name>`, `<name>_bound` and `<name>_limit` of what is known.
+template <class Row, class Of>
+void read_known(const Rows<Row>& rows, const std::string& name, const Of& of)
+{
+    rows.template column<double>(name, not_negative, [&](Row& row, double value) { of(row).value = value; });
+    rows.template column<double>(name + "_bound", not_negative, [&](Row& row, double low) { of(row).low = low; });
+    rows.template column<double>(name + "_limit", not_negative, [&](Row& row, double high) { of(row).high = high; });
+}
+
+/// Since schema 1.18, of studies with several networks.
+void read_machines(const Hdf5Object& root, Results& results)
+{
+    MachineTable& table = results.machines;
+    const Rows<Machine> rows(root, "machines", table.machines);
+    table.networks = rows.group().get_list<std::string>("networks");
+    table.weights = rows.group().get_list<double>("weights");
+    table.by_share = number_attribute<std::int8_t>(rows.group(), "by_share", truth) != 0;
+    if (table.networks.size() != table.weights.size()) {
+        throw std::runtime_error("group /machines has weights of other networks");
+    }
+    rows.resize("machine");
+    rows.column<std::string>("name", {}, [](Machine& m, const std::string& name) { m.name = name; });
+    rows.column<double>("gpu_price", not_negative, [](Machine& m, double price) { m.gpu_price_usd_h = price; });
+    read_known(rows, "weighted", [](Machine& m) -> Known& { return m.weighted; });
+    read_known(rows, "regret", [](Machine& m) -> Known& { return m.regret; });
+    rows.column<std::int8_t>("on_front", truth, [](Machine& m, std::int8_t on) { m.on_front = on != 0; });
+    std::vector<MachineCell> cells;
+    const Rows<MachineCell> all(root, "machines", cells);
+    all.resize("cell");
+    if (cells.size() != table.machines.size() * table.networks.size()) {
+        throw std::runtime_error("group /machines has not one cell for each machine and network");
+    }
+    read_known(all, "least", [](MachineCell& c) -> Known& { return c.least; });
+    all.estimates("confirmed", Allowed{.least = 0.0, .absent = true}, [](MachineCell& c) -> Estimate& { return c.confirmed; });
+    all.column<std::uint64_t>("evaluation", index_of(results), [](MachineCell& c, std::uint64_t point) { c.point = point; });
+    all.column<std::int8_t>("settled", truth, [](MachineCell& c, std::int8_t settled) { c.settled = settled != 0; });
+    auto cell = cells.begin();
+    for (Machine& machine : table.machines) {
+        machine.cells.assign(cell, cell + static_cast<std::ptrdiff_t>(table.networks.size()));
+        cell += static_cast<std::ptrdiff_t>(table.networks.size());
+    }
+}
+
 void read_progress(const Hdf5Object& root, std::vector<ProgressPoint>& progress)
 {
     const Rows<ProgressPoint> rows(root, "progress", progress);
@@ -479,6 +522,9 @@ Results read_results(const std::string& path)
         }
         if (root.has_dataset("posterior")) {
             read_posterior(root, results);
+        }
+        if (root.has_dataset("machines")) {
+            read_machines(root, results);
         }
         read_progress(root, results.progress);
         read_ranks(root, results);

@@ -36,4 +36,21 @@ std::vector<const Cluster*> clusters(const Scenario& scenario) { return all_or_o
 
 std::vector<const Workload*> networks(const Scenario& scenario) { return all_or_one(scenario.workloads, scenario.workload); }
 
+const std::vector<Phase>& phases_for(const Scenario& scenario, std::size_t network)
+{
+    return scenario.served.empty() ? scenario.phases : scenario.served.phases[network];
+}
+
+std::vector<Phase> every_phase(const Scenario& scenario)
+{
+    if (scenario.served.empty()) {
+        return scenario.phases;
+    }
+    std::vector<Phase> all;
+    for (const std::vector<Phase>& phases : scenario.served.phases) {
+        all.insert(all.end(), phases.begin(), phases.end());
+    }
+    return all;
+}
+
 }  // namespace prismopt

@@ -59,6 +59,15 @@ struct DataSet {
     std::shared_ptr<const SampleLengths> lengths;  // null: all samples fill their sequences
 };
 
+/// Networks that one machine is to serve, each by a plan of its own.
+struct ServedNetworks {
+    std::vector<std::vector<Phase>> phases;  // [network]
+    std::vector<double> weights;             // [network]: runs, or a share of the GPU-hours
+    bool by_share = false;
+
+    bool empty() const { return phases.empty(); }
+};
+
 struct Scenario : Job {
     std::string path;
     std::string text;                          // the file as read, with the files that it names
@@ -66,8 +75,9 @@ struct Scenario : Job {
     std::string name;
     std::uint64_t seed = 1;
     std::optional<std::chrono::sys_days> start;  // start date of the training, for dates in reports
-    // The workload and the cluster of the job are the first if there are several.
-    std::vector<Workload> workloads;   // choices of [space] workload; empty: a single one
+    // The workload, its phases and the cluster of the job are the first if there are several.
+    std::vector<Workload> workloads;   // choices of [space] workload, or [[workloads]]; empty: a single one
+    ServedNetworks served;             // of [[workloads]]; empty: none, and the networks of [space] are alternatives for one job
     std::string older_keys;            // warnings about deprecated keys; empty: none
     std::string units;                 // warnings about quantities that are easily written in another unit; empty: none
     Numerics numerics;                 // what number formats do to learning
@@ -100,5 +110,9 @@ std::vector<const Cluster*> clusters(const Scenario& scenario);
 
 /// All networks that plans may train.
 std::vector<const Workload*> networks(const Scenario& scenario);
+/// The phases of one of them, by its place there.
+const std::vector<Phase>& phases_for(const Scenario& scenario, std::size_t network);
+/// The phases of all of them.
+std::vector<Phase> every_phase(const Scenario& scenario);
 
 }  // namespace prismopt

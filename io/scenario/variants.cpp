@@ -141,12 +141,15 @@ std::optional<Variant> variant_at(const Scenario& scenario, std::span<const Choi
     }
     variant.longer = *factor;
     variant.local = local_updates_of(scenario, variant.workload, *factor * tokens_to_the_loss(scenario));
-    variant.phases = longer_phases(scenario, global_batch_at(values), *factor);
+    variant.phases = phases_at(scenario, values);
     return variant;
 }
 
 std::vector<Phase> phases_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
+    if (!scenario.served.empty()) {
+        return scenario.served.phases[chosen<TrainedNetwork>(values)->number];
+    }
     const auto factor = factor_of_precision(scenario, values, workload_at(scenario, values));
     return longer_phases(scenario, global_batch_at(values), *factor);
 }
@@ -197,6 +200,17 @@ std::string variant_text(std::span<const StudyChoice> choices, std::span<const C
     for (std::size_t k = 0; k < choices.size(); ++k) {
         text += k == 0 ? "" : " ";
         text += value_text(choices[k], values[k]);
+    }
+    return text;
+}
+
+std::string machine_text(std::span<const StudyChoice> choices, std::span<const ChoiceValue> values)
+{
+    std::string text;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+        if (std::holds_alternative<HardwareLevel>(values[k]) || std::holds_alternative<ChosenCluster>(values[k])) {
+            text += (text.empty() ? "" : " ") + value_text(choices[k], values[k]);
+        }
     }
     return text;
 }

@@ -44,6 +44,9 @@ std::string value_text(const StudyChoice& choice, const ChoiceValue& value);
 /// "workload=llama3-8b node.bandwidth=900GB/s node.group=72"; empty without choices.
 std::string variant_text(std::span<const StudyChoice> choices, std::span<const ChoiceValue> values);
 
+/// The words of the choices of hardware alone: the machine of the variant. Empty if the study chooses none.
+std::string machine_text(std::span<const StudyChoice> choices, std::span<const ChoiceValue> values);
+
 /// Parses the output of variant_text(), which has six digits; empty if it belongs to other choices.
 std::optional<ChosenValues> variant_values(std::span<const StudyChoice> choices, const std::string& text);
 

@@ -4,6 +4,7 @@
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
 #include "io/report/front/named_points.hpp"
+#include "io/report/machine_report.hpp"
 #include "io/report/placement_text.hpp"
 #include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
@@ -247,6 +248,9 @@ FrontPoint asked_subject(const Results& results, std::int64_t number)
 std::string text_with_placements(const Results& results)
 {
     std::string text = text_report(results);
+    if (has_machines(results)) {
+        return text;
+    }
     try {
         StoredStudy stored(results);
         if (const std::string notes = placements(stored, results); !notes.empty()) {

@@ -1,10 +1,13 @@
 #include "optimizer/api/results.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/results/journal.hpp"
 #include "io/results/results_file.hpp"
 #include "optimizer/loop/study_journal.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/program/release.hpp"
+
+#include <fmt/format.h>
 
 namespace prismopt {
 
@@ -14,6 +17,18 @@ Results open_results(const std::string& path)
     if (!results.sealed) {
         log_warning(path +
                     " has no checksum, so damage may go unnoticed: it was written by an older prismopt or by another program");
+    }
+    return results;
+}
+
+Results open_results_of_one_job(const std::string& path)
+{
+    Results results = open_results(path);
+    if (!results.machines.machines.empty()) {
+        throw InputError(
+            fmt::format("{} compares machines for several networks ([[workloads]]), not plans of one job; `prismopt report "
+                        "{}` prints its machines, and --csv writes them",
+                        path, path));
     }
     return results;
 }

@@ -78,7 +78,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
     refuse_same_outputs(outputs);
     std::vector<NamedResults> studies;
     for (const std::string& path : paths) {
-        studies.push_back({path, open_results(path), ""});
+        studies.push_back({path, open_results_of_one_job(path), ""});
         studies.back().job = trained_job(studies.back().results);
     }
     share_objectives(studies, (*values)["common"].as<bool>());

@@ -30,7 +30,7 @@ int learn_command(const std::vector<std::string>& words, const Call& call)
     }
     const std::string file = (*values)["RESULTS"].as<std::string>();
     const std::string measured = (*values)["measured"].as<std::string>();
-    const Results results = open_results(file);
+    const Results results = open_results_of_one_job(file);
     const auto implausible = (*values)["accept"].as<bool>() ? Implausible::accepted : Implausible::refused;
     PlanChoice plans(results, measured, implausible);
     const Shortlists all = plans.shortlists(shortlist_request(*values));

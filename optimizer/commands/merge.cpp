@@ -41,7 +41,7 @@ int merge_command(const std::vector<std::string>& words, const Call& call)
     }
     std::vector<Results> parts;
     for (const std::string& path : (*values)["part"].as<std::vector<std::string>>()) {
-        parts.push_back(open_results(path));
+        parts.push_back(open_results_of_one_job(path));
     }
     Results merged = merge_results(parts, (*values)["partial"].as<bool>() ? Missing::marked : Missing::refused);
     merged.study.command_line = call.command_line;

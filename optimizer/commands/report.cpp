@@ -5,6 +5,7 @@
 #include "optimizer/commands/output.hpp"
 
 #include "io/report/legs_text.hpp"
+#include "io/report/machine_report.hpp"
 #include "optimizer/loop/study_journal.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +40,8 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    Results results = open_results(path);
+    const bool of_one_job = values->count("question") + values->count("point") + values->count("svg") > 0;
+    Results results = of_one_job ? open_results_of_one_job(path) : open_results(path);
     if (values->count("question") > 0) {
         results.question = asked_question(results, (*values)["question"].as<std::string>());
     }
@@ -67,7 +69,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
-    write("csv", [&] { return front_csv(results, path); });
+    write("csv", [&] { return has_machines(results) ? machines_csv(results, path) : front_csv(results, path); });
     write("svg", [&] { return svg_report(results); });
     if (json_printed) {
         fmt::print("{}", report_json(results, path));

@@ -17,7 +17,7 @@ int shortlist_command(const std::vector<std::string>& words, const Call& call)
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
-    const Results results = open_results((*values)["RESULTS"].as<std::string>());
+    const Results results = open_results_of_one_job((*values)["RESULTS"].as<std::string>());
     const Shortlists all = PlanChoice(results).shortlists(shortlist_request(*values));
     fmt::print("{}", (*values)["json"].as<bool>() ? shortlist_json(all) + "\n" : shortlist_text(all));
     return exit_done;

@@ -18,6 +18,21 @@ namespace prismopt {
 
 namespace po = boost::program_options;
 
+namespace {
+
+/// Of all networks, each at the sequences of its first phase.
+std::vector<NetworkSize> network_sizes(const Scenario& scenario)
+{
+    const std::vector<const Workload*> all = networks(scenario);
+    std::vector<NetworkSize> sizes;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        sizes.push_back(network_size(*all[i], phases_for(scenario, i).front().sequence));
+    }
+    return sizes;
+}
+
+}  // namespace
+
 int validate_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
@@ -33,6 +48,7 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
     log_notes(scenario);
     const PlanCount count = count_plans(scenario, pause);
     const std::optional<PlanCount::Sample>& sample = count.sample;
+    const std::vector<NetworkSize> sizes = network_sizes(scenario);
     if ((*values)["json"].as<bool>()) {
         nlohmann::json json{{"valid", true},
                             {"combinations", count.combinations},
@@ -46,8 +62,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         if (sample && !sample->found) {
             json["feasible_share_below"] = sample->share_below;
         }
-        for (const Workload* network : networks(scenario)) {
-            json["networks"].push_back(network_json(network_size(*network, scenario.phases.front().sequence)));
+        for (const NetworkSize& size : sizes) {
+            json["networks"].push_back(network_json(size));
         }
         json["rejected"] = nlohmann::json::object();
         for (const Rejected& rejected : count.rejected) {
@@ -59,8 +75,8 @@ int validate_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     fmt::print("{}: valid\n", scenario.path);
-    for (const Workload* network : networks(scenario)) {
-        fmt::print("{}", network_text(network_size(*network, scenario.phases.front().sequence)));
+    for (const NetworkSize& size : sizes) {
+        fmt::print("{}", network_text(size));
     }
     if (const ChoiceTable batches = batch_table(scenario, {}); !batches.cells.empty()) {
         fmt::print("{}\n{}", batches.title, aligned(batches.cells, batches.cells.front().size() - 1));

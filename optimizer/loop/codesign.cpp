@@ -324,7 +324,7 @@ bool tunes_hardware(const Scenario& scenario)
                         "[\"450 GB/s\", \"1800 GB/s\"], or choose another strategy",
                         scenario.path, scenario.search.strategy));
     }
-    return continuous && tuning != Tuning::never;
+    return continuous && tuning != Tuning::never && scenario.served.empty();
 }
 
 std::uint64_t most_tuning_evaluations(const Scenario& scenario)

@@ -20,6 +20,7 @@
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/beside_front.hpp"
 #include "optimizer/study/evaluator.hpp"
+#include "optimizer/study/machine_table.hpp"
 #include "optimizer/study/plan_posterior.hpp"
 #include "optimizer/study/study_front.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -166,7 +167,7 @@ public:
             remove_journal(options_.out);
             refuse_infeasible(model_.scenario, main_.archive);
         }
-        return search_doubtful();
+        return serves_several() ? std::nullopt : search_doubtful();
     }
 
     /// Blocks of draws in progress that a later leg finds.
@@ -200,11 +201,17 @@ public:
                                                      model_.scenario.search.part, model_.scenario.search.parts);
         }
         results.progress = progress_.curve();
+        if (serves_several()) {
+            results.machines = machine_table(model_, results.study.outcome, {});
+        }
     }
 
     /// Estimates the front again on a fresh random stream, and marks dominated points. Returns what stopped it, or nothing.
     std::optional<std::string> confirm(Results& results)
     {
+        if (serves_several()) {
+            return confirm_machines(results);
+        }
         if (!confirm(main_.strategy->front(), Feasibility::certain, results.front) || !add_beside(results.front) ||
             !confirm(doubtful_front(), Feasibility::doubtful, results.may_not_fit.plans)) {
             results.front.clear();
@@ -257,6 +264,23 @@ public:
     }
 
 private:
+    /// Whether machines are searched that serve several networks.
+    bool serves_several() const { return !model_.scenario.served.empty(); }
+
+    /// The same of the best plans of all machines that the search settled.
+    std::optional<std::string> confirm_machines(Results& results)
+    {
+        auto confirmed = evaluator_.confirm(main_.strategy->front());
+        if (!confirmed) {
+            draws_.save();
+            return *stop_.reason() + " before the best plans were confirmed";
+        }
+        results.front = std::move(*confirmed);
+        results.machines = machine_table(model_, results.study.outcome, results.front);
+        put_in_order(model_, results.machines, results.front);
+        return std::nullopt;
+    }
+
     /// Runs one search. Returns what stopped it, or nothing.
     std::optional<std::string> run(Pass& pass)
     {

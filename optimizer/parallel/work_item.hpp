@@ -53,7 +53,7 @@ template <Of<SweepRange> T>
 auto members(T& range)
 {
     return std::tie(range.begin, range.end, range.keep, range.again, range.limits, range.near.objective, range.near.regions,
-                    range.feasibility, range.within_limits);
+                    range.near.within, range.near.most, range.feasibility, range.within_limits);
 }
 template <Of<DrawBlock> T>
 auto members(T& block)

@@ -147,7 +147,7 @@ NearRequest near_the_best(const StudyModel& model, const std::vector<Bound>& bes
     if (!model.near_objective) {
         return {};
     }
-    NearBounds near(*model.near_objective);
+    NearBounds near({.objective = *model.near_objective});
     for (const Bound& bound : best) {
         near.add({model.region(bound.index), bound});
     }

@@ -365,29 +365,64 @@ std::vector<Constraint> constraints(const Scenario& scenario)
     return all;
 }
 
+/// Rules of variants as rules of the space of all: those of the same reason and depth are one.
+class JointRules {
+public:
+    explicit JointRules(std::size_t variants) : variants_(variants) {}
+
+    /// The rules of each variant come in the same order; some variants may have further ones, of further phases.
+    void add(std::size_t variant, const std::vector<Constraint>& rules)
+    {
+        std::size_t next = 0;  // of the joint rules, behind the last one taken
+        for (const Constraint& rule : rules) {
+            const auto same = [&rule](const Joint& joint) { return joint.reason == rule.reason && joint.depth == rule.depth; };
+            auto found = std::find_if(joint_.begin() + static_cast<std::ptrdiff_t>(next), joint_.end(), same);
+            if (found == joint_.end()) {
+                found = joint_.insert(joint_.begin() + static_cast<std::ptrdiff_t>(next), Joint{rule.reason, rule.depth, {}});
+                found->allows.resize(variants_);
+            }
+            found->allows[variant] = rule.allows;
+            next = static_cast<std::size_t>(found - joint_.begin()) + 1;
+        }
+    }
+
+    std::vector<Constraint> rules() const
+    {
+        std::vector<Constraint> rules;
+        for (const Joint& joint : joint_) {
+            const auto allows = [by_variant = joint.allows](std::span<const int> point) {
+                const auto& own = by_variant[static_cast<std::size_t>(point.front())];
+                return !own || own(point.subspan(1));
+            };
+            rules.push_back({joint.reason, joint.depth + 1, allows});
+        }
+        return rules;
+    }
+
+private:
+    struct Joint {
+        std::string reason;
+        std::size_t depth = 0;
+        std::vector<std::function<bool(std::span<const int>)>> allows;  // [variant]: empty if it has no such rule
+    };
+    std::size_t variants_;
+    std::vector<Joint> joint_;
+};
+
 /// The variants as the first axis, in front of those of the plan, whose rules depend on the variant.
 Space space_of_variants(const Scenario& scenario)
 {
     std::vector<Axis> all = axes(scenario.space);
     all.insert(all.begin(), {"variant", false, {}});
-    std::vector<std::vector<Constraint>> rules;  // [variant]: in the same order for each
-    for (const ChosenValues& values : scenario.variants) {
+    JointRules joint(scenario.variants.size());
+    for (std::size_t number = 0; number < scenario.variants.size(); ++number) {
+        const ChosenValues& values = scenario.variants[number];
         all.front().labels.push_back(variant_text(scenario.choices, values));
         Scenario variant = scenario;
         static_cast<Job&>(variant) = *variant_at(scenario, values);
-        rules.push_back(constraints(variant));
+        joint.add(number, constraints(variant));
     }
-    std::vector<Constraint> joint = rules.front();
-    for (std::size_t r = 0; r < joint.size(); ++r) {
-        ++joint[r].depth;
-        std::vector<std::function<bool(std::span<const int>)>> by_variant;
-        by_variant.reserve(rules.size());
-        for (const std::vector<Constraint>& of_variant : rules) {
-            by_variant.push_back(of_variant[r].allows);
-        }
-        joint[r].allows = [by_variant](std::span<const int> point) { return by_variant[point.front()](point.subspan(1)); };
-    }
-    return {std::move(all), std::move(joint)};
+    return {std::move(all), joint.rules()};
 }
 
 }  // namespace
@@ -412,7 +447,7 @@ std::vector<int> layer_groups(const Scenario& scenario)
         most_gpus = std::max(most_gpus, cluster->gpus);
     }
     std::set<int> sizes;
-    for (const Phase& phase : scenario.phases) {
+    for (const Phase& phase : every_phase(scenario)) {
         for (const int tensor : scenario.space.tp) {
             for (const int context : scenario.space.cp) {
                 for (const int heads : scenario.space.ulysses) {

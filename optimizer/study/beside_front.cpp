@@ -49,7 +49,7 @@ std::set<std::size_t> machines_of(const StudyModel& model, std::span<const std::
 {
     std::set<std::size_t> machines;
     for (const std::uint64_t index : front) {
-        machines.insert(model.machine(model.designs.space().point(index)));
+        machines.insert(model.cluster(model.designs.space().point(index)));
     }
     return machines;
 }
@@ -112,7 +112,7 @@ std::vector<std::uint64_t> candidates_beside_front(const StudyModel& model, cons
         smaller.erase(smaller.begin());
     }
     const auto counts = [&](std::uint64_t index) {
-        return !shown.contains(model.machine(model.designs.space().point(index))) || smaller.contains(gpus_of(index));
+        return !shown.contains(model.cluster(model.designs.space().point(index))) || smaller.contains(gpus_of(index));
     };
     LeastOfRegions by_bound(model);
     for (const Bound& bound : bounds) {
@@ -159,10 +159,10 @@ std::vector<FrontPoint> shown_beside_front(const StudyModel& model, std::span<co
         missing.insert(machine);
     }
     for (const FrontPoint& plan : front) {
-        missing.erase(model.machine(plan.point));
+        missing.erase(model.cluster(plan.point));
     }
     for (const std::size_t machine : missing) {
-        const auto is_of_it = [&](const FrontPoint& plan) { return model.machine(plan.point) == machine; };
+        const auto is_of_it = [&](const FrontPoint& plan) { return model.cluster(plan.point) == machine; };
         const auto before = [&](const FrontPoint& a, const FrontPoint& b) {
             return std::tuple(promised_s(a), amount(a)) < std::tuple(promised_s(b), amount(b));
         };

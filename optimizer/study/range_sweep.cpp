@@ -50,7 +50,7 @@ public:
     RangeSweep(const StudyModel& model, HardwareBenches& benches, PointIntervals& intervals, const Pause& pause,
                const SweepRange& range)
         : model_(model), bench_(benches.of(range.feasibility)), certain_(benches.of(Feasibility::certain)), intervals_(intervals),
-          pause_(pause), range_(range), kept_(range), near_(range.near.objective, range.near.regions),
+          pause_(pause), range_(range), kept_(range), near_(range.near),
           excluded_([this](const NoiseFree& bound) { return suffices(bound); },
                     needs_memory(model) || range.feasibility == Feasibility::doubtful, !range.limits.empty())
     {

@@ -1,5 +1,6 @@
 #include "optimizer/study/study_model.hpp"
 
+#include "io/scenario/variants.hpp"
 #include "model/plan/phase.hpp"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ bool quantiles_reach_means_of(const Scenario& scenario, double probability)
     const auto of_lengths = [probability](const Phase& phase) {
         return !phase.lengths || quantiles_reach_means(*phase.lengths, phase.sequence, probability);
     };
-    return quantiles_reach_means(scenario.variability, probability) &&
-           std::all_of(scenario.phases.begin(), scenario.phases.end(), of_lengths);
+    const std::vector<Phase> phases = every_phase(scenario);
+    return quantiles_reach_means(scenario.variability, probability) && std::all_of(phases.begin(), phases.end(), of_lengths);
 }
 
 /// Whether the bound of the objective is one of it under the distributions of the scenario.
@@ -69,7 +70,7 @@ NoiseTables tables_of(const Scenario& scenario, const std::vector<ParallelPlan>&
 {
     std::vector<int> groups;
     for (const ParallelPlan& plan : plans) {
-        for (const Phase& phase : scenario.phases) {
+        for (const Phase& phase : every_phase(scenario)) {
             const ParallelPlan here = plan_in_phase(plan, phase);
             groups.push_back(here.tp * here.cp);
         }
@@ -95,14 +96,33 @@ StudyModel::StudyModel(const Scenario& of, NoiseTables tables)
     if (of.promise.asked()) {
         problem.promise_quantiles = promise_quantiles(of.promise, least_reaching_quantile(of));
     }
-    for (const ChosenValues& values : of.variants) {
-        const auto* machine = chosen<ChosenCluster>(values);
-        machine_of_variant_.push_back(machine != nullptr ? machine->number : 0);
-    }
+    name_machines();
     skewness = largest_skewness(of.variability);
-    for (const Phase& phase : of.phases) {
+    for (const Phase& phase : every_phase(of)) {
         skewness = std::max(skewness, phase.lengths ? skewness_of_squares(*phase.lengths, phase.sequence) : 0.0);
     }
+}
+
+/// In the order of their variants.
+void StudyModel::name_machines()
+{
+    for (const ChosenValues& values : scenario.variants) {
+        const std::string name = machine_text(scenario.choices, values);
+        const auto found = std::find(machines_.begin(), machines_.end(), name);
+        const auto* cluster = chosen<ChosenCluster>(values);
+        const auto* network = chosen<TrainedNetwork>(values);
+        at_variant_.push_back({.cluster = cluster != nullptr ? cluster->number : 0,
+                               .machine = static_cast<std::size_t>(found - machines_.begin()),
+                               .network = network != nullptr ? network->number : 0});
+        if (found == machines_.end()) {
+            machines_.push_back(name);
+        }
+    }
+}
+
+std::size_t StudyModel::cell(std::size_t variant) const
+{
+    return at_variant_[variant].machine * scenario.workloads.size() + at_variant_[variant].network;
 }
 
 std::vector<Estimate> StudyModel::values(const Prediction& prediction) const
@@ -125,8 +145,11 @@ std::vector<double> StudyModel::bounds_of(const NoiseFree& bound) const
 
 std::uint64_t StudyModel::region(const ParallelPlan& plan, std::size_t variant) const
 {
-    const std::size_t machines = std::max<std::size_t>(1, scenario.machines.size());
-    return static_cast<std::uint64_t>(plan.gpus()) * machines + machine_of_variant_[variant];
+    if (!scenario.served.empty()) {
+        return cell(variant);
+    }
+    const std::size_t clusters = std::max<std::size_t>(1, scenario.machines.size());
+    return static_cast<std::uint64_t>(plan.gpus()) * clusters + at_variant_[variant].cluster;
 }
 
 std::uint64_t StudyModel::region(std::uint64_t index) const

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,12 +43,17 @@ struct StudyModel {
     };
     std::vector<Limit> limits;
 
-    /// Plans of one region are alternatives to each other: those on the same number of GPUs of the same machine.
+    /// Plans of one region are alternatives to each other: those on the same number of GPUs of the same cluster or, if machines serve
+    /// several networks, those of the same network on the same machine.
     std::uint64_t region(const ParallelPlan& plan, std::size_t variant) const;
     /// Of the plan of a point.
     std::uint64_t region(std::uint64_t index) const;
-    /// Which of several machines a point is for; zero: the only one.
-    std::size_t machine(std::span<const int> point) const { return machine_of_variant_[designs.variant(point)]; }
+    /// Which of several clusters a point is for; zero: the only one.
+    std::size_t cluster(std::span<const int> point) const { return at_variant_[designs.variant(point)].cluster; }
+    /// Machines of the study, in words: the values of its choices of hardware; "" if it has none.
+    const std::vector<std::string>& machines() const { return machines_; }
+    /// Place of a variant in a table of machines by networks.
+    std::size_t cell(std::size_t variant) const;
 
     /// [objective]: minus infinity without a valid lower bound.
     std::vector<double> bounds_of(const NoiseFree& bound) const;
@@ -67,7 +73,16 @@ struct StudyModel {
     double confidence() const { return 1.0 - (1.0 - scenario.search.confidence) / scenario.search.parts; }
 
 private:
-    std::vector<std::size_t> machine_of_variant_;
+    /// What a variant is for, by number; zero: there is one.
+    struct Place {
+        std::size_t cluster = 0;
+        std::size_t machine = 0;  // cluster and values of [[knob]]s
+        std::size_t network = 0;
+    };
+    void name_machines();
+
+    std::vector<Place> at_variant_;
+    std::vector<std::string> machines_;
 };
 
 }  // namespace prismopt

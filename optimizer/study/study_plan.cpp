@@ -7,6 +7,7 @@
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/machine_table.hpp"
 
 #include <fmt/format.h>
 
@@ -34,6 +35,9 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     if (model.near_objective) {
         goal.near_objective = *model.near_objective;
         goal.region = [&model](std::uint64_t index) { return model.region(index); };
+    }
+    if (!model.scenario.served.empty()) {
+        goal.alternatives = alternatives_of(model);
     }
     return goal;
 }
@@ -96,6 +100,27 @@ std::vector<Rung> rungs_of(const StrategyFacts& strategy, std::vector<Rung> rung
     return all;
 }
 
+/// Machines are compared by bounds of their best plans.
+void refuse_unbounded_machines(const StudyModel& model)
+{
+    if (model.scenario.served.empty()) {
+        return;
+    }
+    if (model.scenario.search.parts > 1) {
+        throw InputError(
+            fmt::format("{}: --part divides the machines of [[workloads]], each of which is compared with all others; "
+                        "search them as one",
+                        model.scenario.path));
+    }
+    if (!model.bounded.front()) {
+        throw InputError(
+            fmt::format("{}: {} has no lower bound, by which [[workloads]] compares machines (a rare slow mode raises means "
+                        "above quantiles); "
+                        "minimise a mean, as with expected_cost, or change [variability]",
+                        model.scenario.path, model.objectives.front()->name));
+    }
+}
+
 }  // namespace
 
 void log_notes(const Scenario& scenario)
@@ -115,6 +140,7 @@ void refuse_ranked_placeholders(const Scenario& scenario)
 StudyPlan plan_study(const StudyModel& model)
 {
     refuse_ranked_placeholders(model.scenario);
+    refuse_unbounded_machines(model);
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, search.rungs.size()));

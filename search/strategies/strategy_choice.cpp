@@ -1,6 +1,7 @@
 #include "search/strategies/strategy_choice.hpp"
 
 #include "search/search_random.hpp"
+#include "search/strategies/alternatives/alternative_search.hpp"
 #include "search/strategies/exact/exact.hpp"
 #include "search/strategies/nsga2.hpp"
 #include "search/strategies/nsga3.hpp"
@@ -47,6 +48,7 @@ bool can_be_swept(const Space& space)
 
 std::unique_ptr<Strategy> make_exact(const Space& space, const StudyGoal& goal)
 {
+    if (goal.alternatives) return std::make_unique<AlternativeSearch>(space, goal);
     ExactOptions options{.goal = goal, .ranges = ranges_of(goal, space.size())};
     // A part is not explored: an incumbent outside of it is no result of it.
     if (goal.parts == 1 && static_cast<double>(space.size()) > most_swept_first && feasible_at_most(space) > most_swept_first) {
@@ -80,6 +82,7 @@ constexpr std::array<Make, facts.size()> makers{nullptr,     nullptr,     make_e
 ChosenStrategy choose(const Space& space, const StudyGoal& goal)
 {
     const std::string tuples = grouped(space.size()) + " combinations of values";
+    if (goal.alternatives) return {"exact", tuples + ", and lower bounds of their best plans compare machines", nullptr};
     const bool part = goal.parts > 1;
     if (!part && !can_be_swept(space)) {
         const bool few = goal.objectives <= 2;  // as measured: results/search-quality.md

@@ -54,7 +54,7 @@ TEST(NearBounds, HoldsTheBestOfEachRegion)
     const std::vector<std::uint64_t> expected = by_brute_force(all);
     std::vector<std::vector<std::uint64_t>> held;
     for (int order = 0; order < 3; ++order) {
-        NearBounds near(1);
+        NearBounds near({.objective = 1});
         for (const NearBound& point : all) near.add(point);
         EXPECT_EQ(indices(near.best()), expected);
         std::shuffle(all.begin(), all.end(), std::mt19937(static_cast<unsigned>(order)));
@@ -64,9 +64,9 @@ TEST(NearBounds, HoldsTheBestOfEachRegion)
 TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
 {
     const std::vector<NearBound> all = points(2);
-    NearBounds whole(1);
+    NearBounds whole({.objective = 1});
     for (std::size_t begin = 0; begin < all.size(); begin += 700) {
-        NearBounds part(1, std::vector<RegionLimit>{{0, 131.3}, {2, 390.0}});
+        NearBounds part({.objective = 1, .regions = {{0, 131.3}, {2, 390.0}}});
         for (std::size_t i = begin; i < std::min(all.size(), begin + 700); ++i) part.add(all[i]);
         for (const NearBound& point : part.best()) whole.add(point);
     }
@@ -77,11 +77,11 @@ TEST(NearBounds, OfPartsMakeThoseOfTheWhole)
 TEST(NearBounds, LimitsOfASampleContainTheBest)
 {
     const std::vector<NearBound> all = points(3);
-    NearBounds sample(1);
+    NearBounds sample({.objective = 1});
     for (std::size_t i = 0; i < all.size(); i += 8) sample.add(all[i]);
     const std::vector<RegionLimit> limits = sample.limits(1.0 / 8.0);
     EXPECT_EQ(limits.size(), 4U);
-    NearBounds near(1, limits);
+    NearBounds near({.objective = 1, .regions = limits});
     std::map<std::uint64_t, std::size_t> admitted;
     for (const NearBound& point : all) {
         admitted[point.region] += near.admits(point.region, point.bound.objectives[1]) ? 1 : 0;
@@ -93,7 +93,7 @@ TEST(NearBounds, LimitsOfASampleContainTheBest)
 
 TEST(NearBounds, AdmitsWhatIsNearAKnownBest)
 {
-    NearBounds near(0, std::vector<RegionLimit>{{7, 130.0}});
+    NearBounds near({.objective = 0, .regions = std::vector<RegionLimit>{{7, 130.0}}});
     EXPECT_TRUE(near.admits(7, 129.9));
     EXPECT_FALSE(near.admits(7, 130.1));
     EXPECT_TRUE(near.admits(8, 1e9)) << "nothing is known of this region";

@@ -50,6 +50,7 @@ startReliability();
 startParallel();
 startInfeasible();
 startProgress();
+startMachines();
 startTrust();
 startScrollMarks();
 startNavigation();

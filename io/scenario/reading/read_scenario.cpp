@@ -117,9 +117,33 @@ void apply_learned(Scenario& scenario)
     scenario.cluster = with_learned(std::move(scenario.cluster), constants, time);
 }
 
-/// The network is that of [workload], or those that [space] chooses from.
+/// Networks of [[workloads]] have their phases, and no others exist.
+void refuse_beside_served(Table& top, const Value& served)
+{
+    const auto space = top.find("space");
+    const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
+    for (const auto& other : {top.find("workload"), top.find("networks"), top.find("phase"), chosen}) {
+        if (other) {
+            other->fail({fmt::format("cannot be combined with [[workloads]] in line {}", served.line()),
+                         "those networks have phases of their own, and every machine serves all of them",
+                         "move its keys into an element of [[workloads]], or remove it"});
+        }
+    }
+    for (const char* key : {"learning", "numerics", "local_updates", "question"}) {
+        if (const auto section = top.find(key)) {
+            section->fail({"belongs to one network", "[[workloads]] judges each machine by several",
+                           "search the networks separately, or remove the section"});
+        }
+    }
+}
+
+/// The network is that of [workload], one of those that [space] chooses from, or all of [[workloads]].
 void refuse_unclear_network(Table& top)
 {
+    if (const auto served = top.find("workloads")) {
+        refuse_beside_served(top, *served);
+        return;
+    }
     const auto space = top.find("space");
     const auto chosen = space && space->is_table() ? space->table("").find("workload") : std::nullopt;
     const auto one = top.find("workload");
@@ -136,6 +160,7 @@ void refuse_unclear_network(Table& top)
     if (!chosen) {
         top.at("workload", R"([workload] with model = "llama3-8b")");
     }
+    top.at("phase", "[[phase]] with " + phase_fields().keys().front().line());
 }
 
 /// The key from which a network has its precision: `precision`, else the entry of the catalog.
@@ -146,6 +171,13 @@ Value precision_key(Table& top, const Workload& network)
     auto described = one;
     if (!one && several) {
         described = several->table("").find(network.name);
+    }
+    if (const auto served = top.find("workloads")) {
+        for (const Value& element : served->list("")) {
+            Table of_one = element.table("");
+            const auto named = of_one.find("name") ? of_one.find("name") : of_one.find("model");
+            described = named && named->text("") == network.name ? std::optional(element) : described;
+        }
     }
     if (!described) {
         return *top.find("space")->table("").find("workload");  // of the catalog
@@ -211,14 +243,16 @@ double slowest_run_s(const Scenario& scenario)
     constexpr double share_of_peak = 0.01;
     const int fewest = *std::min_element(scenario.space.gpus.begin(), scenario.space.gpus.end());
     double longest = 0.0;
-    for (const Workload* trained : networks(scenario)) {
+    const std::vector<const Workload*> all = networks(scenario);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Workload* trained = all[i];
         double peak = std::numeric_limits<double>::infinity();
         for (const Cluster* cluster : clusters(scenario)) {
             peak = std::min(peak, share_of_peak * cluster->accelerator.peak(trained->precision).si);
         }
         const Network network = network_of(*trained);
         double seconds = 0.0;
-        for (const Phase& phase : scenario.phases) {
+        for (const Phase& phase : phases_for(scenario, i)) {
             const double sequences = phase.tokens / phase.tokens_of_sequence();
             const int gpus = phase.own.gpus > 0 ? phase.own.gpus : fewest;
             seconds += sequences * model_flops_per_sequence(network, phase.sequence) / (peak * gpus);
@@ -488,9 +522,11 @@ std::optional<Complaint> phase_problem(const Phase& phase, const Workload& netwo
     return std::nullopt;
 }
 
-void refuse_phases(const Scenario& scenario, const Value& phases)
+/// `networks`: those that train in these phases.
+void refuse_phases(const Scenario& scenario, const std::vector<Phase>& given, const std::vector<const Workload*>& networks,
+                   const Value& phases)
 {
-    for (const Phase& phase : scenario.phases) {
+    for (const Phase& phase : given) {
         std::optional<Complaint> first;
         bool possible = false;
         for (const Cluster* cluster : clusters(scenario)) {
@@ -498,7 +534,7 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
                 phases.fail({fmt::format("has a phase on {} GPUs", phase.own.gpus),
                              fmt::format("[cluster] has {} GPUs", cluster->gpus), "give that phase fewer GPUs"});
             }
-            for (const Workload* network : networks(scenario)) {
+            for (const Workload* network : networks) {
                 const auto problem = phase_problem(phase, *network, *cluster);
                 possible = possible || !problem;
                 first = first ? first : problem;
@@ -507,6 +543,18 @@ void refuse_phases(const Scenario& scenario, const Value& phases)
         if (!possible) {
             phases.fail(*first);
         }
+    }
+}
+
+void refuse_phases(const Scenario& scenario, Table& top)
+{
+    if (scenario.served.empty()) {
+        refuse_phases(scenario, scenario.phases, networks(scenario), *top.find("phase"));
+        return;
+    }
+    const std::vector<Value> served = top.find("workloads")->list("");
+    for (std::size_t i = 0; i < served.size(); ++i) {
+        refuse_phases(scenario, scenario.served.phases[i], {&scenario.workloads[i]}, *served[i].table("").find("phase"));
     }
 }
 
@@ -634,7 +682,9 @@ Fields<Scenario> made_scenario_fields()
     all.custom(networks_key(), [in](const Value& value, Scenario& s, Keys) { s.workloads = read_networks(in(value)); });
     all.custom(section_key("data", data_table, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.data = read_data(in(value)); });
-    all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::required, true),
+    all.custom(section_key("workloads", served_table, Need::optional, true),
+               [](const Value& value, Scenario& s, Keys keys) { read_served_networks(value, keys, s); });
+    all.custom(section_key("phase", table_of<Phase, phase_fields>, Need::optional, true),
                [](const Value& value, Scenario& s, Keys keys) { s.phases = read_phases(value, s.data, keys); });
     all.custom(section_key("software", table_of<SoftwareChoice, software_choice_fields>, Need::optional),
                [in](const Value& value, Scenario& s, Keys) { s.software = read_software_choice(in(value)); });
@@ -750,6 +800,9 @@ void refuse_unclear_study(const Scenario& scenario, Table& top)
     refuse_objectives_of_steps(scenario, top);
     refuse_objectives_of_unknown_power(scenario, top);
     refuse_rare_checkpoints(scenario, top);
+    if (!scenario.served.empty()) {
+        refuse_unclear_served(scenario, top);
+    }
     refuse_idle_price_limit(scenario, top);
 }
 
@@ -783,7 +836,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
     take_precisions(scenario, top);
     take_attention_kernels(scenario, top);
     take_recoveries(scenario, top);
-    refuse_phases(scenario, *top.find("phase"));
+    refuse_phases(scenario, top);
     if (scenario.space.spares == std::vector{as_configured}) {
         scenario.space.spares = {scenario.reliability.spares};
     }

@@ -409,6 +409,9 @@ void refuse_other_samples(const Value& value, const Workload& network, const Wor
 /// Reads the networks to choose from.
 void read_networks(Table& table, Scenario& scenario)
 {
+    if (!scenario.served.empty()) {
+        return;
+    }
     const std::vector<Workload> own = std::exchange(scenario.workloads, {});
     const auto list = table.find("workload");
     if (!list) {

@@ -51,6 +51,11 @@ Workload read_workload(Table table);
 /// Networks by name, among which [space] chooses.
 const SectionTable& networks_table();
 std::vector<Workload> read_networks(Table table);
+/// Networks that each machine is to serve; [data] is read before.
+const SectionTable& served_table();
+void read_served_networks(const Value& list, Keys keys, Scenario& scenario);
+/// Refuses sections that are of one network, and objectives that cannot be weighed. The whole scenario is read before.
+void refuse_unclear_served(const Scenario& scenario, Table& top);
 /// Reads an entry of the catalog.
 Workload read_network(Table& table);
 /// Warning about deprecated keys of [workload]; empty: none are used.

@@ -13,12 +13,9 @@ namespace {
 /// Every eighth range of the sweep for the front belongs to the sample that comes first.
 constexpr std::size_t sample_stride = 8;
 
-/// Asks for near points where no limit of a region is known.
-constexpr RegionLimit of_no_region{std::numeric_limits<std::uint64_t>::max(), 0.0};
-
 }  // namespace
 
-Sweeps::Sweeps(const ExactOptions& options) : options_(options), near_(options.goal.near_objective) {}
+Sweeps::Sweeps(const ExactOptions& options) : options_(options), near_({.objective = options.goal.near_objective}) {}
 
 std::optional<SweepProgress> Sweeps::progress() const
 {
@@ -79,11 +76,11 @@ void Sweeps::sweep_for_front(Points& points)
     tally_.missing_known = known_.size() - tally_.excluded_known;
     const std::size_t objective = options_.goal.near_objective;
     RangeSweep sweep{.purpose = SweepPurpose::front, .ranges = options_.ranges, .limits = points.limits.sorted()};
-    sweep.near = {objective, near_.limits()};
+    sweep.near = {.objective = objective, .regions = near_.limits()};
     if (sweep.near.regions.empty() && options_.goal.region && options_.goal.limited > 0) {
         sweep.near.regions.push_back(of_no_region);  // what is not allowed is excluded even if nothing was explored
     }
-    near_ = NearBounds(objective, sweep.near.regions);
+    near_ = NearBounds(sweep.near);
     if (!sweep.near.regions.empty()) {
         std::vector<SweepRange> others;
         sweep.ranges.clear();
@@ -215,7 +212,7 @@ void Sweeps::narrow_near()
 {
     const double share = static_cast<double>(current_.wave) / static_cast<double>(current_.ranges.size());
     current_.near.regions = near_.limits(share);
-    near_ = NearBounds(options_.goal.near_objective);
+    near_ = NearBounds({.objective = options_.goal.near_objective});
 }
 
 const LeftOutRanges& Sweeps::drop_excluded(const Limits& limits)

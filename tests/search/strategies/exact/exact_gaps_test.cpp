@@ -172,7 +172,7 @@ TEST(Exact, NarrowsWhatIsNearAfterASampleOfTheRanges)
             Sweep sweep = problem.sweep(*range);
             if (!range->again) {
                 ranges.push_back(*range);
-                NearBounds near(0, range->near.regions);
+                NearBounds near(range->near);
                 for (std::uint64_t index = range->begin; index < range->end; ++index) {
                     if (problem.truth[index].empty()) continue;
                     near.add({chosen.goal.region(index), {index, {problem.bound_share * problem.truth[index][0]}}});

@@ -1,0 +1,289 @@
+#include "io/report/machine_report.hpp"
+
+#include "io/base/aligned.hpp"
+#include "io/base/percent.hpp"
+#include "io/report/csv_text.hpp"
+#include "io/report/front/plan_words.hpp"
+#include "io/results/plan_results.hpp"
+#include "io/toml/reading_units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Machines listed beside those of the front.
+constexpr std::size_t most_others = 12;
+
+std::string spaced(std::string name)
+{
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+bool settled(const Machine& machine)
+{
+    return std::all_of(machine.cells.begin(), machine.cells.end(), [](const MachineCell& cell) { return cell.settled; });
+}
+
+/// The value with three decimals of its size, or the bound where no plan is known to be the best.
+std::string figure(const Known& known, bool exact, double size, int decimals)
+{
+    if (std::isinf(known.low)) {
+        return "none";
+    }
+    const double shown = (exact ? known.value : known.low) / size;
+    return fmt::format("{}{:.{}f}", exact ? "" : ">= ", shown, decimals);
+}
+
+int decimals_of(double largest) { return largest >= 100.0 ? 1 : largest >= 10.0 ? 2 : 3; }
+
+std::string weights_text(const MachineTable& table)
+{
+    std::string text;
+    for (std::size_t n = 0; n < table.networks.size(); ++n) {
+        const double weight = table.weights[n];
+        text += (text.empty() ? "" : ", ") +
+                (table.by_share ? fmt::format("{} {:.3g} % of the GPU-hours", table.networks[n], 100.0 * weight)
+                                : fmt::format("{} {:g} {}", table.networks[n], weight, weight == 1.0 ? "run" : "runs"));
+    }
+    return text;
+}
+
+/// How values are shown: in units of the objective, or as multiples of the best where weights are shares.
+struct Scale {
+    ReadingUnit cell;
+    ReadingUnit weighted;
+    std::string objective;
+    std::string weighted_name;
+};
+
+Scale scale_of(const Results& results)
+{
+    const MachineTable& table = results.machines;
+    double cell = 0.0;
+    double sum = 0.0;
+    for (const Machine& machine : table.machines) {
+        for (const MachineCell& of_network : machine.cells) {
+            cell = std::max(cell, std::isfinite(of_network.least.low) ? of_network.least.low : 0.0);
+        }
+        sum = std::max(sum, std::isfinite(machine.weighted.low) ? machine.weighted.low : 0.0);
+    }
+    const ObjectiveInfo& objective = results.objectives.front();
+    return {.cell = reading_unit(objective.units, cell),
+            .weighted = table.by_share ? ReadingUnit{"of the best", 1.0} : reading_unit(objective.units, sum),
+            .objective = spaced(objective.name),
+            .weighted_name = "weighted " + spaced(objective.name)};
+}
+
+Row machine_row(const Results& results, const Scale& scale, std::size_t number)
+{
+    const MachineTable& table = results.machines;
+    const Machine& machine = table.machines[number];
+    const bool exact = settled(machine);
+    Row row{machine.name + (machine.on_front ? "" : " *"), fmt::format("{:.3f}", machine.gpu_price_usd_h),
+            figure(machine.weighted, exact, scale.weighted.size, decimals_of(machine.weighted.low / scale.weighted.size)),
+            figure(machine.regret, exact, 0.01, 1)};
+    for (std::size_t n = 0; n < table.networks.size(); ++n) {
+        const MachineCell& cell = machine.cells[n];
+        const Known regret = regret_of(table, number, n);
+        row.push_back(figure(cell.least, cell.settled, scale.cell.size, decimals_of(cell.least.low / scale.cell.size)));
+        row.push_back(figure(regret, cell.settled, 0.01, 1));
+    }
+    return row;
+}
+
+std::string matrix(const Results& results, const Scale& scale)
+{
+    const MachineTable& table = results.machines;
+    std::vector<Row> rows{{"machine", "GPU price", scale.weighted_name, "worst regret"}, {"", "USD/h", scale.weighted.name, "%"}};
+    for (const std::string& network : table.networks) {
+        rows[0].insert(rows[0].end(), {network, "regret"});
+        rows[1].insert(rows[1].end(), {scale.cell.name, "%"});
+    }
+    std::size_t others = 0;
+    for (const std::size_t m : machines_in_order(table)) {
+        others += table.machines[m].on_front ? 0 : 1;
+        if (others <= most_others) {
+            rows.push_back(machine_row(results, scale, m));
+        }
+    }
+    std::string text = aligned(rows, 0);
+    if (others > 0) {
+        text += "* not on the front of the two. Bounds (>=) of machines that others surely exceed stand for values.\n";
+    }
+    if (others > most_others) {
+        text += fmt::format("{} more machines are in the CSV and on the page.\n", others - most_others);
+    }
+    return text;
+}
+
+/// The machine on which the network has least.
+const Machine& best_for(const MachineTable& table, std::size_t network)
+{
+    return *std::ranges::min_element(table.machines, {}, [network](const Machine& m) { return m.cells[network].least.value; });
+}
+
+std::string best_machine(const Results& results, const Scale& scale)
+{
+    const MachineTable& table = results.machines;
+    const std::size_t best = machines_in_order(table).front();
+    const Machine& machine = table.machines[best];
+    if (!machine.on_front) {
+        return "No machine serves all networks, or none was settled.\n";
+    }
+    double bound = machine.weighted.value;
+    std::size_t worst = 0;
+    for (const Machine& other : table.machines) {
+        bound = std::min(bound, other.weighted.low);
+    }
+    for (std::size_t n = 0; n < table.networks.size(); ++n) {
+        worst = regret_of(table, best, n).value > regret_of(table, best, worst).value ? n : worst;
+    }
+    std::string text = fmt::format("Best machine by {}: {} at {:.3f} USD per GPU-hour\n", scale.weighted_name, machine.name,
+                                   machine.gpu_price_usd_h);
+    text += fmt::format("  {:<15} {:.4g} {}; no machine has less than {:.4g} (gap {:.2g} %)\n", scale.weighted_name,
+                        machine.weighted.value / scale.weighted.size, scale.weighted.name, bound / scale.weighted.size,
+                        100.0 * (1.0 - bound / machine.weighted.value));
+    text += machine.regret.value > 0.0
+                ? fmt::format("  {:<15} {:.1f} %: {} has that much more than on {}\n", "worst regret",
+                              100.0 * machine.regret.value, table.networks[worst], best_for(table, worst).name)
+                : fmt::format("  {:<15} none: it is the best machine of each network\n", "worst regret");
+    return text;
+}
+
+std::string plans_text(const Results& results)
+{
+    const ReadingUnit time =
+        reading_unit("s", std::accumulate(results.front.begin(), results.front.end(), 0.0, [](double most, const FrontPoint& p) {
+                         return std::max(most, p.prediction.training.p99.value);
+                     }));
+    std::vector<Row> rows{{"plan", "point", "GPUs", "p99 training time", "mem"}, {"", "", "", time.name, "free %"}};
+    for (const FrontPoint& plan : results.front) {
+        if (!plan.dominated) {
+            rows.push_back({plan_words(results, plan), std::to_string(plan.index), std::to_string(plan.prediction.gpus),
+                            fmt::format("{:.4g}", plan.prediction.training.p99.value / time.size),
+                            fmt::format("{:.1f}", 100.0 * plan.prediction.memory_headroom)});
+        }
+    }
+    return rows.size() == 2 ? "" : "Best plans on the machines of the front:\n" + aligned(rows, 0);
+}
+
+/// The words of a machine's choices: "domain.group=72" has the name "domain.group".
+std::vector<std::pair<std::string, std::string>> choices_of(const std::string& name)
+{
+    std::vector<std::pair<std::string, std::string>> choices;
+    std::istringstream words_of(name);
+    for (std::string word; words_of >> word;) {
+        const std::size_t at = word.find('=');
+        if (at != std::string::npos) {
+            choices.emplace_back(word.substr(0, at), word.substr(at + 1));
+        }
+    }
+    return choices;
+}
+
+std::string known_fields(const Known& known)
+{
+    const auto field = [](double value) { return std::isfinite(value) ? csv_number(value) : std::string(); };
+    return fmt::format(",{},{},{}", field(known.value), field(known.low), field(known.high));
+}
+
+}  // namespace
+
+std::vector<std::size_t> machines_in_order(const MachineTable& table)
+{
+    std::vector<std::size_t> order(table.machines.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t m) {
+        const Machine& machine = table.machines[m];
+        return std::pair(!machine.on_front, settled(machine) ? machine.weighted.value : machine.weighted.low);
+    });
+    return order;
+}
+
+Known regret_of(const MachineTable& table, std::size_t machine, std::size_t network)
+{
+    Known least{.low = Known{}.high};
+    for (const Machine& other : table.machines) {
+        const Known& cell = other.cells[network].least;
+        least = {std::min(least.value, cell.value), std::min(least.low, cell.low), std::min(least.high, cell.high)};
+    }
+    const auto over = [](double value, double of) { return std::isinf(value) ? value : std::max(0.0, value / of - 1.0); };
+    const Known& own = table.machines[machine].cells[network].least;
+    return {over(own.value, least.value), over(own.low, least.high), over(own.high, least.low)};
+}
+
+std::string machines_title(const Results& results)
+{
+    const MachineTable& table = results.machines;
+    return fmt::format("{} for {}", counted(table.machines.size(), "machine"), fmt::join(table.networks, ", "));
+}
+
+std::string best_machine_text(const Results& results) { return best_machine(results, scale_of(results)); }
+
+std::string machines_text(const Results& results, const StudyNotes& notes)
+{
+    const Scale scale = scale_of(results);
+    const MachineTable& table = results.machines;
+    const auto front = std::ranges::count_if(table.machines, [](const Machine& machine) { return machine.on_front; });
+    std::string text = fmt::format("Study {}: {} of {} machines on the front of {} and worst regret\n",
+                                   results.study.scenario_name, front, table.machines.size(), scale.weighted_name);
+    text += fmt::format("Networks: {}; software: {}.\n", weights_text(table), notes.trained_with);
+    text += notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price);
+    text += "\n" + best_machine(results, scale) + "\n" + matrix(results, scale) + "\n" + plans_text(results);
+    return text;
+}
+
+std::string machines_csv(const Results& results, const std::string& file)
+{
+    const MachineTable& table = results.machines;
+    const ObjectiveInfo& objective = results.objectives.front();
+    std::map<std::uint64_t, const FrontPoint*> plans;
+    for (const FrontPoint& plan : results.front) {
+        plans[plan.index] = &plan;
+    }
+    std::string text = "machine";
+    for (const auto& [choice, value] : choices_of(table.machines.front().name)) {
+        text += "," + csv_field(choice);
+    }
+    const std::string least = csv_column(objective.name, "", objective.units);
+    const std::string weighted = csv_column("weighted_" + objective.name, "", table.by_share ? "1" : objective.units);
+    text += fmt::format(
+        ",gpu_price_usd_per_h,on_front,{0},{0}_bound,{0}_limit,worst_regret,worst_regret_bound,worst_regret_limit"
+        ",network,weight,settled,{1},{1}_bound,{1}_limit,regret,regret_bound,regret_limit,point,plan,study,file\n",
+        weighted, least);
+    for (const std::size_t m : machines_in_order(table)) {
+        const Machine& machine = table.machines[m];
+        for (std::size_t n = 0; n < table.networks.size(); ++n) {
+            const MachineCell& cell = machine.cells[n];
+            text += csv_field(machine.name);
+            for (const auto& [choice, value] : choices_of(machine.name)) {
+                text += "," + csv_field(value);
+            }
+            text += fmt::format(",{},{}{}{}", csv_number(machine.gpu_price_usd_h), machine.on_front ? 1 : 0,
+                                known_fields(machine.weighted), known_fields(machine.regret));
+            text += fmt::format(",{},{},{}{}{}", csv_field(table.networks[n]), csv_number(table.weights[n]), cell.settled ? 1 : 0,
+                                known_fields(cell.least), known_fields(regret_of(table, m, n)));
+            const auto plan = plans.find(cell.point);
+            const bool known = std::isfinite(cell.least.value);
+            text += fmt::format(",{},{},{},{}\n", known ? std::to_string(cell.point) : "",
+                                csv_field(known && plan != plans.end() ? plan_words(results, *plan->second, variant_axis) : ""),
+                                csv_field(results.study.scenario_name), csv_field(file));
+        }
+    }
+    return text;
+}
+
+}  // namespace prismopt
