@@ -117,7 +117,7 @@ struct Evaluation {
 
 using Answer = std::variant<Sweep, Evaluation>;
 
-/// AlternativeGoal that each serve several tasks, by the best of the points that belong to both. The first axis of the space says to which
+/// Alternatives that each serve several tasks, by the best of the points that belong to both. The first axis of the space says to which
 /// alternative and task a point belongs; the region of a point is the *cell* alternative * tasks + task.
 struct AlternativeGoal {
     std::size_t alternatives = 0;

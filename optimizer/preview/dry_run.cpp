@@ -189,6 +189,15 @@ Count count_plans(const StudyModel& model, double most_s, const Pause& pause)
     return count;
 }
 
+/// Of machines for several networks: how many of them stay in doubt is not known before their plans are bounded.
+std::string served_text(const StudyModel& model, const std::string& sweep)
+{
+    return fmt::format(
+        "{} machines for {} networks: lower bounds of their plans take at most {}; how many plans are drawn depends on how "
+        "far the machines differ\n",
+        model.machines().size(), model.scenario.workloads.size(), sweep);
+}
+
 /// Returns the number of plans whose bounds rank 0 keeps.
 double whole_text(const StudyModel& model, const Count& count, double start_s, const Pause& pause, std::string& text)
 {
@@ -198,6 +207,10 @@ double whole_text(const StudyModel& model, const Count& count, double start_s, c
     text += strategy_text(model, plan);
     text += fmt::format("time without noise: {:.3g} us per combination, {:.3g} us per feasible plan\n", 1e6 * tuple_s,
                         1e6 * count.seconds / feasible);
+    if (!model.scenario.served.empty()) {
+        text += served_text(model, hours(count.seconds));
+        return feasible;
+    }
     text += facts_of_strategy(plan.chosen.name).covers ? sweep_text(hours(count.seconds)) : "";
     rehearsed_text(model, std::move(plan), count.archive.bounds(), tuple_s, start_s, pause, text);
     return feasible;
@@ -301,6 +314,10 @@ double sampled_text(const StudyModel& model, double start_s, const Pause& pause,
     std::vector<Bound> bounds;
     for (const SpaceEstimate::Plan& found : estimate.plans) {
         bounds.push_back(found.bound);
+    }
+    if (!model.scenario.served.empty()) {
+        text += served_text(model, range_text(estimate.sweep_s));
+        return 0.0;
     }
     const StrategyFacts& strategy = facts_of_strategy(plan.chosen.name);
     if (!strategy.covers) {

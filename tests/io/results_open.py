@@ -53,7 +53,7 @@ def check_with_h5py(path):
         assert list(f.attrs) == ROOT, list(f.attrs)
         assert f.attrs["filetype"] == "prismopt results"
         assert f.attrs["Conventions"] == "CF-1.10"
-        assert list(f.attrs["schema_version"]) == [1, 17]
+        assert list(f.attrs["schema_version"]) == [1, 18]
         assert f.attrs["seed"] == 2**64 - 1
         assert "größer" in f.attrs["scenario_toml"]
         assert f["study"].attrs["outcome"] == "proved complete"

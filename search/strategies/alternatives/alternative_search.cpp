@@ -57,20 +57,21 @@ std::optional<std::vector<Request>> AlternativeSearch::ask()
     asked_.clear();
     told_ = 0;
     while (stage_ != Stage::finished) {
-        asked_ = begin_stage();
+        const bool again = stage_ == Stage::draws;  // until nothing is left to draw; sweeps are asked once
+        if (!std::exchange(begun_, true) || again) asked_ = requests_of_stage();
         if (!asked_.empty()) return asked_;
         stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
+        begun_ = false;
     }
     return std::nullopt;
 }
 
-/// Stages of sweeps are asked once; that of draws until nothing is left to draw.
-std::vector<Request> AlternativeSearch::begin_stage()
+std::vector<Request> AlternativeSearch::requests_of_stage()
 {
     switch (stage_) {
-        case Stage::first: return std::exchange(first_swept_, true) ? std::vector<Request>{} : sweeps_of_first();
-        case Stage::transfer: return std::exchange(transferred_, true) ? std::vector<Request>{} : transfers();
-        case Stage::others: return std::exchange(others_swept_, true) ? std::vector<Request>{} : sweeps_of_others();
+        case Stage::first: return sweeps_of_first();
+        case Stage::transfer: return transfers();
+        case Stage::others: return sweeps_of_others();
         case Stage::draws: return draws();
         case Stage::finished: break;
     }

@@ -19,7 +19,7 @@ namespace prismopt {
 /// Sweeps the points of one alternative, tries its best ones on all others, sweeps those below what that gives, and draws points of
 /// alternatives that may be on the front, and of those that may have the least of a task, until no other point matters.
 ///
-/// A point whose bound lies above the limit of another point of its cell cannot be the best of it. AlternativeGoal that another surely
+/// A point whose bound lies above the limit of another point of its cell cannot be the best of it. Alternatives that another surely
 /// dominates keep bounds in place of a value.
 class AlternativeSearch final : public Strategy {
 public:
@@ -41,7 +41,7 @@ private:
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
-    std::vector<Request> begin_stage();
+    std::vector<Request> requests_of_stage();
     std::vector<Request> sweeps_of_first();
     std::vector<Request> transfers() const;
     std::vector<Request> sweeps_of_others() const;
@@ -72,9 +72,7 @@ private:
     std::vector<Cell> cells_;
     std::vector<double> tried_;  // [cell]: the least bound of the points tried there
     Stage stage_ = Stage::first;
-    bool first_swept_ = false;
-    bool transferred_ = false;
-    bool others_swept_ = false;
+    bool begun_ = false;  // the stage
     std::vector<Request> asked_;
     std::size_t told_ = 0;
     std::size_t kept_ = 0;                     // bounds of a cell that a sweep returns
