@@ -166,6 +166,15 @@ TEST(Nesting, OfDomainsIsSearched)
     EXPECT_EQ(racks(domains + outer).variants.size(), 5U);  // of racks of 64 only with nodes of 8
 }
 
+/// A cluster that is not larger than one domain needs no network; its outer tiers join one unit.
+TEST(Nesting, OfAClusterInOneDomain)
+{
+    const std::string whole = knob("of = \"group\"\ntier = \"node\"\nvalues = [8, 64]");
+    EXPECT_EQ(parse_scenario(good + whole, "x.toml").variants.size(), 2U);
+    std::string one = with("group = 8", "group = 64");
+    EXPECT_EQ(parse_scenario(one, "x.toml").cluster.tiers.size(), 1U);
+}
+
 TEST(Nesting, NamesThePairAndWhatWouldNest)
 {
     const auto refused = [](const std::string& domains) { return refusal_of([&] { racks(domains); }); };
