@@ -1,6 +1,9 @@
 #include "model/hardware_parameter.hpp"
 
+#include "model/hardware/hardware_power.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -11,17 +14,92 @@ namespace {
 /// Share of the board limit that no clock saves: leakage, memory, links (assumption; boards idle at 10 to 20 %).
 constexpr double idle_share = 0.2;
 
+constexpr std::array peaks{&Accelerator::peak_bf16, &Accelerator::peak_fp32, &Accelerator::peak_tf32, &Accelerator::peak_fp8,
+                           &Accelerator::peak_fp4};
+constexpr std::array energies{&WorkEnergy::bf16, &WorkEnergy::fp32, &WorkEnergy::tf32, &WorkEnergy::fp8, &WorkEnergy::fp4};
+
 void scale_peaks(Accelerator& accelerator, double factor)
 {
-    for (FlopsPerSecond* peak :
-         {&accelerator.peak_bf16, &accelerator.peak_fp32, &accelerator.peak_tf32, &accelerator.peak_fp8, &accelerator.peak_fp4}) {
-        peak->si *= factor;
+    for (FlopsPerSecond Accelerator::*peak : peaks) {
+        (accelerator.*peak).si *= factor;
+    }
+}
+
+void scale_energies(WorkEnergy& energy, double factor)
+{
+    for (JoulesPerFlop WorkEnergy::*of : energies) {
+        (energy.*of).si *= factor;
+    }
+}
+
+FlopsPerSecond& peak_in(Accelerator& accelerator, Precision precision)
+{
+    switch (precision) {
+        case Precision::fp32: return accelerator.peak_fp32;
+        case Precision::tf32: return accelerator.peak_tf32;
+        case Precision::nvfp4: return accelerator.peak_fp4;
+        case Precision::bf16: return accelerator.peak_bf16;
+        default: return accelerator.peak_fp8;
+    }
+}
+
+JoulesPerFlop& energy_in(WorkEnergy& energy, Precision precision)
+{
+    switch (precision) {
+        case Precision::fp32: return energy.fp32;
+        case Precision::tf32: return energy.tf32;
+        case Precision::nvfp4: return energy.fp4;
+        case Precision::bf16: return energy.bf16;
+        default: return energy.fp8;
     }
 }
 
 double clock_at(double share_of_limit) { return std::cbrt(std::max(share_of_limit - idle_share, 0.0) / (1.0 - idle_share)); }
 
-void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
+/// The rates of node failures together, per node.
+double node_failures(const Reliability& reliability)
+{
+    double sum = reliability.node_failure_rate.si;
+    for (const Cause& cause : reliability.causes) {
+        sum += cause.of == RateOf::node ? cause.rate.si : 0.0;
+    }
+    return sum;
+}
+
+void set_peaks(Accelerator& accelerator, const std::optional<Precision>& precision, double value)
+{
+    if (precision) {
+        peak_in(accelerator, *precision).si = value;
+    } else {
+        scale_peaks(accelerator, value / accelerator.peak_bf16.si);
+    }
+}
+
+void set_energies(Accelerator& accelerator, const std::optional<Precision>& precision, double value)
+{
+    if (precision) {
+        energy_in(accelerator.energy, *precision).si = value;
+    } else if (accelerator.energy.bf16.si > 0.0) {
+        scale_energies(accelerator.energy, value / accelerator.energy.bf16.si);
+    }
+}
+
+/// The energy that the values of a parameter bring along.
+void set_energy_of_values(Cluster& cluster, const HardwareParameter& parameter)
+{
+    if (!parameter.energy) {
+        return;
+    }
+    switch (parameter.target) {
+        case HardwareTarget::bandwidth: cluster.tiers[parameter.tier].energy.si = *parameter.energy; break;
+        case HardwareTarget::memory_bandwidth: cluster.accelerator.energy.memory.si = *parameter.energy; break;
+        case HardwareTarget::compute: set_energies(cluster.accelerator, parameter.precision, *parameter.energy); break;
+        default: break;
+    }
+}
+
+/// Sets all but the board limit.
+void set_value(Hardware& hardware, const Cluster& before, const HardwareParameter& parameter, double value)
 {
     Cluster& cluster = hardware.cluster;
     Accelerator& accelerator = cluster.accelerator;
@@ -33,32 +111,30 @@ void turn(Hardware& hardware, const HardwareParameter& parameter, double value)
         case HardwareTarget::group: {
             const auto group = static_cast<int>(std::lround(value));
             if (parameter.tier == 0) {
-                scale_node_failures(hardware.reliability, static_cast<double>(group) / cluster.gpus_per_node());
+                scale_node_failures(hardware.reliability, static_cast<double>(group) / before.gpus_per_node());
             }
             cluster.tiers[parameter.tier].group_gpus = group;
             break;
         }
         case HardwareTarget::memory: accelerator.memory.si = value; break;
         case HardwareTarget::memory_bandwidth: accelerator.memory_bandwidth.si = value; break;
-        case HardwareTarget::compute: scale_peaks(accelerator, value / accelerator.peak_bf16.si); break;
+        case HardwareTarget::compute: set_peaks(accelerator, parameter.precision, value); break;
+        case HardwareTarget::link_energy: cluster.tiers[parameter.tier].energy.si = value; break;
+        case HardwareTarget::memory_energy: accelerator.energy.memory.si = value; break;
+        case HardwareTarget::compute_energy: set_energies(accelerator, parameter.precision, value); break;
         case HardwareTarget::power:
-            scale_peaks(accelerator, clock_at(value / accelerator.power.si));
-            accelerator.power.si = value;
-            break;
+        case HardwareTarget::failure_rate: break;
     }
+    set_energy_of_values(cluster, parameter);
 }
 
-bool nested(const Cluster& cluster)
+/// A board with this limit runs at the clock that it allows.
+void set_board_limit(Accelerator& accelerator, double watts)
 {
-    for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
-        const int inner = cluster.tiers[i - 1].group_gpus;
-        const int outer = cluster.tiers[i].group_gpus;
-        const bool last = i + 1 == cluster.tiers.size();  // which joins all, be it one unit or the last one in part
-        if (last ? outer < inner : outer <= inner || outer % inner != 0) {
-            return false;
-        }
-    }
-    return true;
+    const double clock = clock_at(watts / accelerator.power.si);
+    scale_peaks(accelerator, clock);
+    scale_energies(accelerator.energy, clock * clock);
+    accelerator.power.si = watts;
 }
 
 }  // namespace
@@ -73,6 +149,7 @@ void scale_node_failures(Reliability& reliability, double larger)
 
 double value_of(const HardwareParameter& parameter, const Cluster& cluster)
 {
+    const Precision precision = parameter.precision.value_or(Precision::bf16);
     switch (parameter.target) {
         case HardwareTarget::bandwidth: return cluster.tiers[parameter.tier].bandwidth.si;
         case HardwareTarget::latency: return cluster.tiers[parameter.tier].latency.si;
@@ -81,23 +158,78 @@ double value_of(const HardwareParameter& parameter, const Cluster& cluster)
         case HardwareTarget::group: return cluster.tiers[parameter.tier].group_gpus;
         case HardwareTarget::memory: return cluster.accelerator.memory.si;
         case HardwareTarget::memory_bandwidth: return cluster.accelerator.memory_bandwidth.si;
-        case HardwareTarget::compute: return cluster.accelerator.peak_bf16.si;
+        case HardwareTarget::compute: return cluster.accelerator.peak(precision).si;
         case HardwareTarget::power: return cluster.accelerator.power.si;
+        case HardwareTarget::link_energy: return link_energy(cluster, parameter.tier).si;
+        case HardwareTarget::memory_energy: return cluster.accelerator.energy.memory.si;
+        case HardwareTarget::compute_energy: return cluster.accelerator.energy_of(precision).si;
+        case HardwareTarget::failure_rate: break;
     }
     return 0.0;
 }
 
-std::optional<Hardware> turned(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
-                               std::span<const double> values)
+double value_of(const HardwareParameter& parameter, const Hardware& hardware)
+{
+    return parameter.target == HardwareTarget::failure_rate ? node_failures(hardware.reliability)
+                                                            : value_of(parameter, hardware.cluster);
+}
+
+std::optional<UnnestedTiers> unnested_tiers(const Cluster& cluster)
+{
+    for (std::size_t i = 1; i < cluster.tiers.size(); ++i) {
+        const int inner = cluster.tiers[i - 1].group_gpus;
+        const int outer = cluster.tiers[i].group_gpus;
+        const bool last = i + 1 == cluster.tiers.size();
+        if (last ? outer < inner : outer <= inner || outer % inner != 0) {
+            return UnnestedTiers{i - 1, i};
+        }
+    }
+    return std::nullopt;
+}
+
+Hardware with_values(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
+                     std::span<const double> values, const AddedPerGpu& added)
 {
     Hardware result = hardware;
+    Cluster& cluster = result.cluster;
+    cluster.gpu_price.si += added.price.si;
+    cluster.added_power += added.power;
+    std::vector<std::size_t> order;  // parameters of all precisions come before those of one
     for (std::size_t k = 0; k < hardware_parameters.size(); ++k) {
-        const double extra = values[k] - value_of(hardware_parameters[k], hardware.cluster);
-        result.cluster.gpu_price.si += extra * hardware_parameters[k].price_per_unit.si;
-        turn(result, hardware_parameters[k], values[k]);
+        const HardwareParameter& parameter = hardware_parameters[k];
+        const double before = value_of(parameter, hardware);
+        const double extra = values[k] - before;
+        cluster.gpu_price.si += extra * parameter.price_per_unit.si;
+        cluster.added_power.si += extra * parameter.power_per_unit;
+        if (parameter.target == HardwareTarget::failure_rate && before > 0.0) {
+            scale_node_failures(result.reliability, values[k] / before);
+        }
+        order.push_back(k);
     }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return hardware_parameters[a].precision.has_value() < hardware_parameters[b].precision.has_value();
+    });
+    for (const std::size_t k : order) {
+        set_value(result, hardware.cluster, hardware_parameters[k], values[k]);
+    }
+    if (cluster.accelerator.energy_follows_work) {
+        cluster.accelerator = with_board_for_rates(std::move(cluster.accelerator), hardware.cluster.accelerator);
+    }
+    for (const std::size_t k : order) {
+        if (hardware_parameters[k].target == HardwareTarget::power) {
+            set_board_limit(cluster.accelerator, values[k]);
+        }
+    }
+    cluster.added_power += power_of_links(cluster) - power_of_links(hardware.cluster);
+    return result;
+}
+
+std::optional<Hardware> turned(const Hardware& hardware, std::span<const HardwareParameter> hardware_parameters,
+                               std::span<const double> values, const AddedPerGpu& added)
+{
+    Hardware result = with_values(hardware, hardware_parameters, values, added);
     const Accelerator& accelerator = result.cluster.accelerator;
-    const bool works = nested(result.cluster) && result.cluster.gpu_price.si > 0.0 && accelerator.peak_bf16.si > 0.0 &&
+    const bool works = !unnested_tiers(result.cluster) && result.cluster.gpu_price.si > 0.0 && accelerator.peak_bf16.si > 0.0 &&
                        accelerator.memory > accelerator.memory_reserved;
     return works ? std::optional(std::move(result)) : std::nullopt;
 }

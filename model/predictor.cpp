@@ -160,7 +160,30 @@ Predictor::Predictor(const Problem& problem)
 {
     for (const Phase& phase : problem.phases) {
         compilers_.emplace_back(setting_of(problem, phase));
+        least_step_j_.push_back(compilers_.back().least_step_energy().si);
     }
+}
+
+double Predictor::work_of(const ParallelPlan& plan)
+{
+    double sum = 0.0;
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+        const Phase& own = problem_.phases[phase];
+        const double steps = own.steps() * tokens_factor(problem_, plan, own);
+        sum += steps * compilers_[phase].step_energy(plan_in_phase(plan, own)).si;
+    }
+    return sum;
+}
+
+double Predictor::least_work_of(const ParallelPlan& plan) const
+{
+    constexpr double rounding = 1e-9;  // sums in another order
+    double sum = 0.0;
+    for (std::size_t phase = 0; phase < compilers_.size(); ++phase) {
+        const Phase& own = problem_.phases[phase];
+        sum += own.steps() * tokens_factor(problem_, plan, own) * least_step_j_[phase];
+    }
+    return sum * (1.0 - rounding);
 }
 
 FailureModel Predictor::failures(const ParallelPlan& plan) const
@@ -389,7 +412,7 @@ Prediction Predictor::summarise(const CompiledRun& compiled, const PhaseDraws& d
     result.mfu = result.tflops_per_gpu / result.peak_tflops_per_gpu;
     result.tokens_per_second = first.tokens_of_step() / result.step.mean.value;
     result.ettr = std::min(1.0, productive.mean / result.training.mean.value);
-    result.run = outlook(problem_, run, histories, result, confidence);
+    result.run = outlook(problem_, run, histories, result, work_of(plan), confidence);
     constexpr double hour_s = (1_h).si;
     result.deviation = problem_.deviation;
     result.tokens = tokens_of(phases);

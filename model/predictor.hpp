@@ -62,7 +62,7 @@ std::vector<DistributionNode> common_step_distribution(const NoiseTables& noise)
 /// Which bounds are high enough; a tighter one is not needed then. Bounds nowhere lower than one that suffices must suffice.
 ///
 /// Remembers for each number of GPUs, checkpoint interval, number of spares and price of training apart the shortest steps that
-/// sufficed, with their memory: a longer one with as much memory does, too, without the bounds of its run.
+/// sufficed, with their memory and the energy of their work: a longer one with as much of both does, too, without the bounds of its run.
 class Cutoff {
 public:
     /// `by_memory`: whether more memory may help a bound to suffice. `tightest`: whether a bound that does not suffice is worth the
@@ -81,6 +81,7 @@ private:
     struct Sufficient {
         double step_s = 0.0;
         double memory_bytes = 0.0;
+        double work_j = 0.0;
     };
     static constexpr std::size_t most_sufficient = 8;  // of a run, the newest ones
 
@@ -169,8 +170,13 @@ private:
     static constexpr std::array bounded_quantiles{0.95, 0.99};
     /// Returns the paths of a schedule; nothing if it is infeasible.
     const ProgramPaths* paths_of(const ScheduleShape& shape);
-    /// Returns the bound of the whole run, without memory.
-    std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const;
+    /// Returns the energy of the work of a run without failures, beyond waiting (PlanCompiler::step_energy()).
+    double work_of(const ParallelPlan& plan);
+    /// Returns a lower bound of it for all plans whose runs need as many tokens.
+    double least_work_of(const ParallelPlan& plan) const;
+    /// Returns the bound of the whole run, without memory. `work_j`: as above.
+    std::variant<NoiseFree, Infeasible> bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps,
+                                                     double work_j) const;
     /// Least steps of each phase, [phase], of plans with whatever sharding and placement; nothing if they are not known.
     using LeastSteps = std::optional<std::vector<LeastStep>>;
     /// Calls of_phase(compiler, plan in the phase).
@@ -183,7 +189,7 @@ private:
     LeastSteps least_of(std::span<const ParallelPlan> plans, LeastSteps (Predictor::*of_plan)(const ParallelPlan&));
     /// Returns the bound of the run if it suffices, else nothing.
     std::optional<NoiseFree> sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps, double memory_bytes,
-                                              Cutoff& cutoff) const;
+                                              double work_j, Cutoff& cutoff) const;
     /// Bounds that need no program, of plans that differ in their runs only.
     struct EarlyBounds {
         ParallelPlan plan;  // without its run
@@ -197,6 +203,7 @@ private:
 
     const Problem& problem_;
     std::vector<PlanCompiler> compilers_;  // [phase]
+    std::vector<double> least_step_j_;     // [phase]: PlanCompiler::least_step_energy()
     FailureTables failure_tables_;
     TrainingQuantileErrors quantile_errors_;
     std::map<ScheduleShape, std::optional<ProgramPaths>> paths_;

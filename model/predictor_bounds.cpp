@@ -87,7 +87,8 @@ const ProgramPaths* Predictor::paths_of(const ScheduleShape& shape)
     return found->second ? &*found->second : nullptr;
 }
 
-std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps) const
+std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& plan, std::span<const LeastStep> steps,
+                                                            double work_j) const
 {
     NoiseFree bound;
     double productive_s = 0.0;
@@ -145,15 +146,15 @@ std::variant<NoiseFree, Infeasible> Predictor::bound_of_run(const ParallelPlan& 
     const double held = bound.gpus + spare_gpus(run.front().model, problem_.cluster);
     bound.power_w = power_in_training(problem_, bound.gpus, held - bound.gpus);
     bound.cluster_power_w = cluster_power_in_training(problem_, bound.gpus, held - bound.gpus);
-    double trained_gpu_s = 0.0;
+    TrainedWork trained{0.0, work_j * (1.0 - single_precision)};
     for (const RunSegment& part : run) {
-        trained_gpu_s += part.gpus * part.productive_s.front();
+        trained.gpu_s += part.gpus * part.productive_s.front();
     }
     const double price = held * problem_.cluster.gpu_price.si;
-    bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained_gpu_s, bound.training_s);
-    bound.cost_p99_usd = price * bound.training_p99_s + electricity_usd(problem_, held, trained_gpu_s, bound.training_p99_s);
+    bound.cost_usd = price * bound.training_s + electricity_usd(problem_, held, trained, bound.training_s);
+    bound.cost_p99_usd = price * bound.training_p99_s + electricity_usd(problem_, held, trained, bound.training_p99_s);
     const double held_gpu_s = held * bound.training_s;
-    bound.energy_j = energy(problem_, held_gpu_s, std::max(0.0, held_gpu_s - trained_gpu_s));
+    bound.energy_j = energy(problem_, held_gpu_s, trained);
     bound.carbon_kg = problem_.power.carbon.si * bound.energy_j;
     return bound;
 }
@@ -164,7 +165,7 @@ std::optional<Infeasible> Predictor::problem_of_run(const CompiledRun& run) cons
     for (const CompiledPlan& phase : run.phases) {
         steps.push_back(at_least(noise_free_step(phase.graph).step_s, {}));
     }
-    const auto bound = bound_of_run(run.plan, steps);
+    const auto bound = bound_of_run(run.plan, steps, 0.0);
     const auto* why = std::get_if<Infeasible>(&bound);
     return why == nullptr ? std::nullopt : std::optional(*why);
 }
@@ -226,7 +227,7 @@ Predictor::LeastSteps Predictor::least_of(std::span<const ParallelPlan> plans,
 }
 
 std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, const std::vector<LeastStep>& steps,
-                                                     double memory_bytes, Cutoff& cutoff) const
+                                                     double memory_bytes, double work_j, Cutoff& cutoff) const
 {
     std::vector<Cutoff::Sufficient>* known = nullptr;
     if (steps.size() == 1) {
@@ -234,12 +235,12 @@ std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, c
                               tokens_factor(problem_, plan, problem_.phases.front()));
         known = &cutoff.sufficient_[run];
         if (std::any_of(known->begin(), known->end(), [&](const Cutoff::Sufficient& one) {
-                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes;
+                return steps.front().mean_s >= one.step_s && memory_bytes >= one.memory_bytes && work_j >= one.work_j;
             })) {
             return NoiseFree{.step_s = steps.front().mean_s * (1.0 - single_precision), .deviation = problem_.deviation};
         }
     }
-    auto bound = bound_of_run(plan, steps);
+    auto bound = bound_of_run(plan, steps, work_j);
     auto* found = std::get_if<NoiseFree>(&bound);
     if (found == nullptr) {
         return std::nullopt;
@@ -250,12 +251,12 @@ std::optional<NoiseFree> Predictor::sufficient_bound(const ParallelPlan& plan, c
     }
     if (known != nullptr && from_mean(steps.front())) {
         std::erase_if(*known, [&](const Cutoff::Sufficient& one) {
-            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes;
+            return one.step_s >= steps.front().mean_s && one.memory_bytes >= memory_bytes && one.work_j >= work_j;
         });
         if (known->size() == Cutoff::most_sufficient) {
             known->erase(known->begin());
         }
-        known->push_back({steps.front().mean_s, memory_bytes});
+        known->push_back({steps.front().mean_s, memory_bytes, work_j});
     }
     return *found;
 }
@@ -264,7 +265,7 @@ bool Predictor::excludes(const SubSpace& sub_space, Cutoff& cutoff)
 {
     const auto suffice = [&](const LeastSteps& steps) {
         return steps && std::all_of(sub_space.runs.begin(), sub_space.runs.end(), [&](const ParallelPlan& plan) {
-                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, cutoff).has_value();
+                   return sufficient_bound(plan, *steps, sub_space.memory_bytes, least_work_of(plan), cutoff).has_value();
                });
     };
     if (sub_space.least_work) {
@@ -303,7 +304,8 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
             early.memory_bytes = least_memory(std::span(&plan, 1));
         }
         const double memory_bytes = cutoff.by_memory_ ? *early.memory_bytes : 0.0;
-        if (const auto first = sufficient_bound(plan, *early.busiest, memory_bytes, cutoff)) {
+        const double work_j = work_of(plan);
+        if (const auto first = sufficient_bound(plan, *early.busiest, memory_bytes, work_j, cutoff)) {
             return *first;
         }
         if (!early.groups) {
@@ -311,7 +313,7 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, C
         }
         if (*early.groups) {
             known = **early.groups;
-            if (const auto second = sufficient_bound(plan, known, memory_bytes, cutoff)) {
+            if (const auto second = sufficient_bound(plan, known, memory_bytes, work_j, cutoff)) {
                 return *second;
             }
         }
@@ -347,13 +349,14 @@ std::variant<NoiseFree, Infeasible> Predictor::bound(const ParallelPlan& plan, s
     std::vector<double> noise_free_s;
     std::transform(graphs.begin(), graphs.end(), std::back_inserter(noise_free_s),
                    [](const ExecutionGraph& graph) { return noise_free_step(graph).step_s; });
+    const double work_j = work_of(plan);
     std::vector<LeastStep> from_groups = std::move(known);
     const auto of_run = [&] {
         std::vector<LeastStep> steps;
         for (std::size_t phase = 0; phase < graphs.size(); ++phase) {
             steps.push_back(at_least(noise_free_s[phase], from_groups[phase]));
         }
-        auto bound = bound_of_run(plan, steps);
+        auto bound = bound_of_run(plan, steps, work_j);
         if (auto* found = std::get_if<NoiseFree>(&bound)) {
             found->memory_bytes = memory_bytes;
             found->compiled = true;

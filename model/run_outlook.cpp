@@ -48,36 +48,53 @@ void share_out_losses(const Prediction& result, RunOutlook& run)
     run.waiting_s = scale * waiting;
 }
 
-/// Mean GPU-seconds in which GPUs compute: the work, and what of it is done again.
-double training_gpu_s(std::span<const RunSegment> parts, const Histories& histories)
+/// Means of the time in which GPUs compute and of what they do in it: the work once, of `work_j`, and what of it is done again.
+TrainedWork trained_work(std::span<const RunSegment> parts, const Histories& histories, double work_j)
 {
-    double seconds = 0.0;
+    double productive = 0.0;
     for (const RunSegment& part : parts) {
         double sum = 0.0;
         for (const double productive : part.productive_s) {
             sum += productive;
         }
-        seconds += part.gpus * sum / static_cast<double>(part.productive_s.size());
+        productive += part.gpus * sum / static_cast<double>(part.productive_s.size());
     }
+    double seconds = productive;
     for (const CauseLoss& loss : histories.cause) {
         seconds += loss.rework_gpu_s;
     }
-    return seconds;
+    return {seconds, productive > 0.0 ? work_j * (seconds / productive) : work_j};
 }
 
 }  // namespace
 
-double energy(const Problem& problem, double held_gpu_s, double waiting_gpu_s)
+namespace {
+
+Watts training_power_of(const Problem& problem)
 {
-    const Watts board = problem.cluster.accelerator.power;
-    return (held_gpu_s - waiting_gpu_s) * training_power(problem.power, board).si +
-           waiting_gpu_s * idle_power(problem.power, board).si;
+    return training_power(problem.power, problem.cluster.accelerator.power, problem.cluster.added_power);
+}
+
+Watts idle_power_of(const Problem& problem)
+{
+    return idle_power(problem.power, problem.cluster.accelerator.power, problem.cluster.added_power);
+}
+
+}  // namespace
+
+double energy(const Problem& problem, double held_gpu_s, const TrainedWork& trained)
+{
+    const double idle_w = idle_power_of(problem).si;
+    if (problem.cluster.accelerator.energy_follows_work) {
+        return held_gpu_s * idle_w + problem.power.pue * trained.work_j;
+    }
+    const double waiting_gpu_s = std::max(0.0, held_gpu_s - trained.gpu_s);
+    return (held_gpu_s - waiting_gpu_s) * training_power_of(problem).si + waiting_gpu_s * idle_w;
 }
 
 double power_in_training(const Problem& problem, double gpus, double waiting_gpus)
 {
-    const Watts board = problem.cluster.accelerator.power;
-    return gpus * training_power(problem.power, board).si + waiting_gpus * idle_power(problem.power, board).si;
+    return gpus * training_power_of(problem).si + waiting_gpus * idle_power_of(problem).si;
 }
 
 double cluster_power_in_training(const Problem& problem, double gpus, double waiting_gpus)
@@ -85,16 +102,18 @@ double cluster_power_in_training(const Problem& problem, double gpus, double wai
     return power_in_training(problem, gpus, std::max(waiting_gpus, problem.cluster.gpus - gpus));
 }
 
-double electricity_usd(const Problem& problem, double held_gpus, double trained_gpu_s, double seconds)
+double electricity_usd(const Problem& problem, double held_gpus, const TrainedWork& trained, double seconds)
 {
     if (problem.power.electricity_price.si == 0.0) {
         return 0.0;
     }
-    const Watts board = problem.cluster.accelerator.power;
-    const double idle_w = idle_power(problem.power, board).si;
+    const double idle_w = idle_power_of(problem).si;
     const double held_gpu_s = held_gpus * seconds;
     const double idle_j = idle_w > 0.0 ? idle_w * held_gpu_s : 0.0;  // a limit of the time may be infinite
-    const double beyond_j = (training_power(problem.power, board).si - idle_w) * std::min(trained_gpu_s, held_gpu_s);
+    const double trained_gpu_s = std::min(trained.gpu_s, held_gpu_s);
+    const bool by_work = problem.cluster.accelerator.energy_follows_work;
+    const double beyond_j = by_work ? problem.power.pue * trained.work_j * trained_gpu_s / trained.gpu_s
+                                    : (training_power_of(problem).si - idle_w) * trained_gpu_s;
     return problem.power.electricity_price.si * (idle_j + beyond_j);
 }
 
@@ -123,7 +142,7 @@ std::optional<Infeasible> run_problem(const FailureModel& model, double producti
 }
 
 RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, const Histories& histories,
-                   const Prediction& result, const Confidence& confidence)
+                   const Prediction& result, double work_j, const Confidence& confidence)
 {
     RunOutlook run;
     const FailureModel& model = parts.front().model;
@@ -151,15 +170,14 @@ RunOutlook outlook(const Problem& problem, std::span<const RunSegment> parts, co
     share_out_losses(result, run);
     const double held_gpus = result.gpus + run.spare_gpus;
     const double held_gpu_s = held_gpus * result.training.mean.value;
-    const double trained_gpu_s = training_gpu_s(parts, histories);
-    const double waiting_gpu_s = std::max(0.0, held_gpu_s - trained_gpu_s);
+    const TrainedWork trained = trained_work(parts, histories, work_j);
     run.power_w = power_in_training(problem, result.gpus, run.spare_gpus);
     run.cluster_power_w = cluster_power_in_training(problem, result.gpus, run.spare_gpus);
-    run.mean_power_w = energy(problem, held_gpu_s, waiting_gpu_s) / result.training.mean.value;
+    run.mean_power_w = energy(problem, held_gpu_s, trained) / result.training.mean.value;
     run.energy_j = run.mean_power_w * result.training.mean;
     run.carbon_kg = problem.power.carbon.si * run.energy_j;
     run.electricity_usd =
-        applied([&](double seconds) { return electricity_usd(problem, held_gpus, trained_gpu_s, seconds); }, result.training.p99);
+        applied([&](double seconds) { return electricity_usd(problem, held_gpus, trained, seconds); }, result.training.p99);
     return run;
 }
 

@@ -4,7 +4,7 @@
 #include "io/results/stored_scenario.hpp"
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/gpu_price.hpp"
-#include "io/scenario/reading/unknown_power.hpp"
+#include "io/scenario/reading/energy_of_work.hpp"
 #include "io/scenario/scenario.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "model/network/network.hpp"

@@ -26,6 +26,11 @@ struct ChosenCluster {
     std::size_t number = 0;
     bool operator==(const ChosenCluster&) const = default;
 };
+/// One of a bundle's options, by its number in StudyChoice::options.
+struct ChosenOption {
+    std::size_t number = 0;
+    bool operator==(const ChosenOption&) const = default;
+};
 /// A network, by its number in Scenario::workloads.
 struct TrainedNetwork {
     std::size_t number = 0;
@@ -41,11 +46,25 @@ struct ChosenPrecision {
     bool operator==(const ChosenPrecision&) const = default;
 };
 
-using ChoiceValue =
-    std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel, Recovery>;
+using ChoiceValue = std::variant<HardwareLevel, ChosenCluster, TrainedNetwork, GlobalBatch, ChosenPrecision, AttentionKernel,
+                                 Recovery, ChosenOption>;
+
+/// Whether the value is one of a machine, whatever runs on it.
+inline bool is_hardware(const ChoiceValue& value)
+{
+    return std::holds_alternative<HardwareLevel>(value) || std::holds_alternative<ChosenCluster>(value) ||
+           std::holds_alternative<ChosenOption>(value);
+}
 
 /// One value of each choice of a study: a variant of its job.
 using ChosenValues = std::vector<ChoiceValue>;
+
+/// Hardware that sets several parameters at once, at a price and a power of its own.
+struct HardwareOption {
+    std::vector<HardwareParameter> parameters{};
+    std::vector<double> values{};  // [parameter], SI
+    AddedPerGpu added{};
+};
 
 /// One of the things that a study chooses.
 struct StudyChoice {
@@ -54,6 +73,7 @@ struct StudyChoice {
     std::vector<std::string> labels{};            // of the values, in one word each; levels of hardware have none
     std::optional<HardwareParameter> hardware{};  // whose levels the values are
     bool continuous = false;                      // any level from the first to the last may be tuned
+    std::vector<HardwareOption> options{};        // of a bundle, whose numbers the values are
 };
 
 /// The value of this kind; null if the study does not choose one.

@@ -45,6 +45,14 @@ std::string price_text(DollarsPerSecond price, const Scenario& scenario, const s
     return fmt::format("{} USD per GPU-hour ({}){}", dollars(price.si * hour), origin(scenario), more);
 }
 
+/// What sets the price of hardware to choose from.
+std::string_view choices_text(const Scenario& scenario)
+{
+    const bool bundles = std::any_of(scenario.choices.begin(), scenario.choices.end(),
+                                     [](const StudyChoice& choice) { return !choice.options.empty(); });
+    return bundles ? "[[knob]] parameters and [[bundle]] options" : "[[knob]] parameters";
+}
+
 }  // namespace
 
 std::string hourly(DollarsPerSecond price) { return fmt::format("{} USD/h", dollars(price.si * hour)); }
@@ -59,7 +67,7 @@ std::string gpu_price_text(const Scenario& scenario)
         return fmt::format("{} per GPU ({})", prices, origin(scenario));
     }
     return price_text(scenario.cluster.gpu_price, scenario,
-                      has_priced_hardware(scenario) ? ", plus the prices of its [[knob]] parameters" : "");
+                      has_priced_hardware(scenario) ? fmt::format(", plus the prices of its {}", choices_text(scenario)) : "");
 }
 
 std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
@@ -69,7 +77,7 @@ std::string gpu_price_text(const Scenario& scenario, const Cluster& hardware)
     }
     const double more = (hardware.gpu_price.si - scenario.cluster.gpu_price.si) * hour;
     return price_text(scenario.cluster.gpu_price, scenario,
-                      more != 0.0 ? fmt::format(", {:+.4g} from its [[knob]] parameters", more) : "");
+                      more != 0.0 ? fmt::format(", {:+.4g} from its {}", more, choices_text(scenario)) : "");
 }
 
 }  // namespace prismopt

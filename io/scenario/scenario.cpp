@@ -10,8 +10,11 @@ const Catalog& catalog_of(const Scenario& scenario) { return scenario.catalog ? 
 
 bool has_priced_hardware(const Scenario& scenario)
 {
-    return std::any_of(scenario.choices.begin(), scenario.choices.end(),
-                       [](const StudyChoice& choice) { return choice.hardware && choice.hardware->price_per_unit.si != 0.0; });
+    return std::any_of(scenario.choices.begin(), scenario.choices.end(), [](const StudyChoice& choice) {
+        const auto has_price = [](const HardwareOption& option) { return option.added.price.si != 0.0; };
+        return (choice.hardware && choice.hardware->price_per_unit.si != 0.0) ||
+               std::any_of(choice.options.begin(), choice.options.end(), has_price);
+    });
 }
 
 namespace {

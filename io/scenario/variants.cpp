@@ -14,29 +14,6 @@ namespace prismopt {
 
 namespace {
 
-/// Units of a hardware parameter: as its values are written, with how many SI units one is, and the SI unit. Counts have none.
-struct ParameterUnits {
-    const char* written = "";
-    double size = 1.0;
-    const char* si = "1";
-};
-
-ParameterUnits units_of(HardwareTarget target)
-{
-    switch (target) {
-        case HardwareTarget::bandwidth:
-        case HardwareTarget::aggregate:
-        case HardwareTarget::memory_bandwidth: return {"GB/s", 1e9, "B/s"};
-        case HardwareTarget::latency: return {"us", 1e-6, "s"};
-        case HardwareTarget::memory: return {"GB", 1e9, "B"};
-        case HardwareTarget::compute: return {"TFLOP/s", 1e12, "FLOP/s"};
-        case HardwareTarget::power: return {"W", 1.0, "W"};
-        case HardwareTarget::oversubscription:
-        case HardwareTarget::group: break;
-    }
-    return {};
-}
-
 /// The value that value_text() wrote; nothing if it is none of the choice. Other levels than those listed are possible: nlopt tunes them.
 std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string& text)
 {
@@ -50,7 +27,7 @@ std::optional<ChoiceValue> value_in(const StudyChoice& choice, const std::string
     if (text.size() <= from || std::from_chars(text.data() + from, text.data() + text.size(), value).ec != std::errc{}) {
         return std::nullopt;
     }
-    const HardwareLevel level{value * units_of(choice.hardware->target).size};
+    const HardwareLevel level{value * row_of(choice.hardware->target).si};
     return value_text(choice, level) == text ? std::optional<ChoiceValue>(level) : std::nullopt;
 }
 
@@ -67,18 +44,31 @@ Hardware machine_at(const Scenario& scenario, std::span<const ChoiceValue> value
     return hardware;
 }
 
+/// What the choices set of the machine, together.
+HardwareOption hardware_of(const Scenario& scenario, std::span<const ChoiceValue> values)
+{
+    HardwareOption all;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        const StudyChoice& choice = scenario.choices[k];
+        if (const auto* level = std::get_if<HardwareLevel>(&values[k])) {
+            all.parameters.push_back(*choice.hardware);
+            all.values.push_back(level->si);
+        } else if (const auto* chosen = std::get_if<ChosenOption>(&values[k])) {
+            const HardwareOption& option = choice.options[chosen->number];
+            all.parameters.insert(all.parameters.end(), option.parameters.begin(), option.parameters.end());
+            all.values.insert(all.values.end(), option.values.begin(), option.values.end());
+            all.added.price = all.added.price + option.added.price;
+            all.added.power += option.added.power;
+        }
+    }
+    return all;
+}
+
 /// Cluster and reliability of the variant; nothing if the groups of its tiers would not nest.
 std::optional<Hardware> hardware_at(const Scenario& scenario, std::span<const ChoiceValue> values)
 {
-    std::vector<HardwareParameter> parameters;
-    std::vector<double> levels;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-        if (const auto* level = std::get_if<HardwareLevel>(&values[k])) {
-            parameters.push_back(*scenario.choices[k].hardware);
-            levels.push_back(level->si);
-        }
-    }
-    return turned(machine_at(scenario, values), parameters, levels);
+    const HardwareOption set = hardware_of(scenario, values);
+    return turned(machine_at(scenario, values), set.parameters, set.values, set.added);
 }
 
 /// By which factor the precision makes the run longer; nothing if no number of tokens makes up for it.
@@ -187,8 +177,8 @@ std::vector<ChosenValues> all_variants(const Scenario& scenario)
 std::string value_text(const StudyChoice& choice, const ChoiceValue& value)
 {
     if (const auto* level = std::get_if<HardwareLevel>(&value)) {
-        const ParameterUnits units = units_of(choice.hardware->target);
-        return fmt::format("{}={:.6g}{}", choice.name, level->si / units.size, units.written);
+        const HardwareTargetRow& row = row_of(choice.hardware->target);
+        return fmt::format("{}={:.6g}{}", choice.name, level->si / row.si, row.unit);
     }
     const auto at = std::find(choice.values.begin(), choice.values.end(), value) - choice.values.begin();
     return fmt::format("{}={}", choice.name, choice.labels.at(static_cast<std::size_t>(at)));
@@ -208,7 +198,7 @@ std::string machine_text(std::span<const StudyChoice> choices, std::span<const C
 {
     std::string text;
     for (std::size_t k = 0; k < choices.size(); ++k) {
-        if (std::holds_alternative<HardwareLevel>(values[k]) || std::holds_alternative<ChosenCluster>(values[k])) {
+        if (is_hardware(values[k])) {
             text += (text.empty() ? "" : " ") + value_text(choices[k], values[k]);
         }
     }
@@ -231,6 +221,6 @@ std::optional<ChosenValues> variant_values(std::span<const StudyChoice> choices,
     return words >> std::ws && !words.eof() ? std::nullopt : std::optional(values);
 }
 
-std::string_view parameter_units(HardwareTarget target) { return units_of(target).si; }
+std::string_view parameter_units(HardwareTarget target) { return row_of(target).si_unit; }
 
 }  // namespace prismopt

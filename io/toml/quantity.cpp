@@ -71,6 +71,9 @@ constexpr std::array units{
     Unit{"per 1000 unit-days", Dimension::rate, 1e-3 / (1_day).si},
     Unit{"per job-day", Dimension::rate, 1.0 / (1_day).si},
     Unit{"kg/kWh", Dimension::carbon, 1.0 / 3.6e6},
+    Unit{"pJ/FLOP", Dimension::work_energy, (1_pJ_per_FLOP).si},
+    Unit{"pJ/bit", Dimension::data_energy, (1_pJ_per_bit).si},
+    Unit{"pJ/B", Dimension::data_energy, 1e-12},
 };
 
 struct Suffix {
@@ -127,6 +130,8 @@ std::string_view name(Dimension dimension)
         case Dimension::electricity: return "US dollars per unit of energy";
         case Dimension::rate: return "events per unit of time";
         case Dimension::carbon: return "carbon dioxide per unit of energy";
+        case Dimension::work_energy: return "energy per floating-point operation";
+        case Dimension::data_energy: return "energy per bit or byte";
     }
     return "";
 }

@@ -21,7 +21,7 @@ struct Complaint {
 };
 
 /// Dimension of a quantity, which determines the valid units.
-enum class Dimension { data, bandwidth, work_rate, time, power, price, electricity, rate, carbon };
+enum class Dimension { data, bandwidth, work_rate, time, power, price, electricity, rate, carbon, work_energy, data_energy };
 
 constexpr Dimension dimension_of(Bytes) { return Dimension::data; }
 constexpr Dimension dimension_of(BytesPerSecond) { return Dimension::bandwidth; }
@@ -32,6 +32,8 @@ constexpr Dimension dimension_of(DollarsPerSecond) { return Dimension::price; }
 constexpr Dimension dimension_of(DollarsPerJoule) { return Dimension::electricity; }
 constexpr Dimension dimension_of(PerSecond) { return Dimension::rate; }
 constexpr Dimension dimension_of(CarbonIntensity) { return Dimension::carbon; }
+constexpr Dimension dimension_of(JoulesPerFlop) { return Dimension::work_energy; }
+constexpr Dimension dimension_of(JoulesPerByte) { return Dimension::data_energy; }
 
 /// Whether a text ends with the mark of a figure that nobody has given: "1 USD/h (placeholder)".
 bool is_placeholder(std::string_view text);

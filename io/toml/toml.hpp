@@ -65,8 +65,8 @@ struct Range {
     std::string interval() const;  // "[0, 1)"
 };
 
-/// Whether a quantity may be zero. None may be negative.
-enum class Sign { positive, zero_or_more };
+/// Whether a quantity may be zero or negative.
+enum class Sign { positive, zero_or_more, any };
 
 /// Whether keys may be absent: a catalog entry must be complete, an override changes only the keys that it names.
 enum class Keys { all, some };

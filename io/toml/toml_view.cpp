@@ -206,7 +206,7 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
         fail(*complaint);
     }
     const double value = std::get<double>(result);
-    if (std::signbit(value) && value != 0.0) {
+    if (std::signbit(value) && value != 0.0 && sign != Sign::any) {
         fail({"is negative", fmt::format("needs {}", name(dimension)), fmt::format("write for example \"{}\"", example)});
     }
     if (value == 0.0 && sign == Sign::positive) {
@@ -214,7 +214,7 @@ double Value::si(Dimension dimension, std::string_view example, Sign sign) const
               fmt::format("write for example \"{}\"", example)});
     }
     // Far beyond any machine, and far within what products of such numbers can hold.
-    if (value != 0.0 && (value < 1e-15 || value > 1e25)) {
+    if (value != 0.0 && (std::abs(value) < 1e-15 || std::abs(value) > 1e25)) {
         fail({"is not plausible", fmt::format("needs {} in the range of real machines and runs", name(dimension)),
               fmt::format("write for example \"{}\"", example)});
     }

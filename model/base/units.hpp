@@ -31,6 +31,8 @@ using FlopsPerSecond = Quantity<-1, 0, 1, 0, 0>;
 using Watts = Quantity<-1, 0, 0, 1, 0>;
 using DollarsPerSecond = Quantity<-1, 0, 0, 0, 1>;
 using DollarsPerJoule = Quantity<0, 0, 0, -1, 1>;
+using JoulesPerFlop = Quantity<0, 0, -1, 1, 0>;
+using JoulesPerByte = Quantity<0, -1, 0, 1, 0>;
 using PerSecond = Quantity<-1, 0, 0, 0, 0>;
 /// Carbon intensity of electricity, in kilograms of carbon dioxide equivalent per joule.
 struct CarbonIntensity {
@@ -91,6 +93,9 @@ constexpr Seconds operator""_h(unsigned long long n) { return {static_cast<doubl
 constexpr Seconds operator""_day(unsigned long long n) { return {static_cast<double>(n) * 86400.0}; }
 constexpr BytesPerSecond operator""_GB_per_s(unsigned long long n) { return {static_cast<double>(n) * 1e9}; }
 constexpr FlopsPerSecond operator""_TFLOP_per_s(unsigned long long n) { return {static_cast<double>(n) * 1e12}; }
+constexpr JoulesPerFlop operator""_pJ_per_FLOP(unsigned long long n) { return {static_cast<double>(n) * 1e-12}; }
+constexpr JoulesPerByte operator""_pJ_per_bit(unsigned long long n) { return {static_cast<double>(n) * 8e-12}; }
+constexpr JoulesPerByte operator""_pJ_per_bit(long double n) { return {static_cast<double>(n) * 8e-12}; }
 
 }  // namespace literals
 

@@ -20,6 +20,22 @@ FlopsPerSecond Accelerator::peak(Precision precision) const
     return peak_bf16;
 }
 
+JoulesPerFlop Accelerator::energy_of(Precision precision) const
+{
+    switch (precision) {
+        case Precision::fp32: return energy.fp32;
+        case Precision::tf32: return energy.tf32;
+        case Precision::fp8:
+        case Precision::fp8_delayed:
+        case Precision::fp8_current:
+        case Precision::fp8_blockwise:
+        case Precision::mxfp8: return energy.fp8;
+        case Precision::nvfp4: return energy.fp4;
+        case Precision::bf16: break;
+    }
+    return energy.bf16;
+}
+
 namespace {
 
 /// Multiplies constants by the stack's factors of them.

@@ -51,6 +51,18 @@ struct Efficiency {
     bool operator==(const Efficiency&) const = default;
 };
 
+/// Energy of an accelerator's work, beyond what its board draws while it waits; zero: not given. docs/methods/hardware-power.md.
+struct WorkEnergy {
+    JoulesPerFlop bf16{};  // 16-bit products
+    JoulesPerFlop fp32{};
+    JoulesPerFlop tf32{};
+    JoulesPerFlop fp8{};
+    JoulesPerFlop fp4{};
+    JoulesPerByte memory{};  // of traffic
+
+    bool operator==(const WorkEnergy&) const = default;
+};
+
 /// One accelerator (GPU).
 struct Accelerator {
     std::string name;
@@ -79,10 +91,16 @@ struct Accelerator {
 
     std::string catalog_entry{};  // entry that the numbers are from, even if some were changed; empty: none
 
+    WorkEnergy energy{};
+    bool energy_follows_work =
+        false;  // all of `energy` is known, and a run draws it; else a share of the board limit as long as it trains
+
     bool operator==(const Accelerator&) const = default;
 
     /// Returns the peak of dense products; zero if the accelerator does not support this precision.
     FlopsPerSecond peak(Precision precision) const;
+    /// Returns the energy of an operation of dense products.
+    JoulesPerFlop energy_of(Precision precision) const;
     /// Whether its products take scales of blocks (and with them all orders of their operands), as those with units for 4 bits
     /// do; others of 8 bits need a transposed copy for the backward pass (NVIDIA/TransformerEngine,
     /// docs/features/low_precision_training).
@@ -166,6 +184,8 @@ struct NetworkTier {
     double point_to_point = 0.0;    // fraction of it that a message between two GPUs reaches; 0: as large collectives
     double all_to_all = 0.0;  // share of `efficiency` that all-to-alls reach; 0: all in nodes, CollectiveLibrary's between them
     TierKind kind = TierKind::by_position;  // by position: the first tier is the node
+    JoulesPerByte
+        energy{};  // of bandwidth per GPU and direction, drawn whether it is used or not; 0: as usual (hardware_power.hpp)
 
     // For a tier that joins buildings, campuses or regions:
     BytesPerSecond aggregate{
@@ -255,6 +275,7 @@ struct Cluster {
     UnlistedNodes unlisted_nodes = UnlistedNodes::drawn;  // nodes missing from a list of node factors
     std::vector<LearnedConstant> learned;                 // already applied to accelerator, tiers and stack
     double learned_time = 1.0;                            // factor of all times of a step, already applied
+    Watts added_power{};  // per GPU at all times: of links and memory, beyond that of the board and the host
 
     static constexpr double drawn_node = 0.0;  // the factors of the node and its GPUs are drawn per fleet
 

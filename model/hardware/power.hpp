@@ -20,12 +20,15 @@ struct Power {
     DollarsPerJoule electricity_price{};  // beside the price of GPUs; zero: that includes it
 };
 
-/// Returns the building's power per GPU in training.
-constexpr Watts training_power(const Power& power, Watts board) { return power.pue * (power.board_share * board + power.host); }
-/// Returns the building's power per waiting GPU; its host runs on. Waiting never draws more than training.
-constexpr Watts idle_power(const Power& power, Watts board)
+/// Returns the building's power per GPU in training. `added`: Cluster::added_power.
+constexpr Watts training_power(const Power& power, Watts board, Watts added = {})
 {
-    return power.pue * (std::min(power.idle_share, power.board_share) * board + power.host);
+    return power.pue * (power.board_share * board + power.host + added);
+}
+/// Returns the building's power per waiting GPU; its host runs on. Waiting never draws more than training.
+constexpr Watts idle_power(const Power& power, Watts board, Watts added = {})
+{
+    return power.pue * (std::min(power.idle_share, power.board_share) * board + power.host + added);
 }
 
 }  // namespace prismopt

@@ -182,6 +182,42 @@ Launches CallTimes::launches_of(const KernelCall& call) const
     return {.python = call.launches, .native = products + call.casts * cast.kernels * each};
 }
 
+/// Products read their operands once and write 16 bits; what caches do beyond that is in the energy of the accelerator's operations.
+Bytes CallTimes::traffic_of(const KernelCall& call) const
+{
+    const double bytes = (call.exact_bytes ? 1.0 : width_) * call.bytes;
+    switch (call.roof) {
+        case Roof::product:
+        case Roof::wide_product: {
+            const double operand = operand_bytes(precision_of(call, precision_));
+            const double result = 2.0 * width_;
+            return Bytes{call.groups * (operand * (call.m + call.n) * call.k + result * call.m * call.n)};
+        }
+        case Roof::routing: return Bytes{cluster_.stack.routing * bytes};
+        case Roof::loss: return Bytes{cluster_.stack.loss_traffic * bytes};
+        case Roof::scores:
+        case Roof::attention:
+        case Roof::attention_backward:
+        case Roof::scan:
+        case Roof::memory: break;
+    }
+    return Bytes{bytes};
+}
+
+Joules CallTimes::energy(const Calls& calls) const
+{
+    const Accelerator& gpu = cluster_.accelerator;
+    Joules sum = cast_bytes(calls) * gpu.energy.memory;
+    for (const AnyCall& call : calls.list()) {
+        const auto* kernel = std::get_if<KernelCall>(&call);
+        if (kernel != nullptr && !(kernel->in_experts && fuses_experts())) {
+            sum +=
+                Flops{kernel->flops} * gpu.energy_of(precision_of(*kernel, precision_)) + traffic_of(*kernel) * gpu.energy.memory;
+        }
+    }
+    return sum;
+}
+
 void CallTimes::add(const Calls& calls, PassBuilder& pass) const
 {
     const std::vector<AnyCall>& list = calls.list();

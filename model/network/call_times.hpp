@@ -34,6 +34,8 @@ public:
     Bytes cast_bytes(const Calls& calls) const;
     /// Returns how the host launches a kernel, and the casts for it: not at all in a CUDA graph.
     Launches launches_of(const KernelCall& call) const;
+    /// Returns the energy of the kernels of a pass beyond waiting, by their operations and their memory traffic.
+    Joules energy(const Calls& calls) const;
     /// Adds the kernels and messages to a pass.
     void add(const Calls& calls, PassBuilder& pass) const;
 
@@ -46,6 +48,7 @@ private:
         Seconds each{0.0};
     };
     bool fuses_experts() const;
+    Bytes traffic_of(const KernelCall& call) const;
     TokenCover beside_tokens(const std::vector<AnyCall>& list) const;
     Seconds product(const KernelCall& call, Precision precision) const;
 

@@ -9,7 +9,7 @@
 #include "io/scenario/constants/fitted_model.hpp"
 #include "io/scenario/files/orders_file.hpp"
 #include "io/scenario/layout_text.hpp"
-#include "io/scenario/reading/unknown_power.hpp"
+#include "io/scenario/reading/energy_of_work.hpp"
 #include "io/scenario/scenario_notes.hpp"
 #include "io/toml/reading_units.hpp"
 #include "model/network/network.hpp"

@@ -4,9 +4,11 @@
 #include "io/report/space_counts.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/scenario/scenario_notes.hpp"
+#include "io/scenario/variants.hpp"
 #include "model/plan_rules.hpp"
 #include "optimizer/program/log.hpp"
 #include "optimizer/space/design_text.hpp"
+#include "optimizer/study/batch_advice.hpp"
 #include "optimizer/study/machine_table.hpp"
 
 #include <fmt/format.h>
@@ -42,8 +44,8 @@ StudyGoal goal_of(const StudyModel& model, std::size_t rungs)
     return goal;
 }
 
-/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers and of
-/// changed hardware are not explained.
+/// By reason: the first plan of the space that breaks this rule, and how. Few plans are looked at, and rules of trainers are not
+/// explained.
 std::map<std::string, std::string> broken_rules(const Scenario& scenario, const Archive& archive)
 {
     constexpr std::uint64_t most_plans = 100'000;
@@ -55,12 +57,34 @@ std::map<std::string, std::string> broken_rules(const Scenario& scenario, const 
     }
     std::map<std::string, std::string> found;
     const DesignMap designs(scenario);
-    const std::uint64_t end = scenario.choices.empty() ? std::min(most_plans, designs.space().size()) : 0;
+    const std::uint64_t end = std::min(most_plans, designs.space().size());
+    std::map<std::size_t, std::optional<Variant>> jobs;
     for (std::uint64_t index = 0; index < end && found.size() < unexplained.size(); ++index) {
-        const ParallelPlan plan = designs.plan(designs.space().point(index));
-        const auto broken = structural_problem(plan, scenario);
+        const Point point = designs.space().point(index);
+        const std::size_t variant = designs.variant(point);
+        const auto [job, is_new] = jobs.emplace(variant, std::nullopt);
+        if (is_new) {
+            job->second = variant_at(scenario, scenario.variants[variant]);
+        }
+        const ParallelPlan plan = designs.plan(point);
+        const auto broken = structural_problem(plan, *job->second);
         if (broken && unexplained.contains(broken->category())) {
             found.emplace(broken->category(), fmt::format("{} ({})", broken->detail, design_text(plan)));
+        }
+    }
+    return found;
+}
+
+/// Whether all combinations that are plans break one rule.
+bool only_for(Reason reason, const Archive& archive)
+{
+    bool found = false;
+    for (const Rejected& rejected : archive.rejected()) {
+        if (rejected.count > 0 && !names_no_plan(rejected.reason)) {
+            if (!is_of(rejected.reason, reason)) {
+                return false;
+            }
+            found = true;
         }
     }
     return found;
@@ -217,6 +241,11 @@ std::string infeasible_text(const Scenario& scenario, const Archive& archive)
                "more memory";
     }
     const std::string phase = later_phase(archive.rejected());
+    const std::string batches = phase.empty() && only_for(Reason::batch_and_replicas, archive) ? batch_advice(scenario) : "";
+    if (!batches.empty()) {
+        return text + "\nno number of replicas that [space] allows divides the batch; try " + batches +
+               ", or degrees whose product leaves a divisor of the batch";
+    }
     return text + (phase.empty()
                        ? "\ntry more values in [space] that satisfy these rules"
                        : "\ntry other numbers in [[phase]], " + phase + ", or more values in [space] that satisfy its rules");

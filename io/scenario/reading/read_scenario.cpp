@@ -6,8 +6,9 @@
 #include "io/scenario/figure_origin.hpp"
 #include "io/scenario/files/captured_network.hpp"
 #include "io/scenario/files/own_catalog.hpp"
+#include "io/scenario/reading/energy_of_work.hpp"
+#include "io/scenario/reading/nesting.hpp"
 #include "io/scenario/reading/scaled_cluster.hpp"
-#include "io/scenario/reading/unknown_power.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "io/scenario/sections/sections.hpp"
 #include "io/scenario/sections/software.hpp"
@@ -333,32 +334,6 @@ void refuse_other_gpus_of_a_node(const Scenario& scenario, Table& top)
     }
 }
 
-/// Faster products or memory would cost no energy.
-void refuse_objectives_of_unknown_power(const Scenario& scenario, Table& top)
-{
-    const std::vector<std::string> changes = changes_of_unknown_power(scenario);
-    if (changes.empty()) {
-        return;
-    }
-    const auto refuse = [&](const Value& place, const std::string& objective) {
-        if (follows_power(scenario, objective)) {
-            place.fail({fmt::format("{} does not follow {}", objective, changes.front()),
-                        "no power is known for other values, so a faster accelerator would draw no more",
-                        "give power in accelerator_override if it alone changes the accelerator, or remove the objective or the "
-                        "change; a [[knob]] with of = \"power\" changes power and clock together"});
-        }
-    };
-    const auto objectives = top.find("objectives");
-    const std::vector<Value> minimised = objectives ? objectives->table("").at("minimise", "").list("") : std::vector<Value>{};
-    for (std::size_t i = 0; i < minimised.size(); ++i) {
-        refuse(minimised[i], scenario.objectives[i]);
-    }
-    for (const std::string& objective :
-         scenario.question ? ranking_of(*scenario.question, scenario.start) : std::vector<std::string>{}) {
-        refuse(*top.find("question"), objective);
-    }
-}
-
 /// A precision without an effect on learning would be a free choice, too.
 void take_precisions(Scenario& scenario, Table& top)
 {
@@ -666,6 +641,14 @@ const SectionTable& table_of()
     return fields();
 }
 
+void refuse_several_clusters(const Value& list, std::string_view section, const Scenario& scenario)
+{
+    if (!scenario.machines.empty()) {
+        list.list(section).front().table(section).fail({"changes one cluster", "this study chooses from several",
+                                                        fmt::format("search each cluster with its {} separately", section)});
+    }
+}
+
 /// Sections are read in this order: later ones depend on earlier ones.
 Fields<Scenario> made_scenario_fields()
 {
@@ -723,15 +706,12 @@ Fields<Scenario> made_scenario_fields()
                    search_fields().read_whole(table, Keys::all, s.search);
                });
     all.custom(section_key("knob", hardware_parameter_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
-        if (!s.machines.empty()) {
-            value.list("[[knob]]")
-                .front()
-                .table("[[knob]]")
-                .fail({"changes one cluster", "this study chooses from several",
-                       "search each cluster with its [[knob]] separately"});
-        }
-        const std::vector<StudyChoice> hardware = read_hardware_parameters(value, s.cluster);
-        s.choices.insert(s.choices.end(), hardware.begin(), hardware.end());
+        refuse_several_clusters(value, "[[knob]]", s);
+        read_hardware_parameters(value, {s.cluster, s.reliability}, s.choices);
+    });
+    all.custom(section_key("bundle", bundle_table, Need::optional, true), [](const Value& value, Scenario& s, Keys) {
+        refuse_several_clusters(value, "[[bundle]]", s);
+        read_bundles(value, {s.cluster, s.reliability}, s.choices);
     });
     return all;
 }
@@ -798,11 +778,11 @@ void refuse_unclear_study(const Scenario& scenario, Table& top)
     refuse_free_batches(scenario, top);
     refuse_free_local_updates(scenario, top);
     refuse_objectives_of_steps(scenario, top);
-    refuse_objectives_of_unknown_power(scenario, top);
     refuse_rare_checkpoints(scenario, top);
     if (!scenario.served.empty()) {
         refuse_unclear_served(scenario, top);
     }
+    refuse_unnested_values(scenario, top);
     refuse_idle_price_limit(scenario, top);
 }
 
@@ -841,6 +821,7 @@ Scenario parsed(const WrittenOut& written, const std::string& path, ScenarioUse 
         scenario.space.spares = {scenario.reliability.spares};
     }
     refuse_other_gpus_of_a_node(scenario, top);
+    settle_energy_of_work(scenario);
     if (use == ScenarioUse::study) {
         refuse_unclear_study(scenario, top);
     }

@@ -318,6 +318,24 @@ std::vector<double> read_slow_nodes(const Value& list, const Cluster& cluster)
 
 }  // namespace
 
+namespace {
+
+const Fields<WorkEnergy>& work_energy_fields()
+{
+    constexpr std::string_view by_peaks = "; default: as much power at their peak rate as 16-bit products have";
+    static const auto fields = Fields<WorkEnergy>("energy", "energy of its work beyond waiting; default: from the board limit")
+                                   .quantity("bf16", &WorkEnergy::bf16, "0.8 pJ/FLOP",
+                                             "16-bit products; default: what the board draws in training, at half its peak rate")
+                                   .quantity("fp8", &WorkEnergy::fp8, "0.4 pJ/FLOP", fmt::format("8-bit products{}", by_peaks))
+                                   .quantity("fp4", &WorkEnergy::fp4, "0.2 pJ/FLOP", fmt::format("4-bit products{}", by_peaks))
+                                   .quantity("tf32", &WorkEnergy::tf32, "1.6 pJ/FLOP", fmt::format("TF32 products{}", by_peaks))
+                                   .quantity("fp32", &WorkEnergy::fp32, "12 pJ/FLOP", fmt::format("32-bit products{}", by_peaks))
+                                   .quantity("memory", &WorkEnergy::memory, "5 pJ/bit", "memory traffic; default: 5 pJ/bit");
+    return fields;
+}
+
+}  // namespace
+
 const Fields<Accelerator>& accelerator_fields()
 {
     static const auto fields =
@@ -350,6 +368,7 @@ const Fields<Accelerator>& accelerator_fields()
             .quantity("nvme_bandwidth", &Accelerator::nvme_bandwidth, "3 GB/s",
                       "what the drives of its node read or write, per GPU, for offload = nvme")
             .quantity("power", &Accelerator::power, "700 W", "power limit of the board")
+            .nested("energy", &Accelerator::energy, work_energy_fields)
             .quantity("launch", &Accelerator::launch, "4 us", "launch gap between consecutive kernels", Sign::zero_or_more)
             .complete()
             .number("model_error", &Accelerator::model_error, error_range)
@@ -385,6 +404,10 @@ const Fields<NetworkTier>& link_fields()
                     {"share of `efficiency` that an all-to-all between all GPUs reaches; default: 1 in nodes, that of the "
                      "library between them",
                      0, 1, "0.6", Range::Ends::open_low})
+            .quantity(
+                "energy", &NetworkTier::energy, "11 pJ/bit",
+                "energy per bit that could be sent, drawn at all times: both directions and all hops of the tier; default: 11 "
+                "pJ/bit in nodes, 112.5 pJ/bit between them. Of interest where a study changes links")
             .choice("kind", &NetworkTier::kind, "network",
                     "whether the tier joins GPUs of a node or nodes; by-position: the first tier joins GPUs of a node")
             .quantity("latency", &NetworkTier::latency, "3 us", "latency of a hop of a ring with long messages",

@@ -39,6 +39,7 @@ void read_numerics(Table table, Scenario& scenario);  // after [space]
 const SectionTable& learning_table();
 const SectionTable& objectives_table();
 const SectionTable& hardware_parameter_table();
+const SectionTable& bundle_table();
 
 /// A distribution: a table whose keys depend on its family.
 inline constexpr std::string_view distribution_example = "{ family = \"lognormal\", cv = 0.02 }";
@@ -94,6 +95,8 @@ void check_start(Table& table, const Question& question, const std::optional<std
 
 /// Reads the objectives, and the deadline if there is one.
 std::vector<std::string> read_objectives(Table table, Seconds& deadline);
-std::vector<StudyChoice> read_hardware_parameters(const Value& list, const Cluster& cluster);
+/// Adds the choices of [[knob]] and [[bundle]]; `hardware`: that of [cluster], which they change.
+void read_hardware_parameters(const Value& list, const Hardware& hardware, std::vector<StudyChoice>& choices);
+void read_bundles(const Value& list, const Hardware& hardware, std::vector<StudyChoice>& choices);
 
 }  // namespace prismopt

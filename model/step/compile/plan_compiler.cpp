@@ -5,6 +5,7 @@
 #include "model/step/compile/graph_builder.hpp"
 #include "model/step/compile/placed_chunks.hpp"
 #include "model/step/compile/placed_plan.hpp"
+#include "model/step/compile/step_energy.hpp"
 #include "model/step/graph/mean_step.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -150,6 +151,34 @@ LayerShape PlanCompiler::shape_of(const ParallelPlan& plan)
         shape.lengths = &lengths_of(plan.microbatch).mix;
     }
     return shape;
+}
+
+Joules PlanCompiler::step_energy(const ParallelPlan& plan)
+{
+    if (!setting_.cluster.accelerator.energy_follows_work) {
+        return {};
+    }
+    constexpr std::size_t most_energies = 1U << 16;
+    if (energies_.size() > most_energies) {
+        energies_.clear();
+    }
+    const LayerShape shape = shape_of(plan);
+    auto found = energies_.find(shape);
+    if (found == energies_.end()) {
+        found = energies_.emplace(shape, microbatch_energy(network_, setting_.workload.precision, shape, setting_.cluster)).first;
+    }
+    const double members = static_cast<double>(plan.tp) * plan.cp * plan.dp;
+    return plan.microbatches(setting_.phase.global_batch) * members * found->second;
+}
+
+Joules PlanCompiler::least_step_energy() const
+{
+    const Phase& phase = setting_.phase;
+    if (!setting_.cluster.accelerator.energy_follows_work || phase.lengths) {
+        return {};  // the work of samples of different lengths depends on how they are batched
+    }
+    return static_cast<double>(phase.global_batch) *
+           least_sequence_energy(network_, setting_.workload.precision, phase.sequence, setting_.cluster.accelerator);
 }
 
 PlanCompiler::MicrobatchLengths& PlanCompiler::lengths_of(int microbatch)

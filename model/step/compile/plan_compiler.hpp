@@ -109,6 +109,12 @@ public:
     /// balanced splits or given orders, and where layers do not fill the chunks.
     std::optional<double> least_memory(const ParallelPlan& plan);
 
+    /// Returns the energy of a step's work on all GPUs, beyond what they draw waiting; zero where an accelerator's energy does not
+    /// follow its work.
+    Joules step_energy(const ParallelPlan& plan);
+    /// Returns a lower bound of it for any plan.
+    Joules least_step_energy() const;
+
     /// Bytes per GPU that plans may use by their prediction.
     double capacity_bytes() const { return capacity_.si; }
 
@@ -144,6 +150,7 @@ private:
     Network network_;
     KnownPlaces places_;
     std::map<std::pair<LayerShape, int>, LayerCosts> costs_;  // by shape and number of groups
+    std::map<LayerShape, Joules> energies_;                   // of a microbatch, by shape
     ChainDistributions chains_;
     ActivationPeaks peaks_;
 

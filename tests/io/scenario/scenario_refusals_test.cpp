@@ -275,46 +275,6 @@ TEST(Scenario, MayFillItsLastNodeInPart)
                 testing::ThrowsMessage<InputError>(HasSubstr("write gpus = 16 in [cluster], and gpus = [12] in [space]")));
 }
 
-/// Faster products and memory would be free of energy.
-TEST(ScenarioRefuses, ObjectivesOfUnknownPower)
-{
-    const auto with_knob = [](const std::string& knob, const std::string& objective) {
-        return refusal("minimise = [\"training_time_p99\", \"cost\"]",
-                       "minimise = [\"training_time_p99\", \"" + objective + "\"]\n\n" + knob);
-    };
-    const std::string compute = "[[knob]]\nof = \"compute\"\nvalues = [\"312 TFLOP/s\", \"624 TFLOP/s\"]\n";
-    const std::string memory = "[[knob]]\nof = \"memory_bandwidth\"\nvalues = [\"2 TB/s\", \"4 TB/s\"]\n";
-    for (const std::string& knob : {compute, memory}) {
-        for (const char* objective : {"energy", "carbon"}) {
-            EXPECT_THAT(with_knob(knob, objective), HasSubstr("no power is known for other values")) << knob << objective;
-        }
-        EXPECT_EQ(with_knob(knob, "cost"), "accepted");
-    }
-    EXPECT_EQ(with_knob("[[knob]]\nof = \"power\"\nvalues = [\"300 W\", \"400 W\"]\n", "energy"), "accepted");
-}
-
-/// So would those of an accelerator that is written to be faster than the catalog's.
-TEST(ScenarioRefuses, ObjectivesOfAFasterAcceleratorWithoutItsPower)
-{
-    const auto with_override = [](const std::string& figures, const std::string& objective) {
-        std::string text = with("gpus = 64", "gpus = 64\naccelerator_override = { " + figures + " }");
-        const std::string minimise = "minimise = [\"training_time_p99\", \"cost\"]";
-        text.replace(text.find(minimise), minimise.size(), "minimise = [\"training_time_p99\", \"" + objective + "\"]");
-        try {
-            parse_scenario(text, "x.toml");
-        } catch (const InputError& error) {
-            return std::string(error.what());
-        }
-        return std::string("accepted");
-    };
-    for (const char* faster : {"peak_bf16 = \"2500 TFLOP/s\"", "memory_bandwidth = \"20 TB/s\""}) {
-        EXPECT_THAT(with_override(faster, "energy"), HasSubstr("does not follow accelerator_override")) << faster;
-        EXPECT_EQ(with_override(faster, "cost"), "accepted") << faster;
-        EXPECT_EQ(with_override(std::string(faster) + ", power = \"900 W\"", "energy"), "accepted") << faster;
-    }
-    EXPECT_EQ(with_override("memory = \"60 GB\"", "energy"), "accepted");
-}
-
 /// Forward passes have no optimizer, no gradients and no checkpoints.
 TEST(ScenarioRefuses, ChoicesThatForwardPassesDoNotHave)
 {
@@ -745,15 +705,6 @@ TEST(ScenarioRefuses, UnclearLimitsOfAQuestion)
         "budget = \"40 million\" has the unknown suffix \"million\" (needs US dollars); write 40e6, \"40e6 USD\", \"40 M USD\" "
         "or \"40M\" for forty million (k, M or B)");
     EXPECT_THAT(asked("budget = \"-1 USD\""), HasSubstr("is not in (0"));
-}
-
-/// With electricity in it, a cost follows the power, which a knob of products does not.
-TEST(ScenarioRefuses, CostsOfUnknownPower)
-{
-    const std::string knob = "[[knob]]\nof = \"compute\"\nvalues = [\"400 TFLOP/s\", \"500 TFLOP/s\"]\n[space]";
-    EXPECT_EQ(refusal("[space]", knob, 1), "accepted");
-    EXPECT_THAT(refusal("[space]", "[power]\nelectricity_price = \"0.08 USD/kWh\"\n" + knob, 1),
-                HasSubstr("cost does not follow compute"));
 }
 
 TEST(ScenarioRefuses, WhatIsNotToml)

@@ -105,7 +105,8 @@ TEST(HardwareParameters, RefuseWhatCannotBeTurned)
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nrange = [2, 6]"),
                 ThrowsMessage<InputError>(HasSubstr("cannot be a range")));
     EXPECT_THAT(refused("[[knob]]\nof = \"group\"\ntier = \"node\"\nvalues = [48]"),
-                ThrowsMessage<InputError>(HasSubstr("no combination of the choices (clusters and [[knob]] values) is possible")));
+                ThrowsMessage<InputError>(
+                    HasSubstr("has node.group = 48, which never nests (\"node\" of 48 GPUs and \"cluster\" of 24")));
     EXPECT_THAT(refused(std::string(bandwidth) + bandwidth), ThrowsMessage<InputError>(HasSubstr("is listed twice")));
     EXPECT_THAT([] { tunes_hardware(with_hardware_parameters("strategy = \"nlopt\"", groups)); },
                 ThrowsMessage<InputError>(HasSubstr("no parameter to tune")));
