@@ -14,12 +14,12 @@ namespace prismopt {
 
 /// GPU-hours that one piece of work takes on one machine.
 struct MachineUse {
-    double gpu_hours = 0.0;    // that the job holds, with its spares; infinite: no plan is feasible
-    double low = 0.0;          // limits
-    double high = 0.0;         // infinite: unknown
-    double electricity = 0.0;  // USD per GPU-hour beside the price; 0: the price includes it
-    std::vector<double> pseudo_values =
-        {};  // of `gpu_hours`, on draws that all machines share; empty: the limits are all that is known
+    double gpu_hours = 0.0;                  // that the job holds, with its spares; infinite: no plan is feasible
+    double low = 0.0;                        // limits
+    double high = 0.0;                       // infinite: unknown
+    double electricity = 0.0;                // USD per GPU-hour beside the price; 0: the price includes it
+    std::vector<double> pseudo_values = {};  // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
+    bool bound_only = false;                 // no plan was evaluated: `gpu_hours` and `low` are a lower bound, `high` is infinite
 };
 
 /// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs as much on `other` as on `base`.

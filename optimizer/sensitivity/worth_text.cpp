@@ -2,7 +2,7 @@
 
 #include "io/base/input_error.hpp"
 #include "io/base/json_number.hpp"
-#include "io/plots/xy_plots.hpp"
+#include "io/plots/paper_figure.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/scenario/figure_origin.hpp"
 #include "io/toml/reading_units.hpp"
@@ -159,38 +159,38 @@ nlohmann::json point_json(const ParameterWorth& of, std::size_t at)
     return json;
 }
 
-PlotPoint plotted(const BreakEvenPoint& point)
+FigurePoint plotted(const BreakEvenPoint& point)
 {
     const Estimate& worth = *point.worth;
-    return {.x = point.value,
-            .y = worth.value,
+    return {.id = {},
+            .x = point.value,
             .x_low = point.value,
             .x_high = point.value,
+            .y = worth.value,
             .y_low = worth.low,
             .y_high = worth.high};
 }
 
-Plot plot_of(const ParameterWorth& of, double price)
+PaperFigure figure_of(const ParameterWorth& of)
 {
-    Plot plot{of.parameter.name,
-              fmt::format("{} ({})", of.parameter.name, unit_name(of)),
-              fmt::format("USD per GPU-hour, beyond {:.4g}", price),
-              {}};
-    PlotSeries line{"", {}, true};
-    PlotSeries marks{"worth (95 %)", {}, false};
-    PlotSeries stated{"price", {}, true};
+    FigureSeries worth{"worth (95 %)", {}, SeriesStyle::line_with_marks};
+    FigureSeries stated{"price", {}, SeriesStyle::dashed_line};
     for (const BreakEvenPoint& point : of.curve.points) {
         if (point.worth) {
-            line.points.push_back(plot_point(point.value, point.worth->value));
-            marks.points.push_back(plotted(point));
-            stated.points.push_back(plot_point(point.value, point.stated));
+            worth.points.push_back(plotted(point));
+            stated.points.push_back(exact_point(point.value, point.stated));
         }
     }
-    plot.series = {marks};
+    PaperFigure figure{
+        .x = {.name = of.parameter.name, .unit = unit_name(of), .title = of.parameter.name},
+        .y = {.name = "break_even", .unit = "USD/h", .title = fmt::format("beyond {:.4g} USD per GPU-hour", of.curve.base_price)},
+        .legend = {},
+        .series = {worth},
+        .hollow = {}};
     if (of.curve.stated_per_unit) {
-        plot.series.push_back(stated);
+        figure.series.push_back(stated);
     }
-    return plot;
+    return figure;
 }
 
 }  // namespace
@@ -283,17 +283,17 @@ std::string worth_csv(const HardwareWorth& worth)
 
 std::string worth_svg(const HardwareWorth& worth)
 {
-    std::vector<Plot> plots;
+    std::vector<PaperFigure> figures;
     for (const ParameterWorth& of : worth.parameters) {
         if (of.knob) {
-            plots.push_back(plot_of(of, worth.price));
+            figures.push_back(figure_of(of));
         }
     }
-    if (plots.empty()) {
+    if (figures.empty()) {
         throw InputError(worth.price > 0.0 ? "--figure break-even draws knobs; add a [[knob]] with its values to the scenario"
                                            : "--figure break-even needs a price; give gpu_price in [cluster]");
     }
-    return plots_svg(plots);
+    return figures_svg(figures);
 }
 
 }  // namespace prismopt
