@@ -10,6 +10,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/front/run_words.hpp"
+#include "io/report/knob_worth.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_report.hpp"
 #include "io/report/question_answer.hpp"
@@ -597,8 +598,8 @@ std::string text_report(const Results& results)
                population(results.study.nodes_known),
                notes.price.empty() ? "" : fmt::format("Costs are at {}{}.\n", notes.price, electricity_price_words(notes)),
                remark(notes.software) + remark(notes.own_entries)) +
-           front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + space_section(results) + "\n" +
-           search_section(results);
+           front_section(results, notes) + "\n" + best_plan_section(results, notes.task) + knob_worth_text(results) +
+           space_section(results) + "\n" + search_section(results);
 }
 
 std::string summary(const Results& results)

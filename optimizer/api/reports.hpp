@@ -1,9 +1,10 @@
 #pragma once
 
-/// Reports of results: text, JSON, CSV and SVG (report.hpp, report_json.hpp), HTML, and several studies compared.
+/// Reports of results: text, JSON, CSV and SVG (report.hpp, report_json.hpp), figures (report_figures.hpp), HTML, and several studies compared.
 
 #include "io/compare/compare.hpp"
 #include "io/html/report_page.hpp"
+#include "io/plots/report_figures.hpp"
 #include "io/report/report.hpp"
 #include "io/report/report_json.hpp"
 

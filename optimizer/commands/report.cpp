@@ -11,25 +11,59 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace prismopt {
 
 namespace po = boost::program_options;
 
+namespace {
+
+/// The figure of --figure, or of options that only the front has; nothing: the plots together.
+std::optional<FigureChoice> figure_choice(const po::variables_map& values)
+{
+    FigureChoice choice;
+    choice.x = values["x"].as<std::string>();
+    choice.y = values["y"].as<std::string>();
+    choice.colour = values["colour"].as<std::string>();
+    const bool named = values.count("figure") > 0;
+    if (!named && choice.x.empty() && choice.y.empty() && choice.colour.empty()) {
+        return std::nullopt;
+    }
+    if (values.count("svg") + values.count("csv") == 0) {
+        throw InputError("--figure, --x, --y and --colour draw a figure; add --svg FILE, or --csv FILE for its data");
+    }
+    if (named) {
+        choice.figure = values["figure"].as<std::string>();
+    }
+    return choice;
+}
+
+}  // namespace
+
 int report_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
     options.add_options()("html", po::value<std::string>()->value_name("FILE"),
                           "write one self-contained HTML page with charts and tables")(
-        "csv", po::value<std::string>()->value_name("FILE"), "write the front as CSV")(
+        "csv", po::value<std::string>()->value_name("FILE"),
+        "write the front as CSV; with --figure, the data that the figure draws")(
         "json", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
         "print the front as one JSON object instead of text, or write it to FILE (results/README.md lists the keys)")(
         "svg", po::value<std::string>()->value_name("FILE"),
-        "write the main plots as one figure for papers")("point", po::value<std::int64_t>()->value_name("ID"),
-                                                         "number of the plan that the text and the page are about (default: the "
-                                                         "answer to the question, if there is one, otherwise "
-                                                         "the best of the first objective)")(
+        "write the main plots as one picture; with --figure, one figure as wide as a column of print")(
+        "figure", po::value<std::string>()->value_name("NAME"),
+        "figure of --svg and --csv: front, training-times, step-times, progress or break-even")(
+        "x", po::value<std::string>()->value_name("NAME")->default_value("", "first objective"),
+        "horizontal axis of the front: an objective, a result of plans, or an axis with numbers, for example cost")(
+        "y", po::value<std::string>()->value_name("NAME")->default_value("", "second objective"),
+        "its vertical axis")("colour", po::value<std::string>()->value_name("NAME")->default_value("", "none"),
+                             "colour plans by an axis, a knob, cluster, network, or machine (cluster and knobs)")(
+        "point", po::value<std::int64_t>()->value_name("ID"),
+        "number of the plan that the text and the page are about (default: the "
+        "answer to the question, if there is one, otherwise "
+        "the best of the first objective)")(
         "question", po::value<std::string>()->value_name("LIMITS"),
         "answer this first, instead of [question] of the scenario: its keys, for example 'done_by = 2027-04-15, probability = "
         "0.9, "
@@ -39,8 +73,10 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     if (!values || call.team.rank() != 0) {
         return exit_done;
     }
+    const std::optional<FigureChoice> figure = figure_choice(*values);
     const std::string path = (*values)["RESULTS"].as<std::string>();
-    const bool of_one_job = values->count("question") + values->count("point") + values->count("svg") > 0;
+    const bool of_plans = figure ? figure->figure != "break-even" : values->count("svg") > 0;
+    const bool of_one_job = values->count("question") + values->count("point") > 0 || of_plans;
     Results results = of_one_job ? open_results_of_one_job(path) : open_results(path);
     if (values->count("question") > 0) {
         results.question = asked_question(results, (*values)["question"].as<std::string>());
@@ -69,8 +105,13 @@ int report_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("--sensitivity adds to the HTML page; add --html FILE");
     }
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
-    write("csv", [&] { return has_machines(results) ? machines_csv(results, path) : front_csv(results, path); });
-    write("svg", [&] { return svg_report(results); });
+    const std::vector<PaperFigure> panels = figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
+    write("csv", [&] {
+        return figure                  ? figure_csv(panels)
+               : has_machines(results) ? machines_csv(results, path)
+                                       : front_csv(results, path);
+    });
+    write("svg", [&] { return figure ? figures_svg(panels) : svg_report(results); });
     if (json_printed) {
         fmt::print("{}", report_json(results, path));
         return exit_done;

@@ -7,6 +7,7 @@
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/preview/example_plan.hpp"
 #include "optimizer/sensitivity/effects_text.hpp"
+#include "optimizer/sensitivity/worth_text.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
@@ -65,6 +66,16 @@ std::vector<std::string> names_in(const std::string& text, const Scenario& scena
                                                           : fmt::format("write for example --design \"{}\"", example)));
 }
 
+std::string figure_name(const std::string& name)
+{
+    const std::vector<std::string> known{"tornado", "break-even"};
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+        throw InputError(
+            fmt::format("--figure {} is not a figure{}; choose from {}", name, guess_of(name, known), listed(known)));
+    }
+    return name;
+}
+
 SensitivityOptions take_options(const po::variables_map& values, const Scenario& scenario)
 {
     SensitivityOptions options;
@@ -97,7 +108,10 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
         "none")("only", po::value<std::string>()->value_name("NAMES")->default_value("", "all"),
                 "only these kernel classes, noise sources and hardware parameters, for example gemm,gpu,node.bandwidth")(
         "json", po::bool_switch(), "print one JSON object instead of text")("svg", po::value<std::string>()->value_name("FILE"),
-                                                                            "write a tornado plot of the changes in p99");
+                                                                            "write the figure")(
+        "figure", po::value<std::string>()->value_name("NAME")->default_value("tornado"),
+        "figure of --svg: tornado (changes in p99), or break-even (worth of each [[knob]] over its values)")(
+        "csv", po::value<std::string>()->value_name("FILE"), "write the break-evens as CSV");
     add_seed_option(options);
     const auto values = parse_options("sensitivity", options, "SCENARIO", words, call);
     if (!values || call.team.rank() != 0) {
@@ -108,6 +122,7 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     Scenario& scenario = asked.scenario;
     take_seed(*values, scenario);
     const SensitivityOptions chosen = take_options(*values, scenario);
+    const std::string figure = figure_name((*values)["figure"].as<std::string>());
     const auto effects = sensitivity_of(asked, chosen);
     if (const auto* why = std::get_if<Infeasible>(&effects)) {
         refuse_plan(*why, *values, scenario);
@@ -115,7 +130,11 @@ int sensitivity_command(const std::vector<std::string>& words, const Call& call)
     const Sensitivity& found = std::get<Sensitivity>(effects);
     const SensitivityOf of{scenario, asked.plan, chosen};
     if (values->count("svg") > 0) {
-        write_output("svg", (*values)["svg"].as<std::string>(), sensitivity_svg(found, of), {path});
+        const std::string drawing = figure == "tornado" ? sensitivity_svg(found, of) : worth_svg(found.worth);
+        write_output("svg", (*values)["svg"].as<std::string>(), drawing, {path});
+    }
+    if (values->count("csv") > 0) {
+        write_output("csv", (*values)["csv"].as<std::string>(), worth_csv(found.worth), {path});
     }
     log_notes(scenario);
     if ((*values)["json"].as<bool>()) {

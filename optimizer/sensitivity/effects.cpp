@@ -218,6 +218,20 @@ void add_pairs(const std::vector<Effect>& effects, int count, Belongs&& belongs,
     }
 }
 
+/// What-ifs of hardware parameters that are not knobs, which have values of their own.
+std::vector<ParameterStep> steps_without_knob(const std::vector<Effect>& effects, const Scenario& scenario)
+{
+    std::vector<ParameterStep> steps;
+    for (const Effect& effect : effects) {
+        const auto is_knob = [&effect](const StudyChoice& choice) { return choice.name == effect.name; };
+        if (effect.kind == EffectKind::hardware && std::none_of(scenario.choices.begin(), scenario.choices.end(), is_knob)) {
+            const auto& turned = std::get<Turned>(effect.change.front());
+            steps.push_back({turned.parameter, turned.value, &effect.consequence});
+        }
+    }
+    return steps;
+}
+
 }  // namespace
 
 std::vector<std::string> sensitivity_names(const Scenario& scenario)
@@ -281,6 +295,8 @@ Sensitivity sensitivity(const Scenario& scenario, const Problem& problem, const 
             pair.interaction = all_figures({{1.0, &joint[i]}, {-1.0, &a}, {-1.0, &b}, {1.0, &result.plan}});
         }
     }
+    result.worth = hardware_worth(scenario, problem, plan, result.plan,
+                                  {options.only, steps_without_knob(result.effects, scenario), options.pairs}, range, sampler);
     return result;
 }
 
@@ -292,6 +308,7 @@ ParameterUnit unit_of(HardwareTarget target)
         case HardwareTarget::power: return {"W", 1.0};
         case HardwareTarget::memory: return {"GB", 1e9};
         case HardwareTarget::group: return {"GPU", 1.0};
+        case HardwareTarget::oversubscription: return {"to 1", 1.0};
         default: return {"GB/s", 1e9};
     }
 }

@@ -4,6 +4,7 @@
 
 #include "io/scenario/scenario.hpp"
 #include "model/sensitivity.hpp"
+#include "optimizer/sensitivity/hardware_worth.hpp"
 
 #include <array>
 #include <optional>
@@ -39,6 +40,7 @@ struct Sensitivity {
     Consequence plan;
     std::vector<Effect> effects;  // by kind, the largest change of p99 first
     std::vector<Pair> pairs;
+    HardwareWorth worth;
 };
 
 struct SensitivityOptions {

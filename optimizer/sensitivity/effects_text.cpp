@@ -5,6 +5,7 @@
 #include "io/report/report.hpp"
 #include "io/results/results.hpp"
 #include "io/toml/reading_units.hpp"
+#include "optimizer/sensitivity/worth_text.hpp"
 #include "optimizer/space/design_text.hpp"
 
 #include <fmt/format.h>
@@ -166,7 +167,7 @@ std::string sensitivity_text(const Sensitivity& found, const SensitivityOf& of)
     for (const Pair& pair : found.pairs) {
         text += pair_row(pair, found) + "\n";
     }
-    return text;
+    return text + worth_text(found.worth, of.scenario);
 }
 
 nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& of)
@@ -199,6 +200,7 @@ nlohmann::json sensitivity_json(const Sensitivity& found, const SensitivityOf& o
         }
         json["pairs"].push_back(row);
     }
+    json["break_even"] = worth_json(found.worth, of.scenario);
     return json;
 }
 

@@ -51,6 +51,62 @@ class Reports(CliTest):
         self.assertIn("/dev/stdout", self.refusal("report", "small.h5", "--csv", "-"))
         self.assertFalse((self.folder / "-").exists())
 
+    def knobs(self):
+        """Results of a small space with a knob: 25 and 50 GB/s of the network between nodes."""
+        small = pathlib.Path(support.SMALL).read_text()
+        for axis, values in (("tp", "[1, 2]"), ("pp", "[1]"), ("v", "[1]"), ("schedule", '["gpipe"]'), ("recompute", '["none"]')):
+            small = re.sub(rf"(?m)^{axis} = .*$", f"{axis} = {values}", small)
+        self.write(small + """
+[[knob]]
+of = "bandwidth"
+tier = "cluster"
+values = ["25 GB/s", "50 GB/s"]
+price = { per = "25 GB/s", cost = "0.05 USD/h" }
+""")
+        self.searched(self.folder / "study.toml", "knobs.h5")
+        return "knobs.h5"
+
+    def test_figures_draw_what_their_csv_holds(self):
+        results = self.knobs()
+        self.output("report", results, "--svg", "front.svg", "--csv", "front.csv", "--x", "cost", "--y", "training_time_p99",
+                    "--colour", "cluster.bandwidth")
+        with open(self.folder / "front.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        front = {str(p["point"]): p for p in json.loads(self.output("report", results, "--json"))["front"]}
+        self.assertEqual({row["point"] for row in rows}, set(front))
+        for row in rows:
+            cost = front[row["point"]]["estimates"]["cost"]
+            self.assertAlmostEqual(float(row["cost (USD)"]), cost["value"])
+            self.assertAlmostEqual(float(row["cost_low (USD)"]), cost["low"])
+            self.assertIn(row["cluster.bandwidth"], ("25 GB/s", "50 GB/s"))
+            self.assertIn("training_time_p99_high (min)", row)
+        svg = (self.folder / "front.svg").read_text()
+        self.assertIn('width="85mm"', svg)
+        self.assertIn(">cluster.bandwidth:<", svg)
+        for figure in ("front", "training-times", "step-times", "progress", "break-even"):
+            self.output("report", results, "--svg", f"{figure}.svg", "--figure", figure)
+            self.assertNotIn("nan", (self.folder / f"{figure}.svg").read_text())
+
+    def test_figures_refuse_unknown_names(self):
+        results = self.knobs()
+        for options, message in (
+                (("--x", "cots"), r"--x cots is not an objective.*did you mean 'cost'.*choose from training_time_p99, cost, gpus, "),
+                (("--colour", "bandwidth"), r"--colour bandwidth is not .*choose from .*cluster\.bandwidth"),
+                (("--figure", "fronts"), r"--figure fronts is not a figure.*choose from front, training-times"),
+                (("--figure", "progress", "--x", "cost"), r"--x cost has no effect on --figure progress")):
+            with self.subTest(options):
+                self.assertRegex(self.refusal("report", results, "--svg", "f.svg", *options), message)
+        self.assertIn("add --svg FILE", self.refusal("report", results, "--x", "cost"))
+
+    def test_report_states_break_evens_of_knobs(self):
+        results = self.knobs()
+        text = self.output("report", results)
+        self.assertRegex(text, r"Break-even of knobs, with the cheapest plan of each machine.*\n +cluster\.bandwidth +25 GB/s +base\n"
+                               r" +50 GB/s +worth \S+ \(\S+ to \S+\); costs \+0\.05  (does not pay|undecided|pays)\n")
+        self.searched(support.SMALL, "small.h5")
+        self.assertNotIn("Break-even", self.output("report", "small.h5"))
+        self.assertIn("no [[knob]]", self.refusal("report", "small.h5", "--svg", "b.svg", "--figure", "break-even"))
+
     def test_a_search_that_was_killed_is_pointed_to(self):
         (self.folder / "killed.h5.journal").touch()
         self.assertIn("prismopt resume killed.h5", self.refusal("report", "killed.h5"))

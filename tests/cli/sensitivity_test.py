@@ -1,5 +1,6 @@
 """What moves one design's times: `sensitivity`, as text, JSON and a plot."""
 
+import csv
 import json
 import pathlib
 import re
@@ -75,6 +76,79 @@ price = { per = "25 GB/s", cost = "0.10 USD/h" }
         change = effect["change"]["p99"]["change"]
         self.assertLess(change, 0)
         self.assertAlmostEqual(effect["p99_s_per_usd_per_gpu_hour"], change / (0.1 * effect["from"] / 25 * 0.10))
+
+    def knobs(self):
+        """A scenario with two knobs, of which only one has a price."""
+        self.write(pathlib.Path(support.SMALL).read_text() + """
+[[knob]]
+of = "bandwidth"
+tier = "cluster"
+values = ["12.5 GB/s", "50 GB/s", "100 GB/s"]
+price = { per = "25 GB/s", cost = "0.05 USD/h" }
+
+[[knob]]
+of = "latency"
+tier = "cluster"
+values = ["1 us", "5 us"]
+""")
+        return "sensitivity", "study.toml", "--design", "gpus=64 tp=2 pp=1 microbatch=2 schedule=gpipe recompute=none", "--draws", 4096
+
+    def test_break_even_is_where_cost_is_equal(self):
+        call = self.knobs()
+        found = json.loads(self.output(*call, "--only", "cluster.bandwidth,cluster.latency", "--json"))["break_even"]
+        bandwidth, latency = found["parameters"]
+        self.assertEqual((bandwidth["name"], bandwidth["unit"], bandwidth["base"]), ("cluster.bandwidth", "GB/s", 25))
+        self.assertEqual([p["value"] for p in bandwidth["points"]], [12.5, 25, 50, 100])
+        base = bandwidth["points"][1]["gpu_hours"]["value"]
+        for point in bandwidth["points"]:
+            cost = (found["gpu_price"] + point["worth"]["value"]) * point["gpu_hours"]["value"]
+            self.assertAlmostEqual(cost, found["gpu_price"] * base)
+            self.assertTrue(point["worth"]["low"] <= point["worth"]["value"] <= point["worth"]["high"])
+            self.assertAlmostEqual(point["price"], 0.05 * (point["value"] - 25) / 25)
+        self.assertEqual([p["pays"] for p in bandwidth["points"]], ["does not pay", None, "pays", "pays"])
+        self.assertEqual(bandwidth["best"], 50)
+        self.assertIsNone(latency["best"])
+        pair, = found["pairs"]
+        self.assertEqual((pair["names"], pair["values"]), (["cluster.bandwidth", "cluster.latency"], [100, 1]))
+        alone = bandwidth["points"][3]["worth"]["value"] + latency["points"][0]["worth"]["value"]
+        self.assertAlmostEqual(pair["interaction"]["value"], pair["joint"]["value"] - alone)
+        self.assertTrue(pair["interacts"])
+        self.assertLess(pair["interaction"]["high"], 0)  # both hide the same messages
+
+    def test_break_even_times_are_those_of_the_hardware(self):
+        call = self.knobs()
+        at_50 = json.loads(self.output(*call, "--json"))["break_even"]["parameters"][0]["points"][2]
+        there = json.loads(self.output("predict", "study.toml", "--design", call[3] + " cluster.bandwidth=50GB/s cluster.latency=17.3us",
+                                       "--draws", 4096, "--json"))
+        hours = 64 * result_of(there, "training_time_p99") / 3600
+        self.assertAlmostEqual(at_50["gpu_hours"]["value"], hours, delta=0.005 * hours)  # smooth quantiles
+
+    def test_break_even_counts_electricity(self):
+        call = self.knobs()
+        scenario = (self.folder / "study.toml").read_text()
+        without = json.loads(self.output(*call, "--json"))["break_even"]["parameters"][0]["points"][2]["worth"]["value"]
+        self.write(scenario + "\n[power]\nelectricity_price = \"0.5 USD/kWh\"\n")
+        with_it = json.loads(self.output(*call, "--json"))["break_even"]["parameters"][0]["points"][2]["worth"]["value"]
+        self.assertGreater(with_it, without)
+
+    def test_break_even_text_csv_and_figure(self):
+        call = self.knobs()
+        text = self.output(*call, "--csv", "worth.csv", "--svg", "worth.svg", "--figure", "break-even")
+        for part in ("Break-even: addition to the price of 1.5 USD per GPU-hour", "cluster.bandwidth: best at 50 GB/s, worth +0.1",
+                     "cluster.latency: no price in [[knob]]", "cluster.bandwidth 100 GB/s & cluster.latency 1 us"):
+            self.assertIn(part, text)
+        with open(self.folder / "worth.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(r["parameter"], float(r["value"])) for r in rows][:4],
+                         [("cluster.bandwidth", v) for v in (12.5, 25, 50, 100)])
+        self.assertEqual(rows[2]["pays"], "pays")
+        self.assertEqual(float(rows[2]["price_usd_per_hour"]), 0.05)
+        picture = xml.etree.ElementTree.parse(self.folder / "worth.svg").getroot()
+        labels = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertIn("cluster.bandwidth (GB/s)", labels)
+        self.assertRegex(self.refusal(*self.call("--svg", "no.svg", "--figure", "break-even")),
+                         "--figure break-even draws knobs; add a \\[\\[knob\\]\\]")
+        self.assertRegex(self.refusal(*call, "--figure", "brake-even"), "did you mean 'break-even'")
 
     def test_text_and_plot(self):
         text = self.output(*self.call("--svg", "tornado.svg", "--faster", "20", "--pairs", "2"))

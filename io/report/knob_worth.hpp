@@ -1,0 +1,67 @@
+#pragma once
+
+/// What values of the knobs are worth if each machine runs its best plan: break-evens from a table of machines.
+
+#include "io/results/results.hpp"
+#include "model/break_even.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// A hardware parameter that a study chose.
+struct Knob {
+    std::string name;
+    std::string unit;
+    double cluster_value = 0.0;            // in that unit
+    std::optional<double> price_per_unit;  // USD per GPU-hour and unit; negative where less is better
+};
+
+/// One machine: a value of each knob, and the least GPU-hours of the same work on it.
+struct MachineRow {
+    std::vector<double> values;  // [knob]
+    std::string others;          // further choices of the study, in words
+    double price = 0.0;          // USD per GPU-hour
+    MachineUse use;
+};
+
+/// Break-evens over the values of a knob. All else is as on the cheapest machine.
+struct KnobWorth {
+    std::size_t knob = 0;
+    std::string others;  // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
+    BreakEvenCurve curve;
+    std::vector<bool> bound_only;  // [point]
+};
+
+/// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.
+struct KnobPair {
+    std::size_t a = 0;
+    std::size_t b = 0;
+    double value_a = 0.0;
+    double value_b = 0.0;
+    Estimate joint;
+    Estimate interaction;
+};
+
+struct KnobWorths {
+    std::vector<Knob> knobs;
+    std::vector<KnobWorth> curves;
+    std::vector<KnobPair> pairs;  // whose interaction excludes zero
+    std::string why;              // there are no curves; empty: there are, or no knobs
+};
+
+/// From any table of machines. The base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest
+/// price. Knobs with less than two values on feasible machines have no curve.
+KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& machines);
+
+/// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
+/// that includes electricity.
+KnobWorths knob_worths(const Results& results);
+
+/// Section of the text report; empty without knobs.
+std::string knob_worth_text(const Results& results);
+
+}  // namespace prismopt
