@@ -60,12 +60,9 @@ std::string comparison_json(const std::vector<NamedResults>& studies, std::vecto
     for (const ObjectiveInfo& objective : comparison.objectives) {
         objectives.push_back({{"name", objective.name}, {"units", objective.units}});
     }
-    const Json described{{"format", "prismopt comparison"},
-                         {"format_version", comparison_format_version},
-                         {"objectives", std::move(objectives)},
-                         {"studies", compared_studies(comparison)},
-                         {"pairs", pairs_json(comparison.pairs)},
-                         {"differences", comparison.differences}};
+    const Json described{{"format", "prismopt comparison"},       {"format_version", comparison_format_version},
+                         {"objectives", std::move(objectives)},   {"studies", compared_studies(comparison)},
+                         {"pairs", pairs_json(comparison.pairs)}, {"differences", comparison.differences}};
     return described.dump(1) + "\n";
 }
 

@@ -55,8 +55,8 @@ std::vector<std::vector<std::string>> pair_rows(const std::vector<ComparedPair>&
     if (pairs.empty()) {
         return {};
     }
-    std::vector<std::vector<std::string>> rows{{"best in", "expected", "of", "against", "ratio (95 %)", "as if independent",
-                                                "less in one run", "differ"}};
+    std::vector<std::vector<std::string>> rows{
+        {"best in", "expected", "of", "against", "ratio (95 %)", "as if independent", "less in one run", "differ"}};
     for (const ComparedPair& pair : pairs) {
         const ReadingUnit unit = reading_unit(pair.units, std::max(pair.first.value, pair.second.value));
         const auto with_value = [&unit](const PairedPlan& plan) {
@@ -78,7 +78,8 @@ std::string pairs_text(const std::vector<ComparedPair>& pairs)
         return "";
     }
     return fmt::format(
-        "\nPairs: ratio of the expectations, with its 95 % interval by what the errors of both do not have in common; probability "
+        "\nPairs: ratio of the expectations, with its 95 % interval by what the errors of both do not have in common; "
+        "probability "
         "that one run of\nthe first named takes less than one of the other, with the noise of runs.\n{}",
         aligned(pair_rows(pairs), 0));
 }

@@ -16,8 +16,8 @@ namespace prismopt {
 struct PairedPlan {
     std::string name;  // of its study, and of its machine if the study has several
     std::uint64_t point = 0;
-    std::string plan;    // in words
-    double value = 0.0;  // expectation of the quantity
+    std::string plan;                                       // in words
+    double value = 0.0;                                     // expectation of the quantity
     double low = std::numeric_limits<double>::quiet_NaN();  // 95 % interval by its own error; NaN: unknown
     double high = std::numeric_limits<double>::quiet_NaN();
 };
@@ -32,8 +32,9 @@ struct PairDeviations {
 };
 
 struct ComparedPair {
-    std::string best_in;     // objective in which both plans are the best of their study or machine; "answer": they answer its question
-    std::string quantity;    // whose expectations are compared
+    std::string
+        best_in;  // objective in which both plans are the best of their study or machine; "answer": they answer its question
+    std::string quantity;  // whose expectations are compared
     std::string units;
     PairedPlan first;
     PairedPlan second;
@@ -41,8 +42,9 @@ struct ComparedPair {
     double low = 1.0;    // its 95 % interval
     double high = 1.0;
     double chance_less = 0.5;  // that one run of the second has less than one of the first
-    std::vector<std::string> differ;  // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
-    double correlation = 1.0;         // of the errors beyond those of the constants
+    std::vector<std::string>
+        differ;                // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
+    double correlation = 1.0;  // of the errors beyond those of the constants
     PairDeviations deviations;
     // The interval if the errors of both were independent; NaN: unknown.
     double independent_low() const;

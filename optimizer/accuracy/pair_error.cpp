@@ -185,7 +185,8 @@ StepError step_error(const Setting& setting, const ParallelPlan& plan, const Fit
 
 double PairError::quantile(double probability) const
 {
-    if (std::all_of(parts.begin(), parts.end(), [](const NormalPart& part) { return part.mean == 0.0 && part.deviation == 0.0; })) {
+    if (std::all_of(parts.begin(), parts.end(),
+                    [](const NormalPart& part) { return part.mean == 0.0 && part.deviation == 0.0; })) {
         return 1.0;
     }
     return std::exp(mixture_quantile(parts, probability));
@@ -239,8 +240,8 @@ std::vector<double> run_scatter(const TimeDistribution& times)
     return result;
 }
 
-double chance_less(const PairError& error, double log_ratio, std::span<const double> first_run, std::span<const double> second_run,
-                   double repeat)
+double chance_less(const PairError& error, double log_ratio, std::span<const double> first_run,
+                   std::span<const double> second_run, double repeat)
 {
     double sum = 0.0;
     double weights = 0.0;

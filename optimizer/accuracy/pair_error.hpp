@@ -44,9 +44,9 @@ StepError step_error(const Setting& setting, const ParallelPlan& plan, const Fit
 /// log(actual / predicted) of the ratio of the second plan's time to the first's, in expectation: without the noise of runs.
 struct PairError {
     MachinesDiffer differ;
-    bool same_plan = false;      // on the same machine: nothing is uncertain
-    double correlation = 1.0;    // of the errors beyond those of the constants
-    PairVariance variance;       // without software that was not given
+    bool same_plan = false;    // on the same machine: nothing is uncertain
+    double correlation = 1.0;  // of the errors beyond those of the constants
+    PairVariance variance;     // without software that was not given
     std::vector<NormalPart> parts{{1.0, 0.0, 0.0}};
 
     /// Quantile of actual over predicted ratio.
@@ -69,7 +69,7 @@ std::vector<double> run_scatter(const TimeDistribution& times);
 
 /// Probability that one run of the second plan takes less time than one of the first. `log_ratio`: of the predicted expectations, the second
 /// over the first; `repeat`: deviation of repeated runs, of each. Runs are independent of each other; one plan with itself: one half.
-double chance_less(const PairError& error, double log_ratio, std::span<const double> first_run, std::span<const double> second_run,
-                   double repeat);
+double chance_less(const PairError& error, double log_ratio, std::span<const double> first_run,
+                   std::span<const double> second_run, double repeat);
 
 }  // namespace prismopt

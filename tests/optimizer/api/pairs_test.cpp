@@ -42,7 +42,8 @@ TEST(PairError, OfAPlanWithItselfIsNothing)
 
 TEST(PairError, OfPlansOfOneMachineHasNoSourceEffect)
 {
-    const PairError error = pair_error(plan_with(pair_scenario(), "gpus=8 tp=2 pp=2"), plan_with(pair_scenario(), "gpus=8 tp=1 pp=2"));
+    const PairError error =
+        pair_error(plan_with(pair_scenario(), "gpus=8 tp=2 pp=2"), plan_with(pair_scenario(), "gpus=8 tp=1 pp=2"));
     EXPECT_FALSE(error.same_plan);
     EXPECT_EQ(error.correlation, 1.0);
     EXPECT_EQ(error.variance.source, 0.0);

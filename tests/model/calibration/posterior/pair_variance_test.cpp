@@ -59,8 +59,8 @@ TEST(PairVariance, IsThatOfCorrelatedErrorsOnTwoMachines)
             const double other = correlation * one + std::sqrt(1.0 - square(correlation)) * normal(engine);
             return deviation * (one - other);
         };
-        const double x = 0.2 * normal(engine);                                    // variance 0.04
-        const double y = 0.25 * x + std::sqrt(0.09 - 0.0025) * normal(engine);    // covariance 0.01
+        const double x = 0.2 * normal(engine);                                  // variance 0.04
+        const double y = 0.25 * x + std::sqrt(0.09 - 0.0025) * normal(engine);  // covariance 0.01
         const double constants = (0.8 - 0.5) * x + (0.1 - 0.4) * y;
         squares += square(constants + pair_of(discrepancy.source, r) + pair_of(discrepancy.deviation, r * alike)) / draws;
     }
