@@ -37,16 +37,17 @@ def row(**changed):
 
 class Pairs(unittest.TestCase):
     def test_the_correlation_of_simulated_pairs_is_found(self):
-        # The relative deviation of a variance from 400 normal numbers is 7 %, which is 0.05 of the correlation here; three of them.
+        # The relative deviation of a variance from 400 normal numbers is 7 %: at a variance of at most 0.058, which falls by 0.055 per unit of
+        # the correlation, 0.075 of that; three of them.
         for correlation in (0.2, 0.7):
-            self.assertAlmostEqual(pair_study.fit(simulated(correlation), OF), correlation, delta=0.15)
+            self.assertAlmostEqual(pair_study.fit(simulated(correlation), OF), correlation, delta=0.22)
 
     def test_intervals_of_excluded_families_hold(self):
-        pairs = simulated(0.7)
+        pairs = simulated(0.7, families=20)
         variances, fitted = pair_study.excluded(pairs, OF)
         share, low, high = pair_study.coverage(pairs, variances)
-        self.assertEqual(len(fitted), 40)
-        self.assertLess(abs(share - 0.95), 0.033)  # three deviations of a share of 400
+        self.assertEqual(len(fitted), 20)
+        self.assertLess(abs(share - 0.95), 0.047)  # three deviations of a share of 200
         self.assertLess(low, share)
         self.assertLess(share, high)
 
@@ -62,7 +63,7 @@ class Pairs(unittest.TestCase):
         self.assertAlmostEqual(first.widened, 4 * first.constants)
         self.assertAlmostEqual(first.alone, 2 * (4 * 0.01 + 0.1**2))
         self.assertAlmostEqual(first.repeats, 0.03**2 * 1.5)
-        self.assertEqual({kind: len(pairs) for kind, pairs in found.items()}, {"accelerator": 2, "software": 2, "gpus": 1, "plan": 0})
+        self.assertEqual({kind: len(pairs) for kind, pairs in found.items()}, {"accelerator": 3, "software": 3, "gpus": 1, "plan": 0})
 
     def test_rounds_of_mlperf_far_apart_are_no_pair(self):
         rows = [row(), row(row="t row 2: y", accelerator="b200-sxm")]
