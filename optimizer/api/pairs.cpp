@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,7 +70,6 @@ const Objective& expectation_of(const std::string& objective)
 /// A plan whose expectation is compared.
 struct Side {
     std::string name;
-    std::uint64_t seed = 0;
     const FrontPoint* point = nullptr;
     std::string plan;
     const StepError* error = nullptr;
@@ -82,14 +82,13 @@ double deviation_of_draws(const Estimate& estimate)
     return has_limits ? std::log(estimate.high / estimate.low) / (2.0 * two_sided_95) : 0.0;
 }
 
-/// What the parts of a comparison are, whose draws are of these seeds.
+/// Expectations of both plans, and the scatter of their runs.
 struct PairedValues {
     const Objective& quantity;
     Estimate first;
     Estimate second;
     std::vector<double> first_run;
     std::vector<double> second_run;
-    bool same_draws = false;
 };
 
 std::vector<std::string> differences(const MachinesDiffer& differ)
@@ -121,9 +120,8 @@ ComparedPair compared_values(const PairedValues& values, const PairError& of_mod
     }
     pair.correlation = of_model.correlation;
     const PairVariance& variance = of_model.variance;
-    const double draws = of_model.same_plan && values.same_draws
-                             ? 0.0
-                             : std::hypot(deviation_of_draws(values.first), deviation_of_draws(values.second));
+    const bool same_draws = of_model.same_plan && values.first.value == values.second.value;
+    const double draws = same_draws ? 0.0 : std::hypot(deviation_of_draws(values.first), deviation_of_draws(values.second));
     pair.deviations = {std::sqrt(variance.constants), std::sqrt(variance.source), std::sqrt(variance.plans),
                        std::sqrt(variance.hardware), draws};
     PairError error = of_model;
@@ -157,8 +155,7 @@ std::optional<ComparedPair> compared_sides(const std::string& best_in, const Sid
                                          .first = value(first),
                                          .second = value(second),
                                          .first_run = run_of(quantity, first.point->prediction),
-                                         .second_run = run_of(quantity, second.point->prediction),
-                                         .same_draws = first.seed == second.seed},
+                                         .second_run = run_of(quantity, second.point->prediction)},
                                         error, knowledge.discrepancy.repeat);
     pair.best_in = best_in;
     const auto describe = [](PairedPlan& plan, const Side& side) {
@@ -189,7 +186,6 @@ public:
             found->second = error_of(stored_->problem(where), stored_->plan(where), knowledge_.fitted);
         }
         return {.name = machine.empty() ? name_ : name_ + ", " + machine,
-                .seed = results_.study.seed,
                 .point = &point,
                 .plan = plan_words(results_, point),
                 .error = &found->second};
@@ -308,8 +304,7 @@ ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_fi
                                          .first = of_first.prediction.training.mean,
                                          .second = of_second.prediction.training.mean,
                                          .first_run = run_scatter(of_first.prediction.training),
-                                         .second_run = run_scatter(of_second.prediction.training),
-                                         .same_draws = first.scenario.seed == second.scenario.seed},
+                                         .second_run = run_scatter(of_second.prediction.training)},
                                         pair_error(first, second), catalog_discrepancy().repeat);
     const auto describe = [](PairedPlan& plan, const ChosenPlan& chosen, const PlanPrediction& of) {
         plan.name = chosen.scenario.name;
@@ -326,30 +321,29 @@ bool has_machines(const Results& results) { return choice_of_machine(results).ha
 
 std::vector<ComparedPair> compared_pairs(const std::vector<NamedResults>& studies)
 {
+    if (studies.size() == 1 && !has_machines(studies.front().results)) {
+        return {};
+    }
     const PairKnowledge knowledge;
     const std::vector<std::string> names = study_names(studies);
-    std::vector<std::unique_ptr<PairedStudy>> paired(studies.size());
+    std::vector<ComparedPair> of_machines;
+    std::vector<ComparedPair> pairs;
+    std::unique_ptr<PairedStudy> first;  // the only one that is kept: a campaign has many
     for (std::size_t s = 0; s < studies.size(); ++s) {
-        if (studies.size() == 1 && !has_machines(studies[s].results)) {
-            continue;  // nothing to compare
-        }
+        std::unique_ptr<PairedStudy> study;
         try {
-            paired[s] = std::make_unique<PairedStudy>(studies[s], names[s], knowledge);
+            study = std::make_unique<PairedStudy>(studies[s], names[s], knowledge);
         } catch (const InputError&) {
             continue;  // of another version: its plans cannot be compiled
         }
-    }
-    std::vector<ComparedPair> pairs;
-    for (std::size_t s = 1; s < studies.size(); ++s) {
-        if (paired[0] && paired[s] && same_job(studies[0], studies[s])) {
-            add_studies(pairs, *paired[0], *paired[s], knowledge);
+        add_machines(of_machines, *study, knowledge);
+        if (s == 0) {
+            first = std::move(study);
+        } else if (first && same_job(studies[0], studies[s])) {
+            add_studies(pairs, *first, *study, knowledge);
         }
     }
-    for (const auto& study : paired) {
-        if (study) {
-            add_machines(pairs, *study, knowledge);
-        }
-    }
+    pairs.insert(pairs.end(), std::make_move_iterator(of_machines.begin()), std::make_move_iterator(of_machines.end()));
     return pairs;
 }
 
