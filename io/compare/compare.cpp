@@ -26,6 +26,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace prismopt {
 
@@ -416,9 +417,10 @@ std::string trained_job(const Results& results)
 
 bool same_job(const NamedResults& a, const NamedResults& b) { return a.job == b.job; }
 
-Comparison compared(const std::vector<NamedResults>& studies)
+Comparison compared(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs)
 {
     Comparison comparison;
+    comparison.pairs = std::move(pairs);
     comparison.differences = jobs_text(studies) + prices_text(studies) + populations_text(studies) + "\n" + axes_text(studies) +
                              scenarios_text(studies);
     const bool empty =
@@ -449,7 +451,7 @@ Comparison compared(const std::vector<NamedResults>& studies)
     return comparison;
 }
 
-std::string comparison_text(const std::vector<NamedResults>& studies)
+std::string comparison_text(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs)
 {
     std::string text;
     const std::vector<std::string> names = study_names(studies);
@@ -459,12 +461,13 @@ std::string comparison_text(const std::vector<NamedResults>& studies)
                             results.study.scenario_name, results.study.seed, results.provisional ? "provisional " : "",
                             counted(results.front.size(), "point"), results.study.outcome_text);
     }
-    const Comparison comparison = compared(studies);
+    const Comparison comparison = compared(studies, std::move(pairs));
     text += comparison.differences;
     if (comparison.gains.empty()) {
         return text + "\nA front is empty: there is nothing to compare.\n";
     }
-    return text + fmt::format("\n{}{}\n{}", aligned(comparison.gains, 0), comparison.hypervolumes, fronts_text(studies));
+    return text + fmt::format("\n{}{}{}\n{}", aligned(comparison.gains, 0), comparison.hypervolumes, pairs_text(comparison.pairs),
+                              fronts_text(studies));
 }
 
 }  // namespace prismopt

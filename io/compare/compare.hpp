@@ -2,6 +2,7 @@
 
 /// Comparison of several results: gains of their fronts over the first, and differences of their studies.
 
+#include "io/compare/pairs.hpp"
 #include "io/results/results.hpp"
 #include "model/base/estimate.hpp"
 
@@ -68,17 +69,18 @@ struct Comparison {
     std::string differences;  // workloads, populations, axes and lines of the scenarios
     std::vector<ObjectiveInfo> objectives = {};
     std::vector<ComparedStudy> studies = {};
+    std::vector<ComparedPair> pairs = {};
 };
 
-/// Compares studies with the same objectives; warns if workloads or populations differ.
-Comparison compared(const std::vector<NamedResults>& studies);
+/// Compares studies with the same objectives; warns if workloads or populations differ. `pairs`: of their plans.
+Comparison compared(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs = {});
 
 /// The comparison as text, with all points of the fronts.
-std::string comparison_text(const std::vector<NamedResults>& studies);
+std::string comparison_text(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs = {});
 
 /// One row per study: where it comes from, hypervolume, and the best value of each objective.
 std::string comparison_csv(const std::vector<NamedResults>& studies);
 /// The same as JSON, with the differences; results/README.md documents the keys.
-std::string comparison_json(const std::vector<NamedResults>& studies);
+std::string comparison_json(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs = {});
 
 }  // namespace prismopt

@@ -11,4 +11,7 @@ namespace prismopt {
 /// A list of objects, one per study, with the best value of each objective by its name.
 nlohmann::ordered_json compared_studies(const Comparison& comparison);
 
+/// A list of objects, one per pair; results/README.md documents the keys.
+nlohmann::ordered_json pairs_json(const std::vector<ComparedPair>& pairs);
+
 }  // namespace prismopt

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <utility>
+
 namespace prismopt {
 
 namespace {
@@ -51,18 +53,16 @@ nlohmann::ordered_json compared_studies(const Comparison& comparison)
     return all;
 }
 
-std::string comparison_json(const std::vector<NamedResults>& studies)
+std::string comparison_json(const std::vector<NamedResults>& studies, std::vector<ComparedPair> pairs)
 {
-    const Comparison comparison = compared(studies);
+    const Comparison comparison = compared(studies, std::move(pairs));
     Json objectives = Json::array();
     for (const ObjectiveInfo& objective : comparison.objectives) {
         objectives.push_back({{"name", objective.name}, {"units", objective.units}});
     }
-    const Json described{{"format", "prismopt comparison"},
-                         {"format_version", comparison_format_version},
-                         {"objectives", std::move(objectives)},
-                         {"studies", compared_studies(comparison)},
-                         {"differences", comparison.differences}};
+    const Json described{{"format", "prismopt comparison"},       {"format_version", comparison_format_version},
+                         {"objectives", std::move(objectives)},   {"studies", compared_studies(comparison)},
+                         {"pairs", pairs_json(comparison.pairs)}, {"differences", comparison.differences}};
     return described.dump(1) + "\n";
 }
 

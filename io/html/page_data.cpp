@@ -482,6 +482,7 @@ nlohmann::json page_data(const std::vector<ReportedStudy>& studies, const std::s
                {{"gains", comparison.gains},
                 {"hypervolumes", comparison.hypervolumes},
                 {"differences", comparison.differences},
+                {"pairs", pair_rows(comparison.pairs)},
                 {"studies", compared_studies(comparison)}}},
               {"studies", Json::array()}};
     for (const auto& column : plan_results<Estimate>()) {

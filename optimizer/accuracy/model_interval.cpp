@@ -1,15 +1,14 @@
 #include "optimizer/accuracy/model_intervals.hpp"
 
 #include "io/scenario/constants/fitted_model.hpp"
-#include "io/scenario/reading/scaled_cluster.hpp"
 #include "io/scenario/sections/catalog.hpp"
 #include "model/base/powers.hpp"
 #include "model/hardware/kernel_time.hpp"
-#include "model/hardware/machine_constants.hpp"
 #include "model/plan/phase.hpp"
 #include "model/prediction.hpp"
 #include "model/predictor.hpp"
 #include "model/step/graph/mean_step.hpp"
+#include "optimizer/accuracy/unlike.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,73 +18,6 @@
 namespace prismopt {
 
 namespace {
-
-/// Distance of two values of a constant, 0 to 1, as unlike_catalog() says. Values are equal to the rounding of their units:
-/// "20300 ns" is "20.3 us".
-double unlikeness(double now, double before)
-{
-    constexpr double rounding = 1e-9;
-    if (std::abs(now - before) <= rounding * std::max(std::abs(now), std::abs(before))) {
-        return 0.0;
-    }
-    return now > 0.0 && before > 0.0 ? std::min(1.0, std::abs(std::log2(now / before))) : 1.0;
-}
-
-/// The largest distance of the constants for which `counts`.
-template <class Owner, class Counts>
-double unlikeness(Owner now, Owner before, Counts&& counts)
-{
-    double farthest = 0.0;
-    for (const MachineConstant<Owner>& constant : constants_of<Owner>()) {
-        if (counts(constant)) {
-            farthest = std::max(farthest, unlikeness(constant.of(now), constant.of(before)));
-        }
-    }
-    return farthest;
-}
-
-/// The cluster as the catalog has its accelerator and links, with what was learned of them.
-Cluster as_in_catalog(const Cluster& cluster)
-{
-    Cluster result = cluster;
-    const bool known = !cluster.accelerator.catalog_entry.empty();
-    if (known) {
-        result.accelerator = under(catalog_accelerator(cluster.accelerator.catalog_entry), cluster.stack);
-    }
-    for (NetworkTier& tier : result.tiers) {
-        if (const std::string name = link_of(tier, cluster.stack); !name.empty()) {
-            NetworkTier link = under(catalog_link(name), cluster.stack);
-            for (const MachineConstant<NetworkTier>& constant : constants_of<NetworkTier>()) {
-                constant.of(tier) = constant.of(link);
-            }
-        }
-    }
-    result = with_learned(std::move(result), cluster.learned, cluster.learned_time);
-    result.stack = cluster.stack;  // what is not of the catalog has its learned factors already
-    if (!known) {
-        result.accelerator = cluster.accelerator;
-    }
-    for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
-        if (result.tiers[t].catalog_entry.empty()) {
-            result.tiers[t] = cluster.tiers[t];
-        }
-    }
-    return result;
-}
-
-/// Constants of links whose distances from the catalog count together.
-enum class LinkConstants { bandwidth, latency };
-
-/// `link`: the tier as_in_catalog().
-double unlike_link(const NetworkTier& tier, const NetworkTier& link, LinkConstants of)
-{
-    if (link.catalog_entry.empty()) {
-        return 1.0;
-    }
-    return unlikeness(tier, link, [of](const MachineConstant<NetworkTier>& constant) {
-        return (constant.kind == ConstantKind::time) == (of == LinkConstants::latency);
-    });
-}
 
 bool tiers_differ(const Cluster& cluster)
 {
@@ -99,14 +31,6 @@ bool tiers_differ(const Cluster& cluster)
     return false;
 }
 
-bool knows(const FittedModel& model, const Accelerator& accelerator) { return rows_on(model, accelerator.catalog_entry) > 0; }
-
-/// No measured run had the software that a user describes.
-bool has_own_software(const Cluster& cluster) { return cluster.stack.own || cluster.library.own; }
-
-/// How much slower a tier with other numbers than its link, or without a link, may be.
-constexpr double slower = 2.0;
-
 /// The largest standard deviation of a logarithm that such tiers can cause: no step is slower by more than a tier is.
 double most_of_tiers(const Cluster& cluster)
 {
@@ -117,7 +41,7 @@ double most_of_tiers(const Cluster& cluster)
             squares += square(unlike_link(cluster.tiers[t], catalog.tiers[t], of));
         }
     }
-    return std::log(slower) * std::sqrt(squares);
+    return std::log(slower_tier) * std::sqrt(squares);
 }
 
 Workload in_16_bits(Workload workload)
@@ -169,17 +93,6 @@ std::vector<double> ModelInterval::quantiles() const
     return result;
 }
 
-double unlike_catalog(const Cluster& cluster)
-{
-    const Accelerator& accelerator = cluster.accelerator;
-    if (accelerator.catalog_entry.empty()) {
-        return 1.0;
-    }
-    const Accelerator entry = as_in_catalog(cluster).accelerator;
-    return std::max(unlikeness(accelerator, entry, [](const MachineConstant<Accelerator>&) { return true; }),
-                    unlikeness(accelerator.multiprocessors, entry.multiprocessors));
-}
-
 double constants_deviation(const Setting& setting, const ParallelPlan& plan, const FittedModel& model)
 {
     FittedSteps steps(setting, setting.workload, setting.cluster, model);
@@ -217,7 +130,7 @@ double FittedSteps::variance_of_tiers(const ParallelPlan& plan, const CompiledPl
             if (share > 0.0) {
                 Cluster moved = cluster_;
                 NetworkTier& tier = moved.tiers[t];
-                of == LinkConstants::latency ? tier.latency.si *= slower : tier.efficiency /= slower;
+                of == LinkConstants::latency ? tier.latency.si *= slower_tier : tier.efficiency /= slower_tier;
                 variance += std::pow(share * (log_step_on(moved, setting_, compiled, plan) - log_step), 2.0);
             }
         }

@@ -25,6 +25,7 @@
 #include "optimizer/api/components.hpp"
 #include "optimizer/api/exports.hpp"
 #include "optimizer/api/imports.hpp"
+#include "optimizer/api/pairs.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/predict.hpp"
 #include "optimizer/api/reports.hpp"

@@ -9,6 +9,7 @@
 #include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
 #include "model/plan/phase.hpp"
+#include "optimizer/api/pairs.hpp"
 #include "optimizer/preview/single_changes.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
@@ -191,7 +192,11 @@ std::string html_report(const Results& results, const std::string& file, const s
     if (!sensitivity.empty()) {
         add_sensitivity(study, sensitivity);
     }
-    return report_page({std::move(study)}, program_name());
+    Comparison machines;
+    if (!results.front.empty()) {
+        machines.pairs = compared_pairs({{file, results, ""}});
+    }
+    return report_page({std::move(study)}, program_name(), machines);
 }
 
 ReportedStudy reported_study(const Results& results, const std::string& file)
@@ -286,7 +291,7 @@ std::string comparison_page(const std::vector<NamedResults>& studies)
         study.name = names[s];
         reported.push_back(std::move(study));
     }
-    return report_page(reported, program_name(), compared(studies));
+    return report_page(reported, program_name(), compared(studies, compared_pairs(studies)));
 }
 
 }  // namespace prismopt

@@ -3,6 +3,7 @@
 #include "optimizer/commands/output.hpp"
 
 #include "io/toml/nearest.hpp"
+#include "optimizer/api/pairs.hpp"
 #include "optimizer/api/reports.hpp"
 #include "optimizer/api/results.hpp"
 
@@ -65,9 +66,6 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
         return exit_done;
     }
     const auto paths = (*values)["RESULTS"].as<std::vector<std::string>>();
-    if (paths.size() < 2) {
-        throw InputError("prismopt compare needs 2 or more results files; see prismopt compare --help");
-    }
     const bool json_printed = values->count("json") > 0 && (*values)["json"].as<std::string>() == "-";
     std::vector<OutputPath> outputs;
     for (const char* option : {"html", "csv", "json"}) {
@@ -81,7 +79,13 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
         studies.push_back({path, open_results_of_one_job(path), ""});
         studies.back().job = trained_job(studies.back().results);
     }
+    if (studies.size() == 1 && !has_machines(studies.front().results)) {
+        throw InputError(
+            "prismopt compare needs 2 or more results files, or one of a study with several [[cluster]]; see prismopt compare "
+            "--help");
+    }
     share_objectives(studies, (*values)["common"].as<bool>());
+    const std::vector<ComparedPair> pairs = compared_pairs(studies);
     const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {
             write_output(option, (*values)[option].as<std::string>(), make(), paths);
@@ -90,11 +94,11 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
     write("html", [&] { return comparison_page(studies); });
     write("csv", [&] { return comparison_csv(studies); });
     if (json_printed) {
-        fmt::print("{}", comparison_json(studies));
+        fmt::print("{}", comparison_json(studies, pairs));
         return exit_done;
     }
-    write("json", [&] { return comparison_json(studies); });
-    fmt::print("{}", comparison_text(studies));
+    write("json", [&] { return comparison_json(studies, pairs); });
+    fmt::print("{}", comparison_text(studies, pairs));
     return exit_done;
 }
 

@@ -1,6 +1,7 @@
 #include "optimizer/fit/fit_json.hpp"
 
 #include "optimizer/accuracy/collective_accuracy.hpp"
+#include "optimizer/accuracy/model_accuracy.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -102,6 +103,50 @@ std::string components_json(const Components& components)
                 {"kernels", kernels_json(components)},
                 {"constants", constants_json(components)}}
         .dump(1);
+}
+
+std::string left_out_rows_json(const std::vector<FittedRow>& rows, const std::vector<LeftOutFamily>& families,
+                               const std::vector<double>& widening)
+{
+    json listed = json::array();
+    for (const LeftOutFamily& family : families) {
+        json of_family = json::array();
+        for (const LeftOutRow& left_out : family.rows) {
+            const MeasuredRun& run = rows[left_out.row].run;
+            const Cluster& cluster = run.cluster;
+            const PlanTraits traits = traits_of(run.plan);
+            const RunKind kind = kind_of(run.workload, cluster);
+            of_family.push_back({{"row", run.row},
+                                 {"job", job_of(run)},
+                                 {"network", run.workload.name},
+                                 {"precision", name(run.workload.precision)},
+                                 {"accelerator", cluster.accelerator.name},
+                                 {"stack", cluster.stack.name},
+                                 {"gpus", run.plan.gpus()},
+                                 {"gpus_per_node", cluster.gpus_per_node()},
+                                 {"sequence", run.phase().sequence},
+                                 {"batch", run.phase().global_batch},
+                                 {"kind", key(kind)},
+                                 {"widening", widening[static_cast<std::size_t>(kind)]},
+                                 {"scatter", left_out.deviations.scatter},
+                                 {"log_ratio", -std::log1p(left_out.error)},
+                                 {"measured_s", run.measured_s},
+                                 {"degrees", traits.degrees},
+                                 {"kinds", traits.kinds}});
+        }
+        json covariance = json::array();
+        for (std::size_t i = 0; i < family.rows.size(); ++i) {
+            for (std::size_t j = 0; j <= i; ++j) {
+                covariance.push_back(family.covariance[i * family.rows.size() + j]);
+            }
+        }
+        listed.push_back({{"source", family.source},
+                          {"line", family.line},
+                          {"known", family.known},
+                          {"rows", of_family},
+                          {"covariance", covariance}});
+    }
+    return listed.dump();
 }
 
 std::string shortlists_json(const std::vector<ShortlistAccuracy>& groups, const Discrepancy& discrepancy)

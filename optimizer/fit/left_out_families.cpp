@@ -74,15 +74,15 @@ std::vector<LeftOutFamily> left_out_families(const std::vector<FittedRow>& rows,
         const std::vector<FittedRow> others = without(rows, members);
         const Fit fit = fit_constants(others, full.believed, full.fit.constants, noise, most_steps);
         const std::vector<double> times = predicted_times(left_out, fit.constants, noise);
-        const std::vector<double> deviations = constants_deviations(left_out, fit, noise);
-        LeftOutFamily family{name.first, name.second, true, {}};
+        LeftOutFamily family{name.first, name.second, true, {}, constants_covariance(left_out, fit, noise)};
         for (std::size_t i = 0; i < members.size(); ++i) {
             const double ratio = times[i] / left_out[i].run.measured_s;
+            const double of_constants = std::sqrt(std::max(0.0, family.covariance[i * members.size() + i]));
             family.known = family.known && in_others(left_out[i], others);
             family.rows.push_back(
                 {members[i],
                  ratio - 1.0,
-                 {std::abs(std::log(ratio)), deviations[i], scatter(fit, left_out[i]), left_out[i].weight * left_out[i].weight}});
+                 {std::abs(std::log(ratio)), of_constants, scatter(fit, left_out[i]), left_out[i].weight * left_out[i].weight}});
         }
         result.push_back(std::move(family));
     }

@@ -241,6 +241,10 @@ int run(int argc, char** argv)
         left_out = left_out_errors(rows, families, fit, predicted_times(rows, fit.constants, noise),
                                    constants_deviations(rows, fit, noise));
         groups = plan_groups(rows, families, fit, noise);
+        if (found) {
+            replace_file(values["found"].as<std::string>() + "/left_out_rows.json",
+                         left_out_rows_json(rows, families, fit.widening));
+        }
     }
     const std::vector<BorrowedShares> borrowed = borrowed_shares(rows, fit, noise);
     fit.unmeasured = unmeasured_deviation(borrowed);

@@ -75,6 +75,24 @@ class Compare(CliTest):
         self.searched(support.SMALL, "one.h5")
         self.assertIn("needs 2 or more results files", self.refusal("compare", "one.h5"))
 
+    def test_a_study_is_as_fast_as_itself(self):
+        self.searched(support.SMALL, "one.h5")
+        pairs = json.loads(self.output("compare", "one.h5", "one.h5", "--json"))["pairs"]
+        self.assertEqual([pair["best_in"] for pair in pairs], ["training_time_p99", "cost"])
+        for pair in pairs:
+            self.assertEqual([pair[key] for key in ("ratio", "low", "high", "differ")], [1, 1, 1, []])
+            self.assertAlmostEqual(pair["chance_less_in_one_run"], 0.5)
+            self.assertLess(pair["independent_low"], 1)
+
+    def test_pairs_of_two_machines_have_an_interval_of_what_they_do_not_share(self):
+        self.searched(support.SMALL, "a.h5")
+        self.output("search", self.scenario(accelerator='"h100-sxm"'), "--out", "b.h5")
+        pair = json.loads(self.output("compare", "a.h5", "b.h5", "--json"))["pairs"][0]
+        self.assertIn("accelerator", pair["differ"])
+        self.assertLess(pair["low"], pair["ratio"])
+        self.assertLess(pair["ratio"], pair["high"])
+        self.assertIn("less in one run", self.output("compare", "a.h5", "b.h5"))
+
 
 if __name__ == "__main__":
     support.main()

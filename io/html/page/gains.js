@@ -40,10 +40,19 @@ function subjectsTable() {
     return plainTable(["study", "hardware", "plan", "GPUs", "done with 90 %", ...(limited ? ["misses deadline"] : []), `cost (${money.name})`, `power (${power.name})`], rows, "stacks labelled");
 }
 
+function addPairs(place, pairs) {
+    if (pairs.length === 0) return;
+    place.append(element("h3", {}, "Pairs"), plainTable(pairs[0], pairs.slice(1), "stacks labelled"),
+        element("p", { class: "note" }, "Ratio of the expectations, with its 95 % interval by what the errors of both do not have in common, and the probability that one run of the first named takes less than one of the other, with the noise of runs."));
+}
+
 function startGains() {
-    const { gains, hypervolumes, differences, studies: compared } = data.comparison;
-    document.getElementById("gains").hidden = differences === "";
-    if (differences === "") return;
+    const { gains, hypervolumes, differences, pairs, studies: compared } = data.comparison;
+    document.getElementById("gains").hidden = differences === "" && pairs.length === 0;
+    if (differences === "") {
+        addPairs(document.getElementById("gains-text"), pairs);
+        return;
+    }
     const warning = differences.split("\n").filter((line) => line.startsWith("Warning")).join(" ");
     const place = document.getElementById("gains-text");
     if (warning) place.append(element("p", { class: "warning" }, warning));
@@ -55,6 +64,7 @@ function startGains() {
         details.open = compared.length <= 4;
         place.append(details);
     } else place.append(element("p", {}, "A front is empty: there is nothing to compare."));
+    addPairs(place, pairs);
     const count = differenceCount(differences);
     place.append(element("details", { class: "differences" }, element("summary", {}, count > 0 ? `Differences of axes and scenarios (${counted(count, "line")})` : "Axes and scenarios"),
         element("pre", { tabindex: "0" }, differences.trim())));

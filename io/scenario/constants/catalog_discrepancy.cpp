@@ -14,6 +14,7 @@ namespace {
 constexpr Range log_deviation_range{"a standard deviation of logarithms", 0.0, 10.0, "0.1"};
 constexpr Range length_range{"a length in octaves", 1e-6, 1e6, "4"};
 constexpr Range groups_range{"a number of groups", 0, 1'000'000, "117"};
+constexpr Range correlation_range{"a correlation", -1.0, 1.0, "0.8"};
 
 Discrepancy read_discrepancy(Table table)
 {
@@ -47,6 +48,20 @@ Discrepancy catalog_discrepancy()
 {
     const TomlFile& file = catalog_file("discrepancy.toml");
     return read_discrepancy(Table(file.root, file));
+}
+
+MachineCorrelations catalog_correlations()
+{
+    const TomlFile& file = catalog_file("pairs.toml");
+    Table table(file.root, file);
+    const auto correlation = [&table](const char* kind) {
+        const std::string example = "{ correlation = 0.8, pairs = 60, families = 6 }";
+        Table own = table.at(kind, std::string(kind) + " = " + example).table(example);
+        own.at("pairs", "pairs = 60").count(groups_range);
+        own.at("families", "families = 6").count(groups_range);
+        return own.at("correlation", "correlation = 0.8").number(correlation_range);
+    };
+    return {.accelerator = correlation("accelerator"), .software = correlation("software"), .gpus = correlation("gpus")};
 }
 
 MemoryLimit with_error(MemoryLimit limit, const std::string& stack, const MemoryError& learned)

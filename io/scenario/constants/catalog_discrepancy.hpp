@@ -4,6 +4,7 @@
 
 #include "model/calibration/posterior/discrepancy.hpp"
 #include "model/calibration/posterior/memory_error.hpp"
+#include "model/calibration/posterior/pair_variance.hpp"
 #include "model/hardware/memory_limit.hpp"
 
 #include <string>
@@ -12,6 +13,9 @@ namespace prismopt {
 
 /// Throws InputError when discrepancy.toml is not as jobs/fit_constants writes it.
 Discrepancy catalog_discrepancy();
+
+/// How errors go together on two machines (pairs.toml, which jobs/pair_study writes). Throws InputError.
+MachineCorrelations catalog_correlations();
 
 /// The limit with the error of predicted peaks: that of what was learned from the cluster, if memory was measured there, else that
 /// of the catalog's measured runs on this software stack.
