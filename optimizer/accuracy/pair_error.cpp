@@ -44,10 +44,11 @@ std::string entry_of(const Accelerator& accelerator)
     return accelerator.catalog_entry.empty() ? accelerator.name : accelerator.catalog_entry;
 }
 
-/// What of a plan's own machine was not measured: variance.
-double of_own_machine(const StepError& of, const FittedModel& model)
+/// What of a plan's own machine was not measured: variance. Software that both have is an error in common.
+double of_own_machine(const StepError& of, const MachinesDiffer& differ, const FittedModel& model)
 {
-    const bool measured = knows(model, of.cluster.accelerator) && !has_own_software(of.cluster) && !of.cluster.stack.borrowed;
+    const bool unknown_software = differ.software && (has_own_software(of.cluster) || of.cluster.stack.borrowed);
+    const bool measured = knows(model, of.cluster.accelerator) && !unknown_software;
     const double distance = measured ? unlike_catalog(of.cluster) : 1.0;
     return square(distance * model.unmeasured);
 }
@@ -102,7 +103,7 @@ double of_hardware(const StepError& a, const StepError& b, const MachinesDiffer&
 {
     double variance = 0.0;
     if (differ.machine()) {
-        variance += of_own_machine(a, model) + of_own_machine(b, model);
+        variance += of_own_machine(a, differ, model) + of_own_machine(b, differ, model);
     } else {
         variance += square(unlike(a.cluster.accelerator, b.cluster.accelerator) * model.unmeasured);
     }
