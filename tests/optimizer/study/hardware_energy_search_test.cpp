@@ -68,7 +68,8 @@ Scenario random_hardware(unsigned seed)
         "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, steps = 2 }}\n"
         "strategy = \"exact\"\nconfidence = 0.99\n{1}",
         drawn_fleets, hardware_choices);
-    return changed(tiny_scenario(space, search), {{"objectives.minimise", R"(["energy", "gpus"])"}, {"seed", std::to_string(seed)}});
+    return changed(tiny_scenario(space, search),
+                   {{"objectives.minimise", R"(["energy", "gpus"])"}, {"seed", std::to_string(seed)}});
 }
 
 TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
@@ -83,7 +84,8 @@ TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
         HardwareBench bench(scenario, model.problem);
         Worker worker(model);
         std::map<int, std::pair<double, std::uint64_t>> least;  // [GPUs]: energy of all plans
-        for (const Bound& bound : worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false}).feasible) {
+        for (const Bound& bound :
+             worker.sweep({.begin = 0, .end = model.designs.space().size(), .within_limits = false}).feasible) {
             Judgement judgement;
             judgement.point = {.index = bound.index, .rung = 2};
             judgement.steps = 2;
