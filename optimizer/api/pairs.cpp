@@ -317,11 +317,11 @@ ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_fi
     return pair;
 }
 
-bool has_machines(const Results& results) { return choice_of_machine(results).has_value(); }
+bool pairs_machines(const Results& results) { return choice_of_machine(results).has_value(); }
 
 std::vector<ComparedPair> compared_pairs(const std::vector<NamedResults>& studies)
 {
-    if (studies.size() == 1 && !has_machines(studies.front().results)) {
+    if (studies.size() == 1 && !pairs_machines(studies.front().results)) {
         return {};
     }
     const PairKnowledge knowledge;

@@ -21,7 +21,7 @@ ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_fi
                             const PlanPrediction& of_second);
 
 /// Whether the study chooses from several [[cluster]]s.
-bool has_machines(const Results& results);
+bool pairs_machines(const Results& results);
 
 /// The best plan of each study against that of the first, in each objective that is proportional to the step time, and the answers to
 /// their questions; then those of the machines of studies with several [[cluster]]s, against the best machine. Studies of other jobs

@@ -79,7 +79,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
         studies.push_back({path, open_results_of_one_job(path), ""});
         studies.back().job = trained_job(studies.back().results);
     }
-    if (studies.size() == 1 && !has_machines(studies.front().results)) {
+    if (studies.size() == 1 && !pairs_machines(studies.front().results)) {
         throw InputError(
             "prismopt compare needs 2 or more results files, or one of a study with several [[cluster]]; see prismopt compare "
             "--help");

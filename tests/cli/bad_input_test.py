@@ -60,7 +60,7 @@ class BadScenario(CliTest):
             errors = self.refusal(*arguments, ranks=ranks)
             self.assertRegex(errors, r"prismopt: study\.toml: none of the 144 combinations of values in \[space\] is a feasible plan:\n"
                                      r"  global batch not divisible by dp\*microbatch: 144 \(100\.0 %\); for example dp\*microbatch = 48 .*\(gpus=48 .*\)\n"
-                                     r"try more values in \[space\]")
+                                     r"no number of replicas .* divides the batch; try global_batch = 96, or gpus = 32 in \[space\]")
             self.assertEqual(errors.count("prismopt:"), 1)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["study.toml"])  # no journal is left behind
 

@@ -158,6 +158,12 @@ std::map<std::string, std::pair<std::string, double>> overridable()
             {"host_memory_bandwidth", {" B/s", a.host_memory_bandwidth.si}},
             {"nvme_bandwidth", {" B/s", 1e9}},
             {"power", {" W", a.power.si}},
+            {"energy.bf16", {" pJ/FLOP", 0.9}},
+            {"energy.fp32", {" pJ/FLOP", 9.0}},
+            {"energy.tf32", {" pJ/FLOP", 1.8}},
+            {"energy.fp8", {" pJ/FLOP", 0.45}},
+            {"energy.fp4", {" pJ/FLOP", 0.25}},
+            {"energy.memory", {" pJ/bit", 5.0}},
             {"launch", {" s", a.launch.si}},
             {"sustained_clock", {"", a.sustained_clock}},
             {"multiprocessors", {"", a.multiprocessors}},
@@ -214,7 +220,7 @@ TEST(ModelInterval, IsNeverNarrowerWithAnOverride)
     for (const auto& [key, unit_and_value] : overridable()) {
         const double value = unit_and_value.second;
         const bool has = key != "peak_fp4" && key != "efficiency.gemm_nvfp4" && key != "efficiency.gemm_low" &&
-                         key != "efficiency.gemm_mxfp8" && key != "nvme_bandwidth";
+                         key != "efficiency.gemm_mxfp8" && key != "nvme_bandwidth" && !key.starts_with("energy.");
         if (has) {
             const Scenario same = overridden(key, value);
             EXPECT_EQ(same.cluster.accelerator.name, "h100-sxm") << key;
