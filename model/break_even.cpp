@@ -110,7 +110,7 @@ Estimate difference(const std::vector<ParameterLevel>& levels, std::size_t from,
 }
 
 /// Compares the worth of a feasible point with its price.
-void judge(BreakEvenCurve& curve, std::size_t at, bool is_base, bool bound_only)
+void judge(BreakEvenCurve& curve, std::size_t at, bool is_base, bool unknown)
 {
     BreakEvenPoint& point = curve.points[at];
     const double per_unit = *curve.stated_per_unit;
@@ -123,7 +123,7 @@ void judge(BreakEvenCurve& curve, std::size_t at, bool is_base, bool bound_only)
         point.last_step = per_unit < 0.0 ? judged(-per_unit, negative(*point.per_unit)) : judged(per_unit, *point.per_unit);
     }
     const auto gain = [](const BreakEvenPoint& p) { return p.worth->value - p.stated; };
-    if (!bound_only && (!curve.best || gain(point) > gain(curve.points[*curve.best]))) {
+    if (!unknown && (!curve.best || gain(point) > gain(curve.points[*curve.best]))) {
         curve.best = at;
     }
 }
@@ -162,7 +162,7 @@ BreakEvenCurve break_even_curve(const std::vector<ParameterLevel>& levels, std::
         }
         before = i;
         if (stated_per_unit) {
-            judge(curve, i, i == base, level.use.bound_only);
+            judge(curve, i, i == base, level.use.open && !std::isfinite(level.use.high));
         }
     }
     return curve;

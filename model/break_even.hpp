@@ -19,7 +19,7 @@ struct MachineUse {
     double high = 0.0;                       // infinite: unknown
     double electricity = 0.0;                // USD per GPU-hour beside the price; 0: the price includes it
     std::vector<double> pseudo_values = {};  // of `gpu_hours`, on draws that all machines share; empty: only the limits are known
-    bool bound_only = false;                 // no plan was evaluated: `gpu_hours` and `low` are a lower bound, `high` is infinite
+    bool open = false;                       // the best plan is not known: the least GPU-hours lie between the limits
 };
 
 /// Returns the addition to `price` (USD per GPU-hour, of `base`) at which the work costs as much on `other` as on `base`.

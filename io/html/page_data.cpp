@@ -4,6 +4,7 @@
 #include "io/base/percent.hpp"
 #include "io/compare/comparison_json.hpp"
 #include "io/html/packed.hpp"
+#include "io/plots/report_figures.hpp"
 #include "io/report/alternatives.hpp"
 #include "io/report/completion.hpp"
 #include "io/report/deadline_risk.hpp"
@@ -11,6 +12,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/knob_worth.hpp"
 #include "io/report/machine_json.hpp"
 #include "io/report/machine_report.hpp"
 #include "io/report/question_answer.hpp"
@@ -135,6 +137,14 @@ Json quantiles_with_error(const FrontPoint& point)
         }
     }
     return list;
+}
+
+/// Break-evens of knobs: a table and its figure.
+Json knobs_json(const Results& results)
+{
+    const KnobWorths found = knob_worths(results);
+    const auto cells = knob_worth_cells(found);
+    return {{"cells", cells}, {"svg", cells.empty() ? "" : figures_svg(report_figures(results, {.figure = "break-even"}))}};
 }
 
 Json choices_json(const ChoiceTable& table) { return {{"title", table.title}, {"cells", table.cells}, {"note", table.note}}; }
@@ -405,6 +415,7 @@ Json study_json(const ReportedStudy& study)
     json["batches"] = choices_json(notes.batch_table);
     json["numerics"] = choices_json(notes.numerics);
     json["apart"] = choices_json(notes.local_updates);
+    json["knobs"] = knobs_json(results);
     for (const ObjectiveInfo& objective : results.objectives) {
         json["objectives"].push_back(named(objective));
     }

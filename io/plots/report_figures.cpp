@@ -59,7 +59,7 @@ std::optional<NumberWithUnit> number_in(const std::string& label)
 std::string label_words(const std::string& label)
 {
     const auto number = number_in(label);
-    return number && !number->unit.empty() ? fmt::format("{:.6g} {}", number->number, number->unit) : label;
+    return number && !number->unit.empty() ? fmt::format("{:.4g} {}", number->number, number->unit) : label;
 }
 
 /// Something that has a label for each plan: an axis of the space, or a choice on the axis of variants.
@@ -224,7 +224,11 @@ LabelledAxis machine_axis(const Results& results)
     const auto words = [](const std::vector<VariantChoice>& of, std::size_t variant) {
         std::string text;
         for (const VariantChoice& choice : of) {
-            text += (text.empty() ? "" : ", ") + label_words(choice.of_variant.at(variant));
+            const std::string& label = choice.of_variant.at(variant);
+            const auto number = number_in(label);
+            const bool bare = number && number->unit.empty();  // "group 72"
+            text += text.empty() ? "" : ", ";
+            text += (bare ? choice.name.substr(choice.name.rfind('.') + 1) + " " : "") + label_words(label);
         }
         return text;
     };
@@ -434,7 +438,7 @@ PaperFigure progress_figure(const Results& results)
     return figure;
 }
 
-/// A panel per knob. Of machines whose best plan is unknown, the upper limit alone is drawn.
+/// A panel per knob. Where the best plan is unknown, the mark is at the lower limit, or at the upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
     const KnobWorths found = knob_worths(results);
@@ -449,24 +453,23 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
     for (const KnobWorth& worth : found.curves) {
         const Knob& knob = found.knobs[worth.knob];
         FigureSeries known{"worth", {}, SeriesStyle::line_with_marks};
-        FigureSeries limits{"at most", {}, SeriesStyle::marks};
         FigureSeries stated{"price", {}, SeriesStyle::dashed_line};
+        bool any_open = false;
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
             const BreakEvenPoint& point = worth.curve.points[at];
             if (!point.worth) {
                 continue;
             }
-            FigurePoint mark = exact_point(point.value, point.worth->value);
-            if (worth.bound_only[at]) {
-                mark.y = mark.y_low = mark.y_high = point.worth->high;
-                mark.hollow = true;
-                limits.points.push_back(mark);
-            } else {
-                mark.y_low = point.worth->low;
-                mark.y_high = point.worth->high;
-                known.points.push_back(mark);
-            }
             stated.points.push_back(exact_point(point.value, point.stated));
+            FigurePoint mark = exact_point(point.value, point.worth->value);
+            mark.y_low = point.worth->low;
+            mark.y_high = point.worth->high;
+            mark.hollow = worth.open[at];
+            if (mark.hollow && mark.y_low <= -worth.curve.base_price) {
+                mark.y = mark.y_low = mark.y_high;  // the upper limit is all that is known
+            }
+            any_open = any_open || mark.hollow;
+            known.points.push_back(mark);
         }
         PaperFigure& figure = figures.emplace_back(
             PaperFigure{.x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
@@ -475,11 +478,7 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
                               .title = fmt::format("beyond {:.4g} USD per GPU-hour", worth.curve.base_price)},
                         .legend = {},
                         .series = {known},
-                        .hollow = {}});
-        if (!limits.points.empty()) {
-            figure.series.push_back(limits);
-            figure.hollow = "best plan unknown";
-        }
+                        .hollow = any_open ? "best plan unknown" : ""});
         if (worth.curve.stated_per_unit) {
             figure.series.push_back(stated);
         }

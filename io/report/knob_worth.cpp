@@ -1,6 +1,7 @@
 #include "io/report/knob_worth.hpp"
 
 #include "io/base/input_error.hpp"
+#include "io/base/json_number.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/machine_report.hpp"
 #include "io/results/stored_scenario.hpp"
@@ -8,6 +9,7 @@
 #include "model/base/units.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -27,15 +29,16 @@ constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr double hour_s = (1_h).si;
 
 bool runs(const MachineRow& machine) { return std::isfinite(machine.use.gpu_hours); }
-bool best_is_known(const MachineRow& machine) { return runs(machine) && !machine.use.bound_only; }
+/// Whether some plan's GPU-hours are known.
+bool has_plan(const MachineRow& machine) { return runs(machine) && !(machine.use.open && !std::isfinite(machine.use.high)); }
 double cost_of(const MachineRow& machine) { return machine.price * machine.use.gpu_hours; }
 
-/// The machine with the least cost of those whose best plan is known.
+/// The machine with the least cost of those with an evaluated plan.
 const MachineRow* cheapest(const std::vector<MachineRow>& machines)
 {
     const MachineRow* best = nullptr;
     for (const MachineRow& machine : machines) {
-        if (best_is_known(machine) && (best == nullptr || cost_of(machine) < cost_of(*best))) {
+        if (has_plan(machine) && (best == nullptr || cost_of(machine) < cost_of(*best))) {
             best = &machine;
         }
     }
@@ -50,6 +53,48 @@ const MachineRow* machine_with(const std::vector<MachineRow>& machines, const st
         return machine.values == values && machine.others == others;
     });
     return found == machines.end() ? nullptr : &*found;
+}
+
+constexpr std::size_t most_compared = 2000;  // machines
+
+/// Whether `a` is at least as good as `b` in all knobs.
+bool at_least_as_good(const MachineRow& a, const MachineRow& b, const std::vector<Knob>& knobs)
+{
+    for (std::size_t k = 0; k < knobs.size(); ++k) {
+        const double more = a.values[k] - b.values[k];
+        const bool good = knobs[k].better == Knob::Better::more   ? more >= 0.0
+                          : knobs[k].better == Knob::Better::less ? more <= 0.0
+                                                                  : more == 0.0;
+        if (!good) {
+            return false;
+        }
+    }
+    return a.others == b.others;
+}
+
+/// Narrows the limits: the plan of a worse machine runs on a better one and takes no longer there (tests of better hardware), so that its
+/// GPU-hours are an upper limit there, and the lower limit of the better machine is one of the worse.
+std::vector<MachineRow> narrowed(std::vector<MachineRow> machines, const std::vector<Knob>& knobs)
+{
+    if (machines.size() > most_compared) {
+        return machines;
+    }
+    const std::vector<MachineRow> given = machines;
+    for (MachineRow& machine : machines) {
+        MachineUse& use = machine.use;
+        for (const MachineRow& other : given) {
+            if (at_least_as_good(machine, other, knobs)) {
+                use.high = std::min(use.high, other.use.high);
+            }
+            if (at_least_as_good(other, machine, knobs)) {
+                use.low = std::max(use.low, other.use.low);
+            }
+        }
+        use.low = std::min(use.low, use.high);
+        const bool known = std::isfinite(use.high);
+        use.gpu_hours = use.open && known ? use.high : std::clamp(use.gpu_hours, use.low, use.high);
+    }
+    return machines;
 }
 
 /// Machines that differ from `reference` in one knob only, by its value.
@@ -68,12 +113,12 @@ std::vector<const MachineRow*> along(const std::vector<MachineRow>& machines, st
     return line;
 }
 
-/// The machine with the value of the cluster, otherwise the one with the lowest price; its best plan is known. Null: there is none.
+/// The machine with the value of the cluster, otherwise the one with the lowest price; it has an evaluated plan. Null: there is none.
 const MachineRow* base_of(const std::vector<const MachineRow*>& line, std::size_t knob, double cluster_value)
 {
     const MachineRow* base = nullptr;
     for (const MachineRow* machine : line) {
-        if (!best_is_known(*machine)) {
+        if (!has_plan(*machine)) {
             continue;
         }
         if (std::abs(machine->values[knob] - cluster_value) <= 1e-9 * std::abs(cluster_value)) {
@@ -111,7 +156,7 @@ void add_pair(const std::vector<MachineRow>& machines, const MachineRow& referen
         values[a] = a_turned ? turned[a] : bases[a];
         values[b] = b_turned ? turned[b] : bases[b];
         const MachineRow* row = machine_with(machines, values, reference.others);
-        return row != nullptr && best_is_known(*row) ? row : nullptr;
+        return row != nullptr && has_plan(*row) ? row : nullptr;
     };
     const MachineRow* neither = machine(false, false);
     const MachineRow* of_a = machine(true, false);
@@ -128,12 +173,31 @@ void add_pair(const std::vector<MachineRow>& machines, const MachineRow& referen
     }
 }
 
+Knob::Better better_direction(HardwareTarget target)
+{
+    switch (target) {
+        case HardwareTarget::bandwidth:
+        case HardwareTarget::aggregate:
+        case HardwareTarget::memory:
+        case HardwareTarget::memory_bandwidth:
+        case HardwareTarget::compute:
+        case HardwareTarget::power: return Knob::Better::more;
+        case HardwareTarget::latency:
+        case HardwareTarget::oversubscription: return Knob::Better::less;
+        default: return Knob::Better::unknown;
+    }
+}
+
 /// Value with its unit, of a label such as "cluster.bandwidth=50GB/s".
 Knob knob_of(const StudyChoice& choice, const Cluster& cluster)
 {
     const HardwareLevel level{value_of(*choice.hardware, cluster)};
     const std::string text = value_text(choice, level).substr(choice.name.size() + 1);
-    Knob knob{.name = choice.name, .unit = {}, .cluster_value = 0.0, .price_per_unit = {}};
+    Knob knob{.name = choice.name,
+              .unit = {},
+              .cluster_value = 0.0,
+              .price_per_unit = {},
+              .better = better_direction(choice.hardware->target)};
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), knob.cluster_value);
     knob.unit = error == std::errc{} ? std::string(rest, text.data() + text.size()) : "";
     const double unit_si = knob.cluster_value != 0.0 ? level.si / knob.cluster_value : 1.0;
@@ -142,44 +206,42 @@ Knob knob_of(const StudyChoice& choice, const Cluster& cluster)
     return knob;
 }
 
-/// Least and best known cost of the plans of one variant.
+/// Costs of the plans of one variant.
 struct VariantCost {
-    double value = no_limit;  // of the cheapest evaluated plan
+    double value = no_limit;  // of the cheapest evaluated plan, with its limits
+    double low = no_limit;
     double high = no_limit;
-    double low = no_limit;  // of all plans
+    double bound = no_limit;  // of all other plans
 };
 
 std::vector<std::optional<VariantCost>> costs_of_variants(const Results& results, std::size_t axis, std::size_t objective)
 {
     std::vector<std::optional<VariantCost>> costs(results.axes[axis].labels.size(), VariantCost{});
-    const auto include = [&](const Point& point, const Estimate& cost) {
-        VariantCost& of = *costs[static_cast<std::size_t>(point.at(axis))];
-        of.value = std::min(of.value, cost.value);
-        of.high = std::min(of.high, cost.high);
-        of.low = std::min(of.low, cost.low);
-    };
     std::map<std::uint64_t, const FrontPoint*> confirmed;
     for (const FrontPoint& point : results.front) {
         confirmed.emplace(point.index, &point);
     }
-    double least = no_limit;
+    double least = no_limit;  // of the front
     for (const EvaluatedPoint& point : results.evaluations) {
+        VariantCost& of = *costs[static_cast<std::size_t>(point.point.at(axis))];
         const auto on_front = confirmed.find(point.index);
-        if (on_front != confirmed.end()) {
-            include(point.point, on_front->second->objectives.at(objective));
-            least = std::min(least, on_front->second->objectives.at(objective).low);
-        } else if (!point.objectives.empty()) {
-            include(point.point, point.objectives.at(objective));
-        } else {
-            VariantCost& of = *costs[static_cast<std::size_t>(point.point.at(axis))];
-            of.low = std::min(of.low, point.bounds.at(objective));
+        if (on_front == confirmed.end() && point.objectives.empty()) {
+            of.bound = std::min(of.bound, point.bounds.at(objective));
+            continue;
         }
+        const Estimate& cost = (on_front != confirmed.end() ? on_front->second->objectives : point.objectives).at(objective);
+        if (on_front != confirmed.end()) {
+            least = std::min(least, cost.low);
+        }
+        of.value = std::min(of.value, cost.value);
+        of.low = std::min(of.low, cost.low);
+        of.high = std::min(of.high, cost.high);
     }
     // Plans that are not listed were excluded: a plan of the front is at least as good in everything.
     const bool all_listed = results.evaluations.size() >= results.feasible && results.study.outcome.unchecked == 0;
     const double unlisted = all_listed ? no_limit : results.study.outcome.proved ? least : 0.0;
     for (std::optional<VariantCost>& of : costs) {
-        of->low = std::max(0.0, std::min(of->low, unlisted));
+        of->bound = std::max(0.0, std::min(of->bound, unlisted));
     }
     return costs;
 }
@@ -195,13 +257,24 @@ std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results
         const std::string name = values ? machine_text(scenario.choices, *values) : "";
         const auto machine = std::ranges::find(results.machines.machines, name, &Machine::name);
         if (machine != results.machines.machines.end() && seen.insert(name).second) {
+            const Known& cost = machine->weighted;
             const bool settled = std::ranges::all_of(machine->cells, &MachineCell::settled);
-            costs[label] = {.value = settled ? machine->weighted.value : no_limit,
-                            .high = settled ? machine->weighted.high : no_limit,
-                            .low = machine->weighted.low};
+            costs[label] = {.value = cost.value, .low = settled ? cost.low : cost.value, .high = cost.high, .bound = cost.low};
         }
     }
     return costs;
+}
+
+/// The GPU-hours of the best plan at this price.
+MachineUse use_at(const VariantCost& cost, double price)
+{
+    const bool drawn = std::isfinite(cost.value);
+    MachineUse use{.gpu_hours = cost.value / price, .low = std::min(cost.low, cost.bound) / price, .high = cost.high / price};
+    use.open = !drawn || cost.bound < cost.low;
+    if (use.open) {
+        use.gpu_hours = drawn ? use.high : use.low;
+    }
+    return use;
 }
 
 /// Why the costs of a study say nothing on GPU-hours; empty: they do. `objective`: position of the cost.
@@ -233,28 +306,47 @@ std::string judged_words(const BreakEvenPoint& point)
     return point.pays == Pays::unpriced ? "" : pays_names[static_cast<std::size_t>(point.pays)];
 }
 
+/// Of a best plan that is not known.
+std::string open_worth(const Estimate& worth, double price)
+{
+    if (!std::isfinite(worth.high)) {
+        return "unknown";
+    }
+    return worth.low <= -price ? fmt::format("at most {:+.3g}", worth.high)
+                               : fmt::format("{:+.3g} to {:+.3g}", worth.low, worth.high);
+}
+
+/// Worth of a point with its limits.
+std::string worth_words(const KnobWorth& worth, std::size_t at)
+{
+    const BreakEvenPoint& point = worth.curve.points[at];
+    if (!point.worth) {
+        return "infeasible";
+    }
+    if (point.value == worth.curve.base_value) {
+        return "base";
+    }
+    return worth.open[at] ? open_worth(*point.worth, worth.curve.base_price)
+                          : fmt::format("{:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low, point.worth->high);
+}
+
 std::string point_row(const Knob& knob, const KnobWorth& worth, std::size_t at)
 {
     const BreakEvenPoint& point = worth.curve.points[at];
-    std::string line = fmt::format("  {:<24} {:>13}  ", at == 0 ? knob.name : "", value_of_knob(knob, point.value));
-    if (!point.worth) {
-        line += "infeasible";
-    } else if (point.value == worth.curve.base_value) {
-        line += "base";
-    } else if (worth.bound_only[at]) {
-        line += std::isfinite(point.worth->high) ? fmt::format("worth at most {:+.3g}", point.worth->high) : "worth unknown";
-        line += worth.curve.stated_per_unit ? fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point)) : "";
-    } else {
-        line += fmt::format("worth {:+.3g} ({:+.3g} to {:+.3g})", point.worth->value, point.worth->low, point.worth->high);
-        line += worth.curve.stated_per_unit ? fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point)) : "";
+    const bool compared = point.worth && point.value != worth.curve.base_value;
+    std::string line = fmt::format("  {:<24} {:>13}  {}{}", at == 0 ? knob.name : "", value_of_knob(knob, point.value),
+                                   compared ? "worth " : "", worth_words(worth, at));
+    if (compared && worth.curve.stated_per_unit) {
+        line += fmt::format("; costs {:+.3g}  {}", point.stated, judged_words(point));
     }
     return line + "\n";
 }
 
 }  // namespace
 
-KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& machines)
+KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& given)
 {
+    const std::vector<MachineRow> machines = narrowed(given, knobs);
     KnobWorths found{.knobs = knobs, .curves = {}, .pairs = {}, .why = {}};
     const MachineRow* reference = cheapest(machines);
     if (reference == nullptr) {
@@ -270,10 +362,10 @@ KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<Machine
             continue;
         }
         std::vector<ParameterLevel> levels;
-        KnobWorth worth{.knob = k, .others = other_values(knobs, k, *reference), .curve = {}, .bound_only = {}};
+        KnobWorth worth{.knob = k, .others = other_values(knobs, k, *reference), .curve = {}, .open = {}};
         for (const MachineRow* machine : line) {
             levels.push_back({machine->values[k], machine->use});
-            worth.bound_only.push_back(machine->use.bound_only);
+            worth.open.push_back(machine->use.open);
         }
         const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), base) - line.begin());
         worth.curve = break_even_curve(levels, place, base->price, knobs[k].price_per_unit);
@@ -326,8 +418,9 @@ KnobWorths knob_worths(const Results& results)
     }
     std::vector<MachineRow> machines;
     const std::vector<std::string>& labels = axis->labels;
-    const auto costs = has_machines(results) ? costs_of_machines(results, scenario, labels)
-                                             : costs_of_variants(results, static_cast<std::size_t>(axis - results.axes.begin()), *objective);
+    const auto costs = has_machines(results)
+                           ? costs_of_machines(results, scenario, labels)
+                           : costs_of_variants(results, static_cast<std::size_t>(axis - results.axes.begin()), *objective);
     for (std::size_t label = 0; label < labels.size(); ++label) {
         const auto values = variant_values(scenario.choices, labels[label]);
         const auto variant = values ? variant_at(scenario, *values) : std::nullopt;
@@ -347,12 +440,7 @@ KnobWorths knob_worths(const Results& results)
                 row.others += (row.others.empty() ? "" : " ") + value_text(scenario.choices[c], (*values)[c]);
             }
         }
-        const VariantCost& cost = *costs[label];
-        const bool drawn = std::isfinite(cost.value);
-        row.use = {.gpu_hours = (drawn ? cost.value : cost.low) / row.price,
-                   .low = cost.low / row.price,
-                   .high = cost.high / row.price,
-                   .bound_only = !drawn};
+        row.use = use_at(*costs[label], row.price);
         machines.push_back(std::move(row));
     }
     return knob_worths(knobs, machines);
@@ -389,6 +477,68 @@ std::string knob_worth_text(const Results& results)
                         pair.interaction.value, pair.interaction.low, pair.interaction.high);
     }
     return text + "\n";
+}
+
+std::vector<std::vector<std::string>> knob_worth_cells(const KnobWorths& found)
+{
+    std::vector<std::vector<std::string>> cells;
+    for (const KnobWorth& worth : found.curves) {
+        if (cells.empty()) {
+            cells.push_back({"knob", "value", "worth (USD/h)", "costs (USD/h)", "verdict", "all else as"});
+        }
+        const Knob& knob = found.knobs[worth.knob];
+        for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
+            const BreakEvenPoint& point = worth.curve.points[at];
+            const bool is_base = point.value == worth.curve.base_value;
+            const bool priced = point.worth && worth.curve.stated_per_unit && !is_base;
+            cells.push_back({knob.name, value_of_knob(knob, point.value), worth_words(worth, at),
+                             priced ? fmt::format("{:+.3g}", point.stated) : "", is_base ? "" : judged_words(point),
+                             worth.others});
+        }
+    }
+    return cells;
+}
+
+nlohmann::ordered_json knob_worth_json(const KnobWorths& found)
+{
+    using Json = nlohmann::ordered_json;
+    if (found.knobs.empty()) {
+        return nullptr;
+    }
+    const auto estimate = [](const Estimate& e) {
+        return Json{
+            {"value", json_number<Json>(e.value)}, {"low", json_number<Json>(e.low)}, {"high", json_number<Json>(e.high)}};
+    };
+    Json json{{"units", "USD/h"}, {"why", json_text<Json>(found.why)}, {"curves", Json::array()}, {"pairs", Json::array()}};
+    for (const KnobWorth& worth : found.curves) {
+        const Knob& knob = found.knobs[worth.knob];
+        const BreakEvenCurve& curve = worth.curve;
+        Json one{{"name", knob.name},
+                 {"unit", knob.unit},
+                 {"base", curve.base_value},
+                 {"base_gpu_price", curve.base_price},
+                 {"price_per_unit", curve.stated_per_unit ? Json(*curve.stated_per_unit) : Json()},
+                 {"others", json_text<Json>(worth.others)},
+                 {"points", Json::array()}};
+        for (std::size_t at = 0; at < curve.points.size(); ++at) {
+            const BreakEvenPoint& point = curve.points[at];
+            one["points"].push_back({{"value", point.value},
+                                     {"best_plan_known", point.worth && !worth.open[at]},
+                                     {"gpu_hours", point.worth ? estimate(point.gpu_hours) : Json()},
+                                     {"worth", point.worth ? estimate(*point.worth) : Json()},
+                                     {"worth_per_unit", point.per_unit ? estimate(*point.per_unit) : Json()},
+                                     {"price", curve.stated_per_unit ? Json(point.stated) : Json()},
+                                     {"pays", json_text<Json>(judged_words(point))}});
+        }
+        json["curves"].push_back(std::move(one));
+    }
+    for (const KnobPair& pair : found.pairs) {
+        json["pairs"].push_back({{"names", {found.knobs[pair.a].name, found.knobs[pair.b].name}},
+                                 {"values", {pair.value_a, pair.value_b}},
+                                 {"joint", estimate(pair.joint)},
+                                 {"interaction", estimate(pair.interaction)}});
+    }
+    return json;
 }
 
 }  // namespace prismopt

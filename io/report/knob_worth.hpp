@@ -5,6 +5,8 @@
 #include "io/results/results.hpp"
 #include "model/break_even.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -18,6 +20,8 @@ struct Knob {
     std::string unit;
     double cluster_value = 0.0;            // in that unit
     std::optional<double> price_per_unit;  // USD per GPU-hour and unit; negative where less is better
+    /// Direction in which no plan takes longer or loses its memory; none of sizes of domains.
+    enum class Better { unknown, more, less } better = Better::unknown;
 };
 
 /// One machine: a value of each knob, and the least GPU-hours of the same work on it.
@@ -33,7 +37,7 @@ struct KnobWorth {
     std::size_t knob = 0;
     std::string others;  // values of the other knobs and choices: "cluster.latency 2 us"; empty: there are none
     BreakEvenCurve curve;
-    std::vector<bool> bound_only;  // [point]
+    std::vector<bool> open;  // [point]: the best plan is not known; the worth has limits, of which the value is the lower one
 };
 
 /// Two knobs at the values of the cheapest machine, or at the dearest where that has the value of the base.
@@ -53,8 +57,9 @@ struct KnobWorths {
     std::string why;              // there are no curves; empty: there are, or no knobs
 };
 
-/// From any table of machines. The base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest
-/// price. Knobs with less than two values on feasible machines have no curve.
+/// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows the limits of both. The
+/// base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest price. Knobs with less than two
+/// values on feasible machines have no curve.
 KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& machines);
 
 /// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
@@ -63,5 +68,11 @@ KnobWorths knob_worths(const Results& results);
 
 /// Section of the text report; empty without knobs.
 std::string knob_worth_text(const Results& results);
+
+/// The same as a table of texts, with its heads first; empty without curves. For the page.
+std::vector<std::vector<std::string>> knob_worth_cells(const KnobWorths& found);
+
+/// The same for programs: "curves" and "pairs", or "why" there are none; null without knobs.
+nlohmann::ordered_json knob_worth_json(const KnobWorths& found);
 
 }  // namespace prismopt

@@ -243,7 +243,8 @@ std::string machines_text(const Results& results, const StudyNotes& notes)
                                    results.study.scenario_name, front, table.machines.size(), scale.weighted_name);
     text += fmt::format("Networks: {}; software: {}.\n", weights_text(table), notes.trained_with);
     text += notes.price.empty() ? "" : fmt::format("Costs are at {}.\n", notes.price);
-    text += "\n" + best_machine(results, scale) + "\n" + matrix(results, scale) + "\n" + knob_worth_text(results) + plans_text(results);
+    text += "\n" + best_machine(results, scale) + "\n" + matrix(results, scale) + "\n" + knob_worth_text(results) +
+            plans_text(results);
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include "io/report/front/front_ties.hpp"
 #include "io/report/front/named_points.hpp"
 #include "io/report/front/plan_words.hpp"
+#include "io/report/knob_worth.hpp"
 #include "io/report/legs_text.hpp"
 #include "io/report/machine_json.hpp"
 #include "io/report/performance_text.hpp"
@@ -274,6 +275,7 @@ std::string report_json(const Results& results, const std::string& file)
     json["local_updates_note"] = json_text<Json>(notes.local_updates.title);
     const auto asked = notes.question ? answer_to(*notes.question, results, notes) : std::nullopt;
     json["question"] = question_json(results, notes, asked);
+    json["knobs"] = knob_worth_json(knob_worths(results));
     json["columns"] = columns_json();
     json["probabilities"] = reported_probabilities;
     json["named"] = named(results);

@@ -107,9 +107,7 @@ int report_command(const std::vector<std::string>& words, const Call& call)
     write("html", [&] { return html_report(results, path, inputs.size() > 1 ? inputs.back() : ""); });
     const std::vector<PaperFigure> panels = figure ? report_figures(results, *figure) : std::vector<PaperFigure>{};
     write("csv", [&] {
-        return figure                  ? figure_csv(panels)
-               : has_machines(results) ? machines_csv(results, path)
-                                       : front_csv(results, path);
+        return figure ? figure_csv(panels) : has_machines(results) ? machines_csv(results, path) : front_csv(results, path);
     });
     write("svg", [&] { return figure ? figures_svg(panels) : svg_report(results); });
     if (json_printed) {

@@ -17,3 +17,17 @@ function startBatches() {
     showChoices("numerics");
     showChoices("apart");
 }
+
+/// Break-even prices of the values of knobs.
+function startKnobs() {
+    const shown = studies.filter((study) => study.knobs.cells.length > 0);
+    document.getElementById("knobs").hidden = shown.length === 0;
+    const place = document.getElementById("knobs-text");
+    for (const study of shown) {
+        const figure = element("div", { class: "picture" });
+        figure.innerHTML = study.knobs.svg;
+        placeOf(study, place).append(
+            element("p", {}, "Addition to the price of a GPU-hour at which a machine costs as much as the base, each with its cheapest plan; limits follow from the draws and bounds of both."),
+            figure, plainTable(study.knobs.cells[0], study.knobs.cells.slice(1), "stacks labelled"));
+    }
+}

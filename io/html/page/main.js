@@ -42,6 +42,7 @@ startFront();
 startBestPlans();
 startTable();
 startBatches();
+startKnobs();
 startDistributions();
 startBreakdown();
 startTimeline();

@@ -91,7 +91,7 @@ TEST(ReportFigures, ColourByKnobs)
         return found;
     };
     EXPECT_THAT(labels("cluster.bandwidth"), ElementsAre("50 GB/s", "100 GB/s"));
-    EXPECT_THAT(labels("machine"), ElementsAre("100 GB/s, 8", "50 GB/s, 72"));
+    EXPECT_THAT(labels("machine"), ElementsAre("100 GB/s, group 8", "50 GB/s, group 72"));
     const PaperFigure figure =
         report_figures(results, {.figure = "front", .x = "cluster.bandwidth", .y = {}, .colour = {}}).at(0);
     EXPECT_EQ(figure.x.unit, "GB/s");

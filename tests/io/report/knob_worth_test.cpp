@@ -40,15 +40,34 @@ TEST(KnobWorths, AreTakenFromTheMachinesBesideTheCheapest)
 TEST(KnobWorths, WithoutAnEvaluatedPlanAreUpperLimits)
 {
     std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.5, 90.0)};
-    machines[1].use.bound_only = true;
+    machines[1].use.open = true;
     machines[1].use.high = std::numeric_limits<double>::infinity();
     const KnobWorths found = knob_worths(link_and_memory, machines);
     ASSERT_EQ(found.curves.size(), 1u);
-    EXPECT_TRUE(found.curves[0].bound_only[1]);
+    EXPECT_TRUE(found.curves[0].open[1]);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->high, 200.0 / 90.0 - 2.0, 1e-12);
     EXPECT_NEAR(found.curves[0].curve.points[1].worth->low, -2.0, 1e-12);
     EXPECT_EQ(found.curves[0].curve.points[1].pays, Pays::no);  // costs 0.25: more than the most that it can be worth
     EXPECT_EQ(found.curves[0].curve.best, 0u);
+}
+
+TEST(KnobWorths, OfBetterHardwareAreNotLess)
+{
+    std::vector<Knob> knobs = link_and_memory;
+    knobs[0].better = Knob::Better::more;
+    std::vector<MachineRow> machines{machine(25.0, 80.0, 2.0, 100.0), machine(50.0, 80.0, 2.5, 80.0),
+                                     machine(100.0, 80.0, 3.0, 95.0)};
+    machines[2].use.open = true;  // only a bad plan was evaluated there
+    machines[2].use.low = 70.0;
+    const KnobWorths found = knob_worths(knobs, machines);
+    const BreakEvenPoint& best = found.curves.at(0).curve.points[2];
+    EXPECT_NEAR(best.worth->low, 200.0 / 80.0 - 2.0, 1e-12);  // what 50 GB/s do, 100 GB/s do, too
+    EXPECT_NEAR(best.worth->high, 200.0 / 70.0 - 2.0, 1e-12);
+    EXPECT_NEAR(best.worth->value, best.worth->low, 1e-12);
+    machines[2].use.low = 90.0;  // so that 50 GB/s need no less
+    machines[1].use.open = true;
+    machines[1].use.low = 60.0;
+    EXPECT_NEAR(knob_worths(knobs, machines).curves.at(0).curve.points[1].worth->high, 200.0 / 80.0 - 2.0, 1e-12);
 }
 
 TEST(KnobWorths, HaveTheLowestPriceAsBaseWhereNoMachineHasTheCluster)
