@@ -438,7 +438,7 @@ PaperFigure progress_figure(const Results& results)
     return figure;
 }
 
-/// A panel per knob. Where the best plan is unknown, the mark is at the lower limit, or at the upper one if there is no other.
+/// A panel per knob. Where the best plan is unknown, the mark is between the limits, or at the upper one if there is no other.
 std::vector<PaperFigure> break_even_figures(const Results& results)
 {
     const KnobWorths found = knob_worths(results);
@@ -453,8 +453,8 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
     for (const KnobWorth& worth : found.curves) {
         const Knob& knob = found.knobs[worth.knob];
         FigureSeries known{"worth", {}, SeriesStyle::line_with_marks};
+        FigureSeries open{"best plan unknown", {}, SeriesStyle::marks};
         FigureSeries stated{"price", {}, SeriesStyle::dashed_line};
-        bool any_open = false;
         for (std::size_t at = 0; at < worth.curve.points.size(); ++at) {
             const BreakEvenPoint& point = worth.curve.points[at];
             if (!point.worth) {
@@ -465,20 +465,24 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             mark.y_low = point.worth->low;
             mark.y_high = point.worth->high;
             mark.hollow = worth.open[at];
-            if (mark.hollow && mark.y_low <= -worth.curve.base_price) {
-                mark.y = mark.y_low = mark.y_high;  // the upper limit is all that is known
+            if (mark.hollow) {
+                const bool limited = mark.y_low > -worth.curve.base_price;  // otherwise the upper limit is all that is known
+                mark.y = limited ? 0.5 * (mark.y_low + mark.y_high) : mark.y_high;
+                mark.y_low = limited ? mark.y_low : mark.y_high;
             }
-            any_open = any_open || mark.hollow;
-            known.points.push_back(mark);
+            (mark.hollow ? open : known).points.push_back(mark);
         }
         PaperFigure& figure = figures.emplace_back(
             PaperFigure{.x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
                         .y = {.name = "break_even",
                               .unit = "USD/h",
-                              .title = fmt::format("beyond {:.4g} USD per GPU-hour", worth.curve.base_price)},
+                              .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},
                         .legend = {},
                         .series = {known},
-                        .hollow = any_open ? "best plan unknown" : ""});
+                        .hollow = {}});
+        if (!open.points.empty()) {
+            figure.series.push_back(open);
+        }
         if (worth.curve.stated_per_unit) {
             figure.series.push_back(stated);
         }
