@@ -472,14 +472,12 @@ std::vector<PaperFigure> break_even_figures(const Results& results)
             }
             (mark.hollow ? open : known).points.push_back(mark);
         }
-        PaperFigure& figure = figures.emplace_back(
-            PaperFigure{.x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
-                        .y = {.name = "break_even",
-                              .unit = "USD/h",
-                              .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},
-                        .legend = {},
-                        .series = {known},
-                        .hollow = {}});
+        PaperFigure& figure = figures.emplace_back(PaperFigure{
+            .x = {.name = knob.name, .unit = knob.unit, .title = knob.name},
+            .y = {.name = "break_even", .unit = "USD/h", .title = fmt::format("beyond {:.4g}", worth.curve.base_price)},
+            .legend = {},
+            .series = {known},
+            .hollow = {}});
         if (!open.points.empty()) {
             figure.series.push_back(open);
         }

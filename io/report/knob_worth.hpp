@@ -60,7 +60,7 @@ struct KnobWorths {
 /// From any table of machines. A machine that is better in everything needs no more GPU-hours, which narrows the limits of both. The
 /// base of a curve is the value of the cluster if a machine has it, otherwise the value with the lowest price. Knobs with less than two
 /// values on feasible machines have no curve.
-KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& machines);
+KnobWorths knob_worths(const std::vector<Knob>& knobs, const std::vector<MachineRow>& given);
 
 /// From the plans that a study evaluated, and the bounds of the others. Needs the objective cost or expected_cost, and a price of GPUs
 /// that includes electricity.

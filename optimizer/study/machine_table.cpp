@@ -70,7 +70,7 @@ MachineTable machine_table(const StudyModel& model, const Outcome& outcome, std:
     for (const Workload& network : model.scenario.workloads) {
         table.networks.push_back(network.name);
     }
-    if (outcome.cells.empty()) {
+    if (outcome.cells.empty() || alternatives.tasks == 0) {
         return table;
     }
     for (std::size_t m = 0; m < alternatives.alternatives; ++m) {

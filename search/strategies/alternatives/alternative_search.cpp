@@ -80,7 +80,7 @@ std::vector<Request> AlternativeSearch::requests_of_stage()
 
 /// No limit excludes a point by itself: all are returned that are near the best of their cell.
 void AlternativeSearch::add_sweep(const Block& block, std::uint64_t parts, NearRequest near, bool again,
-                                  std::vector<Request>& sweeps) const
+                                  std::vector<Request>& sweeps)
 {
     near.regions.push_back(of_no_region);
     for (SweepRange part : split_space(block.end - block.begin, parts)) {
@@ -96,11 +96,11 @@ void AlternativeSearch::add_sweep(const Block& block, std::uint64_t parts, NearR
 
 std::vector<Request> AlternativeSearch::sweeps_of_first()
 {
-    const auto count =
-        static_cast<std::uint64_t>(std::ranges::count_if(blocks_, [&](const Block& b) { return is_first(b.cell); }));
+    const auto of_first = [this](const Block& block) { return is_first(block.cell); };
+    const std::uint64_t parts = fewest_ranges / std::max<std::uint64_t>(1, std::ranges::count_if(blocks_, of_first)) + 1;
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
-        if (is_first(block.cell)) add_sweep(block, fewest_ranges / count + 1, {.within = within, .most = kept_}, false, sweeps);
+        if (is_first(block.cell)) add_sweep(block, parts, {.within = within, .most = kept_}, false, sweeps);
     }
     return sweeps;
 }
@@ -219,7 +219,7 @@ std::vector<double> AlternativeSearch::regret_of_lows() const
 }
 
 std::vector<std::size_t> AlternativeSearch::most_promising(const std::vector<std::size_t>& candidates,
-                                                           const std::vector<double>& merit) const
+                                                           const std::vector<double>& merit)
 {
     std::vector<std::size_t> order = candidates;
     std::ranges::stable_sort(order, {}, [&](std::size_t alternative) { return merit[alternative]; });
@@ -237,8 +237,9 @@ std::set<std::size_t> AlternativeSearch::cells_to_draw() const
     for (std::size_t a = 0; a < all.size(); ++a) {
         weighted.push_back(all[a].weighted.low);
         const auto excludes = [&](const Judged& other) { return surely_dominates(other, all[a]); };
-        if (std::isfinite(weighted.back()) && !settled(a) && std::none_of(all.begin(), all.end(), excludes))
+        if (std::isfinite(weighted.back()) && !settled(a) && std::none_of(all.begin(), all.end(), excludes)) {
             candidates.push_back(a);
+        }
     }
     std::set<std::size_t> cells;
     for (const std::size_t a : most_promising(candidates, weighted)) choose_within(a, cells);
