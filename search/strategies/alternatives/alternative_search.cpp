@@ -36,13 +36,14 @@ AlternativeSearch::AlternativeSearch(const Space& space, StudyGoal goal)
 {
     const std::size_t labels = space.axes().front().labels.size();
     const std::size_t cells = of_.alternatives * of_.tasks;
-    if (goal_.objectives != 1 || !goal_.bounded.front() || of_.cell_of_label.size() != labels ||
+    if (of_.tasks == 0 || goal_.objectives != 1 || !goal_.bounded.front() || of_.cell_of_label.size() != labels ||
         of_.weights.size() != of_.tasks) {
         throw std::invalid_argument("a search of alternatives needs one objective with a bound, and a cell for each label");
     }
     block_size_ = space.size() / labels;
     for (std::size_t label = 0; label < labels; ++label) {
-        blocks_.push_back({of_.cell_of_label[label], label * block_size_, (label + 1) * block_size_});
+        const std::size_t cell = of_.cell_of_label[label];
+        blocks_.push_back({cell, cell % of_.tasks, label * block_size_, (label + 1) * block_size_});
     }
     first_ = of_.alternatives / 2;
     cells_.resize(cells);
@@ -118,9 +119,9 @@ std::vector<Request> AlternativeSearch::transfers() const
     std::vector<Request> sweeps;
     for (const Block& block : blocks_) {
         if (is_first(block.cell)) continue;
-        for (const std::uint64_t place : best[block.cell % of_.tasks]) {
+        for (const std::uint64_t place : best[block.task]) {
             const std::uint64_t index = block.begin + place;
-            add_sweep({block.cell, index, index + 1}, 1, {.within = within, .most = 1}, true, sweeps);
+            add_sweep({block.cell, block.task, index, index + 1}, 1, {.within = within, .most = 1}, true, sweeps);
         }
     }
     return sweeps;

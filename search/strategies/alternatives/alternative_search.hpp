@@ -38,6 +38,7 @@ private:
     /// Tuples with the same label of the first axis: points of one cell.
     struct Block {
         std::size_t cell = 0;
+        std::size_t task = 0;
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
