@@ -83,7 +83,7 @@ Scale scale_of(const Results& results)
     }
     const ObjectiveInfo& objective = results.objectives.front();
     return {.cell = reading_unit(objective.units, cell),
-            .weighted = table.by_share ? ReadingUnit{"of the best", 1.0} : reading_unit(objective.units, sum),
+            .weighted = table.by_share ? ReadingUnit{"times the best", 1.0} : reading_unit(objective.units, sum),
             .objective = spaced(objective.name),
             .weighted_name = "weighted " + spaced(objective.name)};
 }
@@ -122,7 +122,9 @@ std::string matrix(const Results& results, const Scale& scale)
     }
     std::string text = aligned(rows, 0);
     if (others > 0) {
-        text += "* not on the front of the two. Bounds (>=) of machines that others surely exceed stand for values.\n";
+        text +=
+            "* not on the front of the two. Bounds (>=) stand for values of machines that surely have more than another one in "
+            "both.\n";
     }
     if (others > most_others) {
         text += fmt::format("{} more machines are in the CSV and on the page.\n", others - most_others);
@@ -136,13 +138,33 @@ const Machine& best_for(const MachineTable& table, std::size_t network)
     return *std::ranges::min_element(table.machines, {}, [network](const Machine& m) { return m.cells[network].least.value; });
 }
 
+/// Why no machine is on the front.
+std::string without_front(const MachineTable& table)
+{
+    const auto serves = [](const MachineCell& cell) { return std::isfinite(cell.least.low); };
+    for (std::size_t n = 0; n < table.networks.size(); ++n) {
+        const bool somewhere = std::ranges::any_of(table.machines, [&](const Machine& m) { return serves(m.cells[n]); });
+        if (!somewhere) {
+            return fmt::format(
+                "No machine serves all networks: no plan of {} is feasible on any of them; the reasons are below. Widen [space], "
+                "or "
+                "search without that network.\n",
+                table.networks[n]);
+        }
+    }
+    const bool some = std::ranges::any_of(table.machines, [&](const Machine& m) { return std::ranges::all_of(m.cells, serves); });
+    return some ? "No machine was settled before the search ended.\n"
+                : "No machine serves all networks: each lacks a feasible plan for one of them. Widen [space] or the choices of "
+                  "hardware.\n";
+}
+
 std::string best_machine(const Results& results, const Scale& scale)
 {
     const MachineTable& table = results.machines;
     const std::size_t best = machines_in_order(table).front();
     const Machine& machine = table.machines[best];
     if (!machine.on_front) {
-        return "No machine serves all networks, or none was settled.\n";
+        return without_front(table);
     }
     double bound = machine.weighted.value;
     std::size_t worst = 0;
@@ -154,9 +176,10 @@ std::string best_machine(const Results& results, const Scale& scale)
     }
     std::string text = fmt::format("Best machine by {}: {} at {:.3f} USD per GPU-hour\n", scale.weighted_name, machine.name,
                                    machine.gpu_price_usd_h);
-    text += fmt::format("  {:<15} {:.4g} {}; no machine has less than {:.4g} (gap {:.2g} %)\n", scale.weighted_name,
-                        machine.weighted.value / scale.weighted.size, scale.weighted.name, bound / scale.weighted.size,
-                        100.0 * (1.0 - bound / machine.weighted.value));
+    const int decimals = decimals_of(machine.weighted.value / scale.weighted.size);
+    text += fmt::format("  {:<15} {:.{}f} {}; no machine has less than {:.{}f} (gap {:.2g} %)\n", scale.weighted_name,
+                        machine.weighted.value / scale.weighted.size, decimals, scale.weighted.name, bound / scale.weighted.size,
+                        decimals, 100.0 * (1.0 - bound / machine.weighted.value));
     text += machine.regret.value > 0.0
                 ? fmt::format("  {:<15} {:.1f} %: {} has that much more than on {}\n", "worst regret",
                               100.0 * machine.regret.value, table.networks[worst], best_for(table, worst).name)

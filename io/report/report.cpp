@@ -589,9 +589,11 @@ std::string text_report(const Results& results)
     }
     const std::string size = notes.parameters > 0.0 ? fmt::format(" ({} parameters)", short_count(notes.parameters)) : "";
     const std::string job =
-        notes.model.empty() ? ""
-                            : fmt::format("{} {}{} on {} tokens; hardware: {}; software: {}.\n", run_words(notes.task).verb,
-                                          notes.model, size, tokens_text(results, notes), notes.accelerator, notes.trained_with);
+        notes.model.empty()
+            ? ""
+            : fmt::format("{} {}{}{}; hardware: {}; software: {}.\n", run_words(notes.task).verb, notes.model, size,
+                          notes.tokens > 0.0 ? fmt::format(" on {} tokens", tokens_text(results, notes)) : "", notes.accelerator,
+                          notes.trained_with);
     return fmt::format(
                "Study {}: {}front of {}, minimising {}\n{}Quantiles are taken over {}.\n{}{}\n", results.study.scenario_name,
                results.provisional ? "provisional " : "", counted(results.front.size(), "point"), objective_names(results), job,

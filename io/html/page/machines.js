@@ -14,7 +14,7 @@ function knownText(known, exact, size, places) {
 function machineScale(table) {
     const largest = (values) => largestOf(values.filter((value) => value !== null));
     const cell = unitFor(table.units, largest(table.machines.flatMap((machine) => machine.networks.map((own) => own.least.bound))));
-    const sum = table.weights === "shares" ? { name: "of the best", size: 1 } : unitFor(table.units, largest(table.machines.map((machine) => machine.weighted.bound)));
+    const sum = table.weights === "shares" ? { name: "times the best", size: 1 } : unitFor(table.units, largest(table.machines.map((machine) => machine.weighted.bound)));
     return { cell, sum };
 }
 
@@ -63,7 +63,7 @@ function startMachines() {
     const [first, ...lines] = study.machine_text.trim().split("\n");
     document.getElementById("machines-text").append(element("p", {}, element("strong", {}, unbroken(first))), ...lines.map((line) => element("p", {}, unbroken(line.trim()))));
     document.getElementById("machines-table").append(...machineTable(table));
-    document.getElementById("machines-note").textContent = "Grey: not on the front of the two. ≥: bounds of machines that another one surely exceeds in both. " +
+    document.getElementById("machines-note").textContent = "Grey: not on the front of the two. ≥: bounds of machines that surely have more than another one in both; their regret is over the upper limit of the least value. " +
         "Regret: what a network has more than on the machine that is best for it.";
     makeChart("machines-chart", "Weighted objective and worst regret of each machine", () => machineOption(table));
     document.querySelector("#points h2").textContent = "Best plans on machines that were settled";
