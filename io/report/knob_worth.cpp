@@ -258,8 +258,8 @@ std::vector<std::optional<VariantCost>> costs_of_machines(const Results& results
         const auto machine = std::ranges::find(results.machines.machines, name, &Machine::name);
         if (machine != results.machines.machines.end() && seen.insert(name).second) {
             const Known& cost = machine->weighted;
-            const bool settled = std::ranges::all_of(machine->cells, &MachineCell::settled);
-            costs[label] = {.value = cost.value, .low = settled ? cost.low : cost.value, .high = cost.high, .bound = cost.low};
+            costs[label] = {
+                .value = cost.value, .low = machine->settled() ? cost.low : cost.value, .high = cost.high, .bound = cost.low};
         }
     }
     return costs;
@@ -459,7 +459,9 @@ std::string knob_worth_text(const Results& results)
         return "";
     }
     std::string text = fmt::format(
-        "Break-even of knobs, with the cheapest plan of each machine: USD per GPU-hour beyond the price of the base{}\n",
+        "Break-even of knobs, with the cheapest plan of each machine: USD per GPU-hour beyond the price of the base, assuming "
+        "the "
+        "model is exact{}\n",
         results.provisional ? " (provisional: the search was stopped)" : "");
     for (const KnobWorth& worth : found.curves) {
         const Knob& knob = found.knobs[worth.knob];

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <vector>
 
 namespace prismopt {
 
@@ -20,7 +21,7 @@ OrderedJson known_json(const Known& known)
             {"limit", json_number<OrderedJson>(known.high)}};
 }
 
-OrderedJson cell_json(const MachineTable& table, std::size_t machine, std::size_t network)
+OrderedJson cell_json(const MachineTable& table, const Known& regret, std::size_t machine, std::size_t network)
 {
     const MachineCell& cell = table.machines[machine].cells[network];
     const Estimate& confirmed = cell.confirmed;
@@ -28,12 +29,12 @@ OrderedJson cell_json(const MachineTable& table, std::size_t machine, std::size_
     json["least"] = known_json(cell.least);
     json["confirmed"] = {json_number<OrderedJson>(confirmed.value), json_number<OrderedJson>(confirmed.low),
                          json_number<OrderedJson>(confirmed.high)};
-    json["regret"] = known_json(regret_of(table, machine, network));
+    json["regret"] = known_json(regret);
     json["point"] = std::isfinite(cell.least.value) ? OrderedJson(cell.point) : OrderedJson();
     return json;
 }
 
-OrderedJson machine_json(const MachineTable& table, std::size_t number)
+OrderedJson machine_json(const MachineTable& table, const std::vector<Known>& all_regrets, std::size_t number)
 {
     const Machine& machine = table.machines[number];
     OrderedJson json{{"name", machine.name}, {"gpu_price_usd_per_h", machine.gpu_price_usd_h}, {"on_front", machine.on_front}};
@@ -41,7 +42,7 @@ OrderedJson machine_json(const MachineTable& table, std::size_t number)
     json["worst_regret"] = known_json(machine.regret);
     json["networks"] = OrderedJson::array();
     for (std::size_t n = 0; n < table.networks.size(); ++n) {
-        json["networks"].push_back(cell_json(table, number, n));
+        json["networks"].push_back(cell_json(table, all_regrets[number * table.networks.size() + n], number, n));
     }
     return json;
 }
@@ -61,9 +62,10 @@ OrderedJson machines_json(const Results& results)
     for (std::size_t n = 0; n < table.networks.size(); ++n) {
         json["networks"].push_back({{"name", table.networks[n]}, {"weight", table.weights[n]}});
     }
+    const std::vector<Known> all_regrets = regrets_of(table);
     json["machines"] = OrderedJson::array();
     for (const std::size_t number : machines_in_order(table)) {
-        json["machines"].push_back(machine_json(table, number));
+        json["machines"].push_back(machine_json(table, all_regrets, number));
     }
     return json;
 }

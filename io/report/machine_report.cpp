@@ -1,12 +1,11 @@
 #include "io/report/machine_report.hpp"
 
 #include "io/base/aligned.hpp"
-#include "io/base/percent.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/report/front/plan_words.hpp"
 #include "io/report/knob_worth.hpp"
-#include "io/results/plan_results.hpp"
 #include "io/toml/reading_units.hpp"
+#include "search/strategies/alternatives/judgement.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,11 +30,6 @@ std::string spaced(std::string name)
 {
     std::replace(name.begin(), name.end(), '_', ' ');
     return name;
-}
-
-bool settled(const Machine& machine)
-{
-    return std::all_of(machine.cells.begin(), machine.cells.end(), [](const MachineCell& cell) { return cell.settled; });
 }
 
 /// The value with three decimals of its size, or the bound where no plan is known to be the best.
@@ -66,7 +60,6 @@ std::string weights_text(const MachineTable& table)
 struct Scale {
     ReadingUnit cell;
     ReadingUnit weighted;
-    std::string objective;
     std::string weighted_name;
 };
 
@@ -84,21 +77,20 @@ Scale scale_of(const Results& results)
     const ObjectiveInfo& objective = results.objectives.front();
     return {.cell = reading_unit(objective.units, cell),
             .weighted = table.by_share ? ReadingUnit{"times the best", 1.0} : reading_unit(objective.units, sum),
-            .objective = spaced(objective.name),
             .weighted_name = "weighted " + spaced(objective.name)};
 }
 
-Row machine_row(const Results& results, const Scale& scale, std::size_t number)
+/// `all_regrets`: of all cells of the table.
+Row machine_row(const MachineTable& table, const std::vector<Known>& all_regrets, const Scale& scale, std::size_t number)
 {
-    const MachineTable& table = results.machines;
     const Machine& machine = table.machines[number];
-    const bool exact = settled(machine);
+    const bool exact = machine.settled();
     Row row{machine.name + (machine.on_front ? "" : " *"), fmt::format("{:.3f}", machine.gpu_price_usd_h),
             figure(machine.weighted, exact, scale.weighted.size, decimals_of(machine.weighted.low / scale.weighted.size)),
             figure(machine.regret, exact, 0.01, 1)};
     for (std::size_t n = 0; n < table.networks.size(); ++n) {
         const MachineCell& cell = machine.cells[n];
-        const Known regret = regret_of(table, number, n);
+        const Known& regret = all_regrets[number * table.networks.size() + n];
         row.push_back(figure(cell.least, cell.settled, scale.cell.size, decimals_of(cell.least.low / scale.cell.size)));
         row.push_back(figure(regret, cell.settled, 0.01, 1));
     }
@@ -113,11 +105,12 @@ std::string matrix(const Results& results, const Scale& scale)
         rows[0].insert(rows[0].end(), {network, "regret"});
         rows[1].insert(rows[1].end(), {scale.cell.name, "%"});
     }
+    const std::vector<Known> all_regrets = regrets_of(table);
     std::size_t others = 0;
     for (const std::size_t m : machines_in_order(table)) {
         others += table.machines[m].on_front ? 0 : 1;
         if (others <= most_others) {
-            rows.push_back(machine_row(results, scale, m));
+            rows.push_back(machine_row(table, all_regrets, scale, m));
         }
     }
     std::string text = aligned(rows, 0);
@@ -158,6 +151,26 @@ std::string without_front(const MachineTable& table)
                   "hardware.\n";
 }
 
+/// What the error of the model does to the networks' values on a machine; all other figures assume that the model is exact.
+std::string model_error_text(const Results& results, const Scale& scale, const Machine& machine)
+{
+    const MachineTable& table = results.machines;
+    std::string limits;
+    for (std::size_t n = 0; n < table.networks.size(); ++n) {
+        const MachineCell& cell = machine.cells[n];
+        const auto plan = std::ranges::find(results.front, cell.point, &FrontPoint::index);
+        if (plan == results.front.end() || !std::isfinite(plan->model_low)) {
+            return "  model error     not included\n";
+        }
+        const double value = cell.least.value / scale.cell.size;
+        const int decimals = decimals_of(value);
+        limits += fmt::format("{}{} {:.{}f} to {:.{}f}", limits.empty() ? "" : ", ", table.networks[n], value * plan->model_low,
+                              decimals, value * plan->model_high, decimals);
+    }
+    return fmt::format("  model error     {} {} (95 % prediction intervals); not included in other figures\n", limits,
+                       scale.cell.name);
+}
+
 std::string best_machine(const Results& results, const Scale& scale)
 {
     const MachineTable& table = results.machines;
@@ -167,13 +180,15 @@ std::string best_machine(const Results& results, const Scale& scale)
         return without_front(table);
     }
     double bound = machine.weighted.value;
-    std::size_t worst = 0;
     for (const Machine& other : table.machines) {
         bound = std::min(bound, other.weighted.low);
     }
-    for (std::size_t n = 0; n < table.networks.size(); ++n) {
-        worst = regret_of(table, best, n).value > regret_of(table, best, worst).value ? n : worst;
-    }
+    const std::size_t networks = table.networks.size();
+    const std::vector<Known> all_regrets = regrets_of(table);
+    const auto own = all_regrets.begin() + static_cast<std::ptrdiff_t>(best * networks);
+    const auto most = std::max_element(own, own + static_cast<std::ptrdiff_t>(networks),
+                                       [](const Known& a, const Known& b) { return a.value < b.value; });
+    const auto worst = static_cast<std::size_t>(most - own);
     std::string text = fmt::format("Best machine by {}: {} at {:.3f} USD per GPU-hour\n", scale.weighted_name, machine.name,
                                    machine.gpu_price_usd_h);
     const int decimals = decimals_of(machine.weighted.value / scale.weighted.size);
@@ -184,7 +199,7 @@ std::string best_machine(const Results& results, const Scale& scale)
                 ? fmt::format("  {:<15} {:.1f} %: {} has that much more than on {}\n", "worst regret",
                               100.0 * machine.regret.value, table.networks[worst], best_for(table, worst).name)
                 : fmt::format("  {:<15} none: it is the best machine of each network\n", "worst regret");
-    return text;
+    return text + model_error_text(results, scale, machine);
 }
 
 std::string plans_text(const Results& results)
@@ -232,22 +247,12 @@ std::vector<std::size_t> machines_in_order(const MachineTable& table)
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t m) {
         const Machine& machine = table.machines[m];
-        return std::pair(!machine.on_front, settled(machine) ? machine.weighted.value : machine.weighted.low);
+        return std::pair(!machine.on_front, machine.settled() ? machine.weighted.value : machine.weighted.low);
     });
     return order;
 }
 
-Known regret_of(const MachineTable& table, std::size_t machine, std::size_t network)
-{
-    Known least{.low = Known{}.high};
-    for (const Machine& other : table.machines) {
-        const Known& cell = other.cells[network].least;
-        least = {std::min(least.value, cell.value), std::min(least.low, cell.low), std::min(least.high, cell.high)};
-    }
-    const auto over = [](double value, double of) { return std::isinf(value) ? value : std::max(0.0, value / of - 1.0); };
-    const Known& own = table.machines[machine].cells[network].least;
-    return {over(own.value, least.value), over(own.low, least.high), over(own.high, least.low)};
-}
+std::vector<Known> regrets_of(const MachineTable& table) { return regrets(table.least(), table.networks.size()); }
 
 std::string machines_title(const Results& results)
 {
@@ -279,6 +284,7 @@ std::string machines_csv(const Results& results, const std::string& file)
     for (const FrontPoint& plan : results.front) {
         plans[plan.index] = &plan;
     }
+    const std::vector<Known> all_regrets = regrets_of(table);
     std::string text = "machine";
     for (const auto& [choice, value] : choices_of(table.machines.front().name)) {
         text += "," + csv_field(choice);
@@ -300,7 +306,7 @@ std::string machines_csv(const Results& results, const std::string& file)
             text += fmt::format(",{},{}{}{}", csv_number(machine.gpu_price_usd_h), machine.on_front ? 1 : 0,
                                 known_fields(machine.weighted), known_fields(machine.regret));
             text += fmt::format(",{},{},{}{}{}", csv_field(table.networks[n]), csv_number(table.weights[n]), cell.settled ? 1 : 0,
-                                known_fields(cell.least), known_fields(regret_of(table, m, n)));
+                                known_fields(cell.least), known_fields(all_regrets[m * table.networks.size() + n]));
             const auto plan = plans.find(cell.point);
             const bool known = std::isfinite(cell.least.value);
             text += fmt::format(",{},{},{},{}\n", known ? std::to_string(cell.point) : "",

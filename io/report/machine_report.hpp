@@ -14,8 +14,8 @@ namespace prismopt {
 /// Whether the study is one of machines.
 inline bool has_machines(const Results& results) { return !results.machines.machines.empty(); }
 
-/// By how much a network has more on a machine than on its best one, relative; infinite: not known.
-Known regret_of(const MachineTable& table, std::size_t machine, std::size_t network);
+/// By how much each network has more on each machine than on its best one: [machine * networks + network].
+std::vector<Known> regrets_of(const MachineTable& table);
 
 /// Machines in the order of reports: the front by its weighted objective, then the others by theirs or its bound.
 std::vector<std::size_t> machines_in_order(const MachineTable& table);

@@ -9,6 +9,7 @@
 #include "search/space.hpp"
 #include "search/strategy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -128,6 +129,12 @@ struct Machine {
     Known weighted = {};             // over the networks
     Known regret = {};               // the largest over the networks, relative to the best machine of each
     bool on_front = false;           // of weighted objective and regret
+
+    /// Whether the search settled all of its cells: its figures are values, not bounds.
+    bool settled() const
+    {
+        return std::all_of(cells.begin(), cells.end(), [](const MachineCell& cell) { return cell.settled; });
+    }
 };
 
 /// Machines by networks; no machines: the study has one network.
@@ -136,6 +143,18 @@ struct MachineTable {
     std::vector<double> weights{};  // [network]
     bool by_share = false;          // weights are of values over the least of their network
     std::vector<Machine> machines{};
+
+    /// What is known of all cells: [machine * networks + network].
+    std::vector<Known> least() const
+    {
+        std::vector<Known> known;
+        for (const Machine& machine : machines) {
+            for (const MachineCell& cell : machine.cells) {
+                known.push_back(cell.least);
+            }
+        }
+        return known;
+    }
 };
 
 /// Draws of the model's error in a study; no plans: not computed.

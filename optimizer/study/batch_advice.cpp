@@ -54,7 +54,7 @@ std::vector<std::int64_t> all_sequences_at_once(const SpaceSettings& space)
     return all;
 }
 
-/// Of the multiples near the batch of what combinations need, that which most of them divide, and of these the nearest; zero: none.
+/// The batch near the given one that most combinations divide, and of several the nearest; zero: none.
 std::int64_t divisible_batch(const SpaceSettings& space, std::int64_t batch)
 {
     const std::vector<std::int64_t> all = all_sequences_at_once(space);
@@ -93,7 +93,7 @@ std::int64_t dividing_gpus(const Scenario& scenario, std::int64_t batch, std::in
 std::string batch_advice(const Scenario& scenario)
 {
     const SpaceSettings& space = scenario.space;
-    if (scenario.phases.size() != 1 || !space.global_batch.empty() || space.gpus.empty()) {
+    if (!scenario.served.empty() || scenario.phases.size() != 1 || !space.global_batch.empty() || space.gpus.empty()) {
         return "";
     }
     const int batch = scenario.phases.front().global_batch;

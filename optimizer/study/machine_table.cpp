@@ -28,20 +28,12 @@ double gpu_price_usd_h(const StudyModel& model, std::size_t machine)
 /// Adds what the machines come to over their networks.
 void judge(const AlternativeGoal& alternatives, MachineTable& table)
 {
-    std::vector<Known> known;
-    for (const Machine& machine : table.machines) {
-        for (const MachineCell& cell : machine.cells) {
-            known.push_back(cell.least);
-        }
-    }
-    std::vector<Judged> all = judged(known, alternatives);
+    std::vector<Judged> all = judged(table.least(), alternatives);
     for (std::size_t m = 0; m < table.machines.size(); ++m) {
         Machine& machine = table.machines[m];
         machine.weighted = all[m].weighted;
         machine.regret = all[m].regret;
-        const bool settled =
-            std::all_of(machine.cells.begin(), machine.cells.end(), [](const MachineCell& c) { return c.settled; });
-        all[m].weighted.value = settled ? all[m].weighted.value : Known{}.value;  // others are dominated
+        all[m].weighted.value = machine.settled() ? all[m].weighted.value : Known{}.value;  // others are dominated
     }
     const std::vector<bool> front = on_front(all);
     for (std::size_t m = 0; m < table.machines.size(); ++m) {

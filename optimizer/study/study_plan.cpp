@@ -125,7 +125,7 @@ std::vector<Rung> rungs_of(const StrategyFacts& strategy, std::vector<Rung> rung
 }
 
 /// Machines are compared by bounds of their best plans.
-void refuse_unbounded_machines(const StudyModel& model)
+void refuse_incomparable_machines(const StudyModel& model)
 {
     if (model.scenario.served.empty()) {
         return;
@@ -164,7 +164,7 @@ void refuse_ranked_placeholders(const Scenario& scenario)
 StudyPlan plan_study(const StudyModel& model)
 {
     refuse_ranked_placeholders(model.scenario);
-    refuse_unbounded_machines(model);
+    refuse_incomparable_machines(model);
     const SearchSettings& search = model.scenario.search;
     const Space& space = model.designs.space();
     ChosenStrategy chosen = make_strategy(search.strategy, space, goal_of(model, search.rungs.size()));

@@ -64,10 +64,10 @@ std::unique_ptr<Strategy> make(const Space& space, const StudyGoal& goal)
 }
 
 constexpr auto facts = std::to_array<StrategyFacts>({
-    {.name = "auto", .chooses = true, .covers = true, .tuning = Tuning::if_continuous},
+    {.name = "auto", .chooses = true, .covers = true, .compares_alternatives = true, .tuning = Tuning::if_continuous},
     {.name = "nlopt", .chooses = true, .tuning = Tuning::always},
     // Each rung has simultaneous limits, which share the error probability: fewer rungs than halving.
-    {.name = "exact", .covers = true, .excludes = true, .rungs_between = 4},
+    {.name = "exact", .covers = true, .excludes = true, .compares_alternatives = true, .rungs_between = 4},
     {.name = "racing", .covers = true},
     {.name = "nsga2"},
     {.name = "nsga3"},

@@ -17,11 +17,12 @@ enum class Tuning { never, if_continuous, always };
 
 /// Facts about a strategy that studies depend on.
 struct StrategyFacts {
-    std::string_view name;  // in scenarios
-    bool chooses = false;   // picks one of the others for the space
-    bool covers = false;    // checks all combinations of a space, or of a part of it
-    bool excludes = false;  // ... by lower bounds, before it evaluates those that are left
-    int rungs_between = 2;  // factor between the draws of one rung and of the next
+    std::string_view name;               // in scenarios
+    bool chooses = false;                // picks one of the others for the space
+    bool covers = false;                 // checks all combinations of a space, or of a part of it
+    bool excludes = false;               // ... by lower bounds, before it evaluates those that are left
+    bool compares_alternatives = false;  // StudyGoal::alternatives
+    int rungs_between = 2;               // factor between the draws of one rung and of the next
     Tuning tuning = Tuning::never;
 };
 /// Facts of all strategies: "auto"; "nlopt", which tunes continuous hardware parameters first and then searches as "auto" does;

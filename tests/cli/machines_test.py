@@ -46,6 +46,7 @@ class MachinesForSeveralNetworks(CliTest):
         text = self.output("search", "served.toml")
         self.assertIn("of 6 machines on the front of weighted cost and worst regret", text)
         self.assertIn("Networks: gpt-small 1 run, gpt-long 2 runs", text)
+        self.assertRegex(text, r"model error +gpt-small [\d.]+ to [\d.]+, gpt-long [\d.]+ to [\d.]+ \w+ \(95 % prediction intervals\)")
         self.output("report", "served.h5", "--csv", "m.csv", "--json", "m.json")
         with open(self.folder / "m.csv", newline="") as file:
             rows = list(csv.DictReader(file))

@@ -33,13 +33,19 @@ std::optional<Accelerator> entry_without_power(const Scenario& scenario, const A
     return is_faster(accelerator, entry) ? std::optional(std::move(entry)) : std::nullopt;
 }
 
+/// Whether the predicate holds for a parameter that some value of the choice sets.
+template <class Predicate>
+bool sets_any(const StudyChoice& choice, const Predicate& holds)
+{
+    return (choice.hardware && holds(*choice.hardware)) ||
+           std::any_of(choice.options.begin(), choice.options.end(), [&](const HardwareOption& option) {
+               return std::any_of(option.parameters.begin(), option.parameters.end(), holds);
+           });
+}
+
 bool changes_work(const StudyChoice& choice)
 {
-    const auto changes = [](const HardwareParameter& parameter) { return row_of(parameter.target).changes_work; };
-    return (choice.hardware && changes(*choice.hardware)) ||
-           std::any_of(choice.options.begin(), choice.options.end(), [&](const HardwareOption& option) {
-               return std::any_of(option.parameters.begin(), option.parameters.end(), changes);
-           });
+    return sets_any(choice, [](const HardwareParameter& parameter) { return row_of(parameter.target).changes_work; });
 }
 
 bool follows_work(const Scenario& scenario)
@@ -76,13 +82,9 @@ void settle(const Scenario& scenario, Accelerator& accelerator)
 
 bool changes_links(const StudyChoice& choice)
 {
-    const auto changes = [](const HardwareParameter& parameter) {
+    return sets_any(choice, [](const HardwareParameter& parameter) {
         return parameter.target == HardwareTarget::bandwidth || parameter.target == HardwareTarget::link_energy;
-    };
-    return (choice.hardware && changes(*choice.hardware)) ||
-           std::any_of(choice.options.begin(), choice.options.end(), [&](const HardwareOption& option) {
-               return std::any_of(option.parameters.begin(), option.parameters.end(), changes);
-           });
+    });
 }
 
 std::string links_text(const Scenario& scenario)

@@ -1,5 +1,6 @@
 #include "io/scenario/sections/sections.hpp"
 #include "model/objective.hpp"
+#include "search/strategies/strategy_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -138,7 +139,7 @@ void refuse_unclear_served(const Scenario& scenario, Table& top)
     if (const auto deadline = objectives.find("deadline")) {
         deadline->fail({"belongs to one network", "the networks of [[workloads]] have runs of their own", "remove it"});
     }
-    if (scenario.search.strategy != "auto" && scenario.search.strategy != "exact") {
+    if (!facts_of_strategy(scenario.search.strategy).compares_alternatives) {
         top.section("search", "[search]")
             .at("strategy", "strategy = \"auto\"")
             .fail({"does not compare machines",

@@ -21,7 +21,7 @@ constexpr std::size_t most_kept = 256;
 constexpr std::size_t tried_there = 16;
 /// Ranges into which the sweeps of one stage are divided at least, so that each rank gets some.
 constexpr std::uint64_t fewest_ranges = 48;
-/// AlternativeGoal whose points are drawn at once, by weighted value and by regret each.
+/// Alternatives whose points are drawn at once, by weighted value and by regret each.
 constexpr std::size_t chosen_at_once = 4;
 /// Points of a cell that are drawn at once: at first, then.
 constexpr std::size_t first_points = 2;

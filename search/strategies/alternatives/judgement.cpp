@@ -6,8 +6,8 @@
 namespace prismopt {
 namespace {
 
-/// At least one: a value is not below the least of its task.
-double over(double value, double least) { return std::isinf(value) ? value : std::max(1.0, value / least); }
+/// Not negative: a value is not below the least of its task.
+double excess(double value, double least) { return std::isinf(value) ? value : std::max(0.0, value / least - 1.0); }
 
 /// The least of a task over all alternatives.
 Known least_of(std::span<const Known> cells, std::size_t task, std::size_t tasks)
@@ -21,34 +21,37 @@ Known least_of(std::span<const Known> cells, std::size_t task, std::size_t tasks
     return least;
 }
 
-Known relative(const Known& cell, const Known& least)
-{
-    return {over(cell.value, least.value), over(cell.low, least.high), over(cell.high, least.low)};
-}
-
-Judged judged_one(std::span<const Known> own, const std::vector<Known>& least, const AlternativeGoal& alternatives)
-{
-    Judged result{.weighted = {0.0, 0.0, 0.0}, .regret = {0.0, 0.0, 0.0}};
-    for (std::size_t task = 0; task < own.size(); ++task) {
-        const Known ratio = relative(own[task], least[task]);
-        const Known& counted = alternatives.relative ? ratio : own[task];
-        for (double Known::*of : {&Known::value, &Known::low, &Known::high}) {
-            result.weighted.*of += alternatives.weights[task] * (counted.*of);
-            result.regret.*of = std::max(result.regret.*of, ratio.*of - 1.0);
-        }
-    }
-    return result;
-}
-
 }  // namespace
+
+std::vector<Known> regrets(std::span<const Known> cells, std::size_t tasks)
+{
+    std::vector<Known> least;
+    for (std::size_t task = 0; task < tasks; ++task) least.push_back(least_of(cells, task, tasks));
+    std::vector<Known> all;
+    std::size_t task = 0;
+    for (const Known& cell : cells) {
+        const Known& of = least[task];
+        all.push_back({excess(cell.value, of.value), excess(cell.low, of.high), excess(cell.high, of.low)});
+        task = task + 1 == tasks ? 0 : task + 1;
+    }
+    return all;
+}
 
 std::vector<Judged> judged(std::span<const Known> cells, const AlternativeGoal& alternatives)
 {
-    std::vector<Known> least;
-    for (std::size_t task = 0; task < alternatives.tasks; ++task) least.push_back(least_of(cells, task, alternatives.tasks));
+    const std::vector<Known> all_regrets = regrets(cells, alternatives.tasks);
     std::vector<Judged> all;
-    for (std::size_t cell = 0; cell < cells.size(); cell += alternatives.tasks) {
-        all.push_back(judged_one(cells.subspan(cell, alternatives.tasks), least, alternatives));
+    for (std::size_t first = 0; first < cells.size(); first += alternatives.tasks) {
+        Judged& own = all.emplace_back(Judged{.weighted = {0.0, 0.0, 0.0}, .regret = {0.0, 0.0, 0.0}});
+        for (std::size_t task = 0; task < alternatives.tasks; ++task) {
+            const Known& value = cells[first + task];
+            const Known& regret = all_regrets[first + task];
+            for (double Known::*of : {&Known::value, &Known::low, &Known::high}) {
+                const double counted = alternatives.relative ? 1.0 + regret.*of : value.*of;
+                own.weighted.*of += alternatives.weights[task] * counted;
+                own.regret.*of = std::max(own.regret.*of, regret.*of);
+            }
+        }
     }
     return all;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// AlternativeGoal judged by several tasks: a weighted sum over the tasks, and the worst regret.
+/// Alternatives judged by several tasks: a weighted sum over the tasks, and the worst regret.
 
 #include "search/outcome.hpp"
 #include "search/strategy.hpp"
@@ -15,6 +15,9 @@ struct Judged {
     Known weighted = {};  // infinite: the alternative serves some task not at all
     Known regret = {};    // the largest over the tasks: the value over the least of the task, less one
 };
+
+/// By how much each cell has more than the least of its task over all alternatives, relative.
+std::vector<Known> regrets(std::span<const Known> cells, std::size_t tasks);
 
 /// Judges each alternative by what is known of its cells, [alternative * tasks + task]. Regret is relative minimax regret: Kouvelis,
 /// Yu, Robust Discrete Optimization and Its Applications (1997), chapter 1.

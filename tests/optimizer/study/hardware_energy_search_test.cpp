@@ -5,6 +5,7 @@
 #include "optimizer/api/search.hpp"
 #include "optimizer/study/worker.hpp"
 #include "tests/io/temporary_folder.hpp"
+#include "tests/optimizer/random_axis.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <fmt/format.h>
@@ -53,17 +54,12 @@ set = [
 Scenario random_hardware(unsigned seed)
 {
     std::mt19937 random(seed);
-    const auto some_of = [&random](const std::string& axis, std::vector<std::string> values) {
-        std::shuffle(values.begin(), values.end(), random);
-        values.resize(1 + random() % values.size());
-        return fmt::format("{} = [{}]\n", axis, fmt::join(values, ", "));
-    };
     std::string space = "gpus = [4, 8, 12, 24]\n";
-    space += some_of("tp", {"1", "2"});
-    space += some_of("pp", {"1", "2", "4"});
-    space += some_of("microbatch", {"1", "2"});
-    space += some_of("recompute", {"\"none\"", "\"selective\"", "\"full\""});
-    space += some_of("sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
+    space += some_of(random, "tp", {"1", "2"});
+    space += some_of(random, "pp", {"1", "2", "4"});
+    space += some_of(random, "microbatch", {"1", "2"});
+    space += some_of(random, "recompute", {"\"none\"", "\"selective\"", "\"full\""});
+    space += some_of(random, "sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
     const std::string search = fmt::format(
         "rungs = [{{ fleets = 64, steps = 2 }}, {{ fleets = {0}, steps = 2 }}]\nconfirm = {{ fleets = 64, steps = 2 }}\n"
         "strategy = \"exact\"\nconfidence = 0.99\n{1}",

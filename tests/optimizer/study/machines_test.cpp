@@ -7,6 +7,7 @@
 #include "optimizer/study/worker.hpp"
 #include "search/strategies/alternatives/judgement.hpp"
 #include "tests/io/temporary_folder.hpp"
+#include "tests/optimizer/random_axis.hpp"
 #include "tests/optimizer/tiny_study.hpp"
 
 #include <fmt/format.h>
@@ -73,17 +74,12 @@ price = { per = "1000 GB/s", cost = "0.35 USD/h" }
 std::string random_text(unsigned seed)
 {
     std::mt19937 random(seed);
-    const auto some_of = [&random](const std::string& axis, std::vector<std::string> values) {
-        std::shuffle(values.begin(), values.end(), random);
-        values.resize(1 + random() % values.size());
-        return fmt::format("{} = [{}]\n", axis, fmt::join(values, ", "));
-    };
     std::string space = "gpus = [24]\n";
-    space += some_of("tp", {"1", "2"});
-    space += some_of("pp", {"1", "2"});
-    space += some_of("microbatch", {"1", "2"});
-    space += some_of("recompute", {"\"none\"", "\"selective\"", "\"full\""});
-    space += some_of("sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
+    space += some_of(random, "tp", {"1", "2"});
+    space += some_of(random, "pp", {"1", "2"});
+    space += some_of(random, "microbatch", {"1", "2"});
+    space += some_of(random, "recompute", {"\"none\"", "\"selective\"", "\"full\""});
+    space += some_of(random, "sharding", {"\"none\"", "\"zero1\"", "\"zero3\""});
     const bool shares = seed % 2 == 0;
     const std::string networks = served_networks(shares ? "share = 0.7\n" : "", shares ? "share = 0.3\n" : "runs = 3\n");
     return served_text(networks, some_knobs, space);
