@@ -11,8 +11,8 @@
 #include "model/step/timeline.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/api/plans.hpp"
+#include "optimizer/improve/single_changes.hpp"
 #include "optimizer/nodes/assign_nodes.hpp"
-#include "optimizer/preview/single_changes.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -10,7 +10,7 @@
 #include "io/results/stored_scenario.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/api/pairs.hpp"
-#include "optimizer/preview/single_changes.hpp"
+#include "optimizer/improve/single_changes.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/host_wait.hpp"

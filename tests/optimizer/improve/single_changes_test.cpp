@@ -1,4 +1,4 @@
-#include "optimizer/preview/single_changes.hpp"
+#include "optimizer/improve/single_changes.hpp"
 
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/study_model.hpp"
