@@ -165,6 +165,13 @@ Rows difference_rows(const std::vector<Amount>& first, const std::vector<Amount>
     return rows;
 }
 
+/// Three digits, without an exponent for large ones.
+std::string signed_figure(double value)
+{
+    constexpr double three_digits = 999.5;
+    return std::abs(value) < three_digits ? fmt::format("{:+.3g}", value) : fmt::format("{:+.0f}", value);
+}
+
 std::string memory_note(const StageBreakdown& stage, std::string_view part)
 {
     if (part == "activations") {
@@ -290,9 +297,9 @@ std::string reason_text(const TakenApart& first, const TakenApart& second)
     };
     const auto [unit_name, unit] = reading_unit("s", first.mean_step_s);
     const auto seconds = [unit_name = unit_name, unit = unit](double value) {
-        return fmt::format("{:+.3g} {}", value / unit, unit_name);
+        return fmt::format("{} {}", signed_figure(value / unit), unit_name);
     };
-    const auto bytes = [](double value) { return fmt::format("{:+.3g} GB", value / gigabyte); };
+    const auto bytes = [](double value) { return signed_figure(value / gigabyte) + " GB"; };
     add(differences(amounts_of(first), amounts_of(second)), first.mean_step_s, seconds);
     add(differences(memory_of(first), memory_of(second)), sum_of(memory_of(first)), bytes);
     return fmt::format("{}", fmt::join(words, ", "));

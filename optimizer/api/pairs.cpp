@@ -296,25 +296,58 @@ PairError pair_error(const ChosenPlan& first, const ChosenPlan& second)
                       knowledge.discrepancy, knowledge.correlations);
 }
 
+namespace {
+
+/// A predicted plan, and how its error goes together with those of others.
+struct PredictedPlan {
+    const ChosenPlan& chosen;
+    const PlanPrediction& of;
+    StepError error;
+};
+
+ComparedPair compared_predictions(const PredictedPlan& first, const PredictedPlan& second, const PairKnowledge& knowledge)
+{
+    const PairError error =
+        pair_error(first.error, second.error, knowledge.fitted, knowledge.discrepancy, knowledge.correlations);
+    ComparedPair pair = compared_values({.quantity = *find_objective("training_time_mean"),
+                                         .first = first.of.prediction.training.mean,
+                                         .second = second.of.prediction.training.mean,
+                                         .first_run = run_scatter(first.of.prediction.training),
+                                         .second_run = run_scatter(second.of.prediction.training)},
+                                        error, knowledge.discrepancy.repeat);
+    const auto describe = [](PairedPlan& plan, const PredictedPlan& predicted) {
+        plan.name = predicted.chosen.scenario.name;
+        plan.plan = design_text(predicted.of.plan, predicted.of.space);
+        plan.low = plan.value * predicted.of.model.low;
+        plan.high = plan.value * predicted.of.model.high;
+    };
+    describe(pair.first, first);
+    describe(pair.second, second);
+    return pair;
+}
+
+}  // namespace
+
 ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_first, const ChosenPlan& second,
                             const PlanPrediction& of_second)
 {
-    const Objective& quantity = *find_objective("training_time_mean");
-    ComparedPair pair = compared_values({.quantity = quantity,
-                                         .first = of_first.prediction.training.mean,
-                                         .second = of_second.prediction.training.mean,
-                                         .first_run = run_scatter(of_first.prediction.training),
-                                         .second_run = run_scatter(of_second.prediction.training)},
-                                        pair_error(first, second), catalog_discrepancy().repeat);
-    const auto describe = [](PairedPlan& plan, const ChosenPlan& chosen, const PlanPrediction& of) {
-        plan.name = chosen.scenario.name;
-        plan.plan = design_text(of.plan, of.space);
-        plan.low = plan.value * of.model.low;
-        plan.high = plan.value * of.model.high;
-    };
-    describe(pair.first, first, of_first);
-    describe(pair.second, second, of_second);
-    return pair;
+    const PairKnowledge knowledge;
+    return compared_predictions({first, of_first, error_of(first, knowledge.fitted)},
+                                {second, of_second, error_of(second, knowledge.fitted)}, knowledge);
+}
+
+struct PlanPairs::State {
+    PairKnowledge knowledge;
+};
+
+PlanPairs::PlanPairs() : state_(std::make_shared<const State>()) {}
+
+ComparedPair PlanPairs::compared(const PlanPredictor& first, const PlanPrediction& of_first, const PlanPredictor& second,
+                                 const PlanPrediction& of_second) const
+{
+    const PairKnowledge& knowledge = state_->knowledge;
+    return compared_predictions({first.chosen(), of_first, first.step_error(knowledge.fitted)},
+                                {second.chosen(), of_second, second.step_error(knowledge.fitted)}, knowledge);
 }
 
 bool pairs_machines(const Results& results) { return choice_of_machine(results).has_value(); }

@@ -8,6 +8,7 @@
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/predict.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace prismopt {
@@ -19,6 +20,20 @@ PairError pair_error(const ChosenPlan& first, const ChosenPlan& second);
 /// Their mean training times, from predictions of these plans.
 ComparedPair compared_plans(const ChosenPlan& first, const PlanPrediction& of_first, const ChosenPlan& second,
                             const PlanPrediction& of_second);
+
+/// The same for many plans: what errors of pairs come from is read once, and predictors have their plans compiled.
+class PlanPairs {
+public:
+    PlanPairs();
+
+    /// Throws InfeasiblePlan, unless memory is all that a plan lacks.
+    ComparedPair compared(const PlanPredictor& first, const PlanPrediction& of_first, const PlanPredictor& second,
+                          const PlanPrediction& of_second) const;
+
+private:
+    struct State;
+    std::shared_ptr<const State> state_;
+};
 
 /// Whether the study chooses from several [[cluster]]s.
 bool pairs_machines(const Results& results);

@@ -18,6 +18,7 @@
 #include "model/plan_rules.hpp"
 #include "model/schedule/schedule.hpp"
 #include "model/step/graph/searched_orders.hpp"
+#include "optimizer/accuracy/pair_error.hpp"
 #include "optimizer/study/host_wait.hpp"
 #include "optimizer/study/study_model.hpp"
 #include "optimizer/study/study_plan.hpp"
@@ -361,6 +362,18 @@ std::vector<StageBreakdown> PlanPredictor::breakdown() const
                                setting_of(problem, problem.phases.front()));
 }
 
+const ChosenPlan& PlanPredictor::chosen() const { return state_->chosen; }
+
+StepError PlanPredictor::step_error(const FittedModel& model) const
+{
+    if (!state_->run) {
+        const Infeasible& why = *state_->infeasible;
+        throw InfeasiblePlan(why, "the errors of two plans go together only where both are feasible: " + why.text());
+    }
+    const Problem& problem = state_->model.problem;
+    return prismopt::step_error(setting_of(problem, problem.phases.front()), state_->run->in_phase.front(), model);
+}
+
 std::string PlanPredictor::orders_csv() const
 {
     return prismopt::orders_csv(part_orders(*state_->feasible_run().phases.front().graph.program));
@@ -384,7 +397,7 @@ PlanPrediction predict(const ChosenPlan& chosen, int draws)
 }
 
 struct ScenarioPredictor::State {
-    explicit State(const Scenario& of) : scenario(of), tables(tables_of(scenario)) {}
+    State(const Scenario& of, NoiseTables with) : scenario(of), tables(std::move(with)) {}
 
     /// The tables, also of a plan outside of [space].
     NoiseTables tables_for(const ChosenPlan& chosen) const
@@ -401,11 +414,23 @@ struct ScenarioPredictor::State {
     NoiseTables tables;
 };
 
-ScenarioPredictor::ScenarioPredictor(const Scenario& scenario) : state_(std::make_shared<const State>(scenario)) {}
+ScenarioPredictor::ScenarioPredictor(const Scenario& scenario)
+    : state_(std::make_shared<const State>(scenario, tables_of(scenario)))
+{
+}
+
+ScenarioPredictor::ScenarioPredictor(const Scenario& scenario, std::span<const ParallelPlan> plans)
+    : state_(std::make_shared<const State>(scenario, tables_of(scenario, {plans.begin(), plans.end()})))
+{
+}
 
 PlanPredictor ScenarioPredictor::plan(const std::string& words, const TaskOrder& order) const
 {
-    ChosenPlan chosen = plan_with(state_->scenario, words);
+    return plan(plan_with(state_->scenario, words), order);
+}
+
+PlanPredictor ScenarioPredictor::plan(ChosenPlan chosen, const TaskOrder& order) const
+{
     NoiseTables tables = state_->tables_for(chosen);
     return PlanPredictor(std::make_unique<PlanPredictor::State>(std::move(chosen), order, std::move(tables)));
 }

@@ -24,6 +24,9 @@
 
 namespace prismopt {
 
+struct FittedModel;
+struct StepError;
+
 /// Use of a pipeline stage in the first phase.
 struct StageUse {
     std::vector<Chunk> chunks;  // that the stage holds, in order
@@ -112,6 +115,10 @@ public:
     /// Where the step of the first phase at mean times and the memory go, [stage]; nothing of a plan that is infeasible, unless memory
     /// is all that it lacks.
     std::vector<StageBreakdown> breakdown() const;
+    /// How the error of the step of the first phase goes together with those of other plans. Throws InfeasiblePlan, unless memory is all
+    /// that the plan lacks.
+    StepError step_error(const FittedModel& model) const;
+    const ChosenPlan& chosen() const;
     /// The task order in the first phase, as PyTorch's table. Throws InfeasiblePlan.
     std::string orders_csv() const;
 
@@ -128,9 +135,13 @@ private:
 class ScenarioPredictor {
 public:
     explicit ScenarioPredictor(const Scenario& scenario);
+    /// The same, with tables for these plans, too.
+    ScenarioPredictor(const Scenario& scenario, std::span<const ParallelPlan> plans);
 
     /// `words`: of a plan, as in plan_with().
     PlanPredictor plan(const std::string& words, const TaskOrder& order = {}) const;
+    /// A plan of this scenario, or of one with other settings of its network.
+    PlanPredictor plan(ChosenPlan chosen, const TaskOrder& order = {}) const;
     PlanPrediction predict(const std::string& words, int draws = 0) const;
     /// Returns the noise-free times, which are lower bounds of the means, or why the plan is infeasible.
     std::variant<NoiseFree, Infeasible> noise_free(const std::string& words) const;

@@ -23,6 +23,7 @@
 /// - Warnings go to standard error, or to StudyOptions::message; LogReceiver receives those of other functions.
 
 #include "optimizer/api/components.hpp"
+#include "optimizer/api/explain.hpp"
 #include "optimizer/api/exports.hpp"
 #include "optimizer/api/imports.hpp"
 #include "optimizer/api/pairs.hpp"

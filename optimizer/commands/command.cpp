@@ -46,6 +46,8 @@ const std::vector<Command>& commands()
          "prismopt sensitivity small.toml --design \"gpus=64 tp=2 pp=4 schedule=1f1b\" --svg small.svg", sensitivity_command},
         {"init", "", "write a commented starter scenario for a workload on a cluster",
          "prismopt init --workload llama3-70b --accelerator h100-sxm --gpus 1024 --out my.toml", init_command},
+        {"explain", "FILE...", "say where the time and the memory of a plan go, and what would make it fit or faster",
+         "prismopt explain train.sbatch", explain_command},
         {"import", "FILE...", "write a scenario from the script or configuration of a training job, and name its plan",
          "prismopt import train.sbatch --out my.toml", import_command},
         {"validate", "SCENARIO", "check a scenario and count the plans of its space", "prismopt validate small.toml",

@@ -50,7 +50,7 @@ class Help(CliTest):
             script = f"""source <("$1" completion bash); shift; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _prismopt; printf '%s\\n' "${{COMPREPLY[@]}}" """
             return subprocess.run(["bash", "-c", script, "bash", support.PROGRAM, *words], cwd=self.folder, check=True, text=True,
                                   capture_output=True).stdout.split()
-        self.assertEqual(completed("prismopt", "exp"), ["export"])
+        self.assertEqual(completed("prismopt", "expo"), ["export"])
         self.assertEqual(set(self.commands()) | {"--help", "--version"}, set(completed("prismopt", "")))
         for command in self.commands():
             told = set(completed("prismopt", command, "--"))

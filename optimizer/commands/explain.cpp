@@ -1,0 +1,54 @@
+#include "optimizer/api/explain.hpp"
+
+#include "optimizer/commands/chosen_job.hpp"
+#include "optimizer/commands/chosen_plan.hpp"
+#include "optimizer/commands/command.hpp"
+#include "optimizer/study/study_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace prismopt {
+
+namespace po = boost::program_options;
+
+namespace {
+
+int exit_of(const Explanation& of) { return of.prediction.prediction.infeasible ? exit_infeasible : exit_done; }
+
+int print_against(const ChosenPlan& first, const std::string& words, bool json)
+{
+    const Versus versus = explain_against(first, changed_plan(first, words));
+    fmt::print("{}", json ? versus_json(versus) : versus_text(versus));
+    return std::max(exit_of(versus.first), exit_of(versus.second));
+}
+
+}  // namespace
+
+int explain_command(const std::vector<std::string>& words, const Call& call)
+{
+    po::options_description options("Options");
+    add_plan_options(options);
+    options.add_options()("against", po::value<std::string>()->value_name("PLAN"),
+                          "explain why this plan takes more or less time and memory instead: values of axes that differ, "
+                          "\"tp=4 recompute=full\"")("no-changes", po::bool_switch(),
+                                                     "do not look for changes that make the plan fit or faster")(
+        "json", po::bool_switch(), "print one JSON object instead of text");
+    add_job_options(options);
+    const auto values = parse_options("explain", options, {"FILE", -1}, words, call);
+    if (!values || call.team.rank() != 0) {
+        return exit_done;
+    }
+    const bool json = (*values)["json"].as<bool>();
+    const ChosenJob job = chosen_job(*values);
+    log_notes(job.chosen.scenario);
+    if (values->count("against") > 0) {
+        return print_against(job.chosen, (*values)["against"].as<std::string>(), json);
+    }
+    const Explanation of = explain(job.chosen, !(*values)["no-changes"].as<bool>());
+    fmt::print("{}", json ? explanation_json(of) : explanation_text(of));
+    return exit_of(of);
+}
+
+}  // namespace prismopt
