@@ -153,6 +153,21 @@ std::string changes_text(const Explanation& of)
     return aligned(rows, {0, 6});
 }
 
+/// Of a plan that is infeasible for other reasons than memory: values that make it feasible, by their bounds.
+std::string feasible_text(const std::vector<SingleChange>& changes)
+{
+    if (changes.empty()) {
+        return "no change of a single value makes it feasible\n";
+    }
+    constexpr std::size_t most = 8;
+    std::vector<std::vector<std::string>> rows{{"what makes it feasible", "mean step at least", "GB"}};
+    for (std::size_t i = 0; i < std::min(most, changes.size()); ++i) {
+        rows.push_back(
+            {"  " + changes[i].design, time_text(changes[i].step_s), fmt::format("{:.1f}", changes[i].memory_bytes / gigabyte)});
+    }
+    return aligned(rows, 0);
+}
+
 Json change_json(const ExplainedChange& change)
 {
     return {{"change", change.values},
@@ -252,7 +267,7 @@ std::string explanation_text(const Explanation& of)
 {
     std::string text = plan_text(of);
     if (of.stages.empty()) {
-        return text;
+        return text + "\n" + feasible_text(of.prediction.changes);
     }
     text += "\n" + step_parts_text(of.stages, of.prediction.prediction.step.mean.value) + "\n" +
             memory_parts_text(of.stages, of.memory);

@@ -3,6 +3,8 @@
 #include "optimizer/commands/chosen_job.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/preview/example_plan.hpp"
+#include "optimizer/program/log.hpp"
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +18,27 @@ namespace po = boost::program_options;
 namespace {
 
 int exit_of(const Explanation& of) { return of.prediction.prediction.infeasible ? exit_infeasible : exit_done; }
+
+/// Neither a plan nor the files of a job, which have one.
+bool names_no_plan(const po::variables_map& values, const ChosenJob& job)
+{
+    return values.count("point") == 0 && values["design"].as<std::string>().empty() && !job.job;
+}
+
+/// Of a scenario without --design whose default plan has an infeasible structure: a plan of its space.
+Explanation explained(const ChosenPlan& chosen, bool changes, bool any_plan)
+{
+    Explanation of = explain(chosen, changes);
+    const std::string example = of.stages.empty() && any_plan ? example_design(chosen.scenario) : "";
+    if (example.empty()) {
+        return of;
+    }
+    log_warning(fmt::format(
+        "without --design: the default plan is infeasible ({}), so this is the plan of [space] with the best noise-free {}; "
+        "--design \"...\" names another",
+        of.prediction.prediction.infeasible->category(), chosen.scenario.objectives.front()));
+    return explain(plan_with(chosen.scenario, example), changes);
+}
 
 int print_against(const ChosenPlan& first, const std::string& words, bool json)
 {
@@ -46,7 +69,7 @@ int explain_command(const std::vector<std::string>& words, const Call& call)
     if (values->count("against") > 0) {
         return print_against(job.chosen, (*values)["against"].as<std::string>(), json);
     }
-    const Explanation of = explain(job.chosen, !(*values)["no-changes"].as<bool>());
+    const Explanation of = explained(job.chosen, !(*values)["no-changes"].as<bool>(), names_no_plan(*values, job));
     fmt::print("{}", json ? explanation_json(of) : explanation_text(of));
     return exit_of(of);
 }
