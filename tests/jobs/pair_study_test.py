@@ -2,8 +2,10 @@
 
 import importlib.machinery
 import importlib.util
+import math
 import pathlib
 import random
+import statistics
 import sys
 import unittest
 
@@ -71,6 +73,51 @@ class Pairs(unittest.TestCase):
         for last, pairs in ((4.1, 1), (5.0, 0)):
             found = pair_study.pairs_of([family], OF, {"t row 1": 3.1, "t row 2": last})
             self.assertEqual(len(found["accelerator"]), pairs)
+
+
+def simulated_job(number, draw, plans=6):
+    """A family with one job, whose plans are so far apart that their own deviations are independent."""
+    rows, common = [], draw.gauss(0.0, OF["by_job"])
+    for plan in range(plans):
+        predicted = draw.gauss(0.0, 0.15)
+        error = common + draw.gauss(0.0, OF["by_plan"]) + draw.gauss(0.0, OF["repeats"])
+        rows.append(row(row=f"t row {plan}: x", measured_s=math.exp(predicted + error), log_ratio=error, degrees=[30.0 * plan] * 6, widening=1.0))
+    return {"source": "s", "line": str(number), "rows": rows, "covariance": [0.0] * (plans * (plans + 1) // 2)}
+
+
+class Improvements(unittest.TestCase):
+    JOBS = 300
+
+    def setUp(self):
+        draw = random.Random(2)
+        self.families = [simulated_job(number, draw) for number in range(self.JOBS)]
+
+    def test_stated_probabilities_hold(self):
+        for measured in (False, True):
+            starts = [s for s in pair_study.starts_of(self.families, OF, {}, measured) if not math.isnan(s.chance)]
+            stated = statistics.fmean(s.chance for s in starts)
+            faster = statistics.fmean(s.chosen < 0 for s in starts)
+            self.assertLess(abs(stated - faster), 3 * 0.5 / math.sqrt(self.JOBS))  # starts of one job are not independent
+
+    def test_the_best_plan_is_found_by_exact_predictions(self):
+        for family in self.families:
+            for one in family["rows"]:
+                one["log_ratio"] = 0.0
+        starts = pair_study.starts_of(self.families, OF, {}, False)
+        self.assertEqual(len(starts), 6 * self.JOBS)
+        for start in starts:
+            self.assertAlmostEqual(start.chosen, start.best)
+        jobs, count, _, faster, gain, _, _ = pair_study.improvements(starts)
+        self.assertEqual((jobs, count, faster, gain), (self.JOBS, 6 * self.JOBS, "100", "100"))
+
+    def test_a_measured_start_tells_of_the_error_that_plans_share(self):
+        """Of a start that took longer than predicted, other plans are expected to, too."""
+        family = simulated_job(0, random.Random(3), plans=2)
+        first, second = family["rows"]
+        first.update(measured_s=1.2, log_ratio=math.log(1.2))  # predicted: 1
+        second.update(measured_s=1.25, log_ratio=math.log(1.25 / 1.05))
+        self.assertTrue(math.isnan(pair_study.starts_of([family], OF, {}, False)[0].chance))
+        self.assertGreater(pair_study.starts_of([family], OF, {}, True)[0].chance, 0.5)
 
 
 if __name__ == "__main__":
