@@ -1,8 +1,9 @@
 #pragma once
 
-/// Names of the settings of each training program, for one version of it. The tables are in target_names.cpp.
+/// Settings that exports write, for one version of each training program: rows of its table (io/trainers/trainer_settings.hpp).
 
-#include <span>
+#include "io/trainers/trainer_settings.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,7 @@ namespace prismopt {
 struct TargetNames {
     std::string version;
     std::string source;  // URL of the file with the names
-    std::span<const std::string_view> names;
+    const TrainerSettings& settings;
 };
 const TargetNames& megatron_names();
 const TargetNames& bridge_names();
@@ -25,7 +26,7 @@ class Settings {
 public:
     explicit Settings(const TargetNames& names) : names_(names) {}
 
-    /// Throws std::logic_error for a name that the target's version does not have.
+    /// Throws std::logic_error for a name that the program does not have.
     void set(std::string_view name, const std::string& value);
     void set(std::string_view name, long value);
     void flag(std::string_view name) { set(name, std::string()); }

@@ -48,6 +48,7 @@ constexpr auto rows = std::to_array<TrainerSetting>({
     {"parallelism.expert_parallel_degree", "ep", "1"},
     {"parallelism.expert_tensor_parallel_degree", "etp", "1"},
     {"parallelism.expert_parallel_comm_backend", "dispatch", "standard"},
+    {"activation_checkpoint", "recompute"},  // of configurations in Python
     {"activation_checkpoint.mode", "recompute", "selective"},
     {"activation_checkpoint.selective_ac_option", "recompute_modules", "2"},
     {"activation_checkpoint.*", "", "", none},

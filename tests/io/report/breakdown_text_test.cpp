@@ -16,13 +16,14 @@ using testing::Not;
 StageBreakdown stage()
 {
     StageBreakdown parts;
-    parts.kernels = {{.block = "attention", .kind = KernelClass::gemm, .seconds = 2.0},
+    parts.kernels = {{.block = "attention", .kind = KernelClass::gemm, .seconds = 2.0, .again_s = 0.0},
                      {.block = "mlp", .kind = KernelClass::gemm, .seconds = 5.0, .again_s = 1.0},
-                     {.block = "", .kind = KernelClass::host_wait, .seconds = 0.5}};
+                     {.block = "", .kind = KernelClass::host_wait, .seconds = 0.5, .again_s = 0.0}};
     parts.messages = {{.kind = KernelClass::tensor_all_gather, .exposed_s = 1.0, .hidden_s = 3.0}};
     parts.optimizer_s = 0.5;
     parts.waiting_s = 1.0;
-    parts.memory = {.parameters = Bytes{10e9}, .gradients = Bytes{}, .optimizer_state = Bytes{}, .activations = Bytes{20e9}};
+    parts.memory.parameters = Bytes{10e9};
+    parts.memory.activations = Bytes{20e9};
     parts.activations = {{"mlp", 15e9}, {"attention", 5e9}};
     return parts;
 }
@@ -43,15 +44,15 @@ TEST(BreakdownText, NamesThePartsOfMemory)
 {
     const std::vector<StageBreakdown> stages{stage()};
     const std::string text = memory_parts_text(stages, Bytes{80e9});
-    EXPECT_THAT(text, HasSubstr("activations           20.00  66.7  mlp 15, attention 5"));
-    EXPECT_THAT(text, HasSubstr("needed                30.00   100  of 80.0 GB"));
+    EXPECT_THAT(text, HasSubstr("activations          20.00  66.7  mlp 15, attention 5"));
+    EXPECT_THAT(text, HasSubstr("needed               30.00   100  of 80.0 GB"));
 }
 
 TEST(BreakdownText, SaysWhyAnotherPlanDiffers)
 {
     const std::vector<StageBreakdown> first{stage()};
     std::vector<StageBreakdown> second{stage()};
-    second.front().kernels[1] = {.block = "mlp", .kind = KernelClass::gemm, .seconds = 4.0};
+    second.front().kernels[1] = {.block = "mlp", .kind = KernelClass::gemm, .seconds = 4.0, .again_s = 0.0};
     second.front().waiting_s = 1.02;
     second.front().memory.activations = Bytes{1020e9};
     EXPECT_EQ(reason_text({first, 10.5}, {second, 9.52}), "recompute -1 s, activations +1000 GB");

@@ -1,7 +1,5 @@
 #include "io/trainers/trainer_settings.hpp"
 
-#include "io/export/target_names.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,19 +19,6 @@ std::vector<TrainerSettings> all_tables()
             swift_settings(),      axolotl_settings(),
             maxtext_settings(),    nanotron_settings(),
             verl_settings()};
-}
-
-/// What exports write, imports read.
-TEST(TrainerSettings, HaveTheNamesOfExports)
-{
-    const auto check = [](const TargetNames& names, const TrainerSettings& table) {
-        for (const std::string_view name : names.names) {
-            EXPECT_NE(known_setting(table, name).row, nullptr) << table.program << " " << name;
-        }
-    };
-    check(megatron_names(), megatron_settings());
-    check(bridge_names(), bridge_settings());
-    check(torchtitan_names(), torchtitan_settings());
 }
 
 TEST(TrainerSettings, SayWhatTheyGive)
