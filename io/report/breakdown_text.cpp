@@ -232,6 +232,9 @@ std::string memory_parts_text(std::span<const StageBreakdown> stages, Bytes of_a
     }
     rows.push_back(
         {"  needed", fmt::format("{:.2f}", all / gigabyte), "100", fmt::format("of {:.1f} GB", of_accelerator.si / gigabyte)});
+    if (stage.memory.host.si > 0.0) {
+        rows.push_back({"  in host memory", fmt::format("{:.2f}", stage.memory.host.si / gigabyte), "", "for each GPU"});
+    }
     return aligned(rows, {0, 3});
 }
 
@@ -328,6 +331,7 @@ nlohmann::ordered_json breakdown_json(std::span<const StageBreakdown> stages)
         for (const NamedMemory& part : memory_parts) {
             json["memory_bytes"][std::string(part.name)] = (stage.memory.*part.part).si;
         }
+        json["host_memory_bytes"] = stage.memory.host.si;
         for (const BlockBytes& block : stage.activations) {
             json["activations_bytes"][block.block] = block.bytes;
         }

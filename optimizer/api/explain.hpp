@@ -36,6 +36,9 @@ struct Explanation {
     std::vector<ExplainedChange>
         changes;  // that make it fit; of a plan that fits, faster. By number of changes; first those that
                   // leave what is learnt, the fastest first
+
+    /// It does not fit, or may not.
+    bool lacks_memory() const { return prediction.prediction.infeasible || prediction.may_not_fit; }
 };
 
 /// `changes`: whether to look for some.

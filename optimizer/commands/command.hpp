@@ -83,7 +83,7 @@ const std::vector<Command>& commands();
 /// The positional argument of a command: none, one word, several, or any number of words.
 struct Positional {
     Positional(const char* one) : name(one) {}  // NOLINT: a plain name is the usual case
-    Positional(const char* name_, int most_) : name(name_), most(most_) {}
+    Positional(const char* word, int count) : name(word), most(count) {}
 
     std::string name;
     int most = 1;  // -1: any number

@@ -1,0 +1,175 @@
+#include "optimizer/api/explain.hpp"
+
+#include "io/base/aligned.hpp"
+#include "io/base/percent.hpp"
+#include "io/report/breakdown_text.hpp"
+#include "io/toml/reading_units.hpp"
+#include "optimizer/space/design_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+constexpr double gigabyte = (1_GB).si;
+
+using Json = nlohmann::ordered_json;
+
+TakenApart apart(const Explanation& of) { return {of.stages, of.prediction.prediction.step.mean.value}; }
+
+std::string values_text(const ExplainedChange& change)
+{
+    const std::string price = change.price.empty() ? "" : fmt::format(" ({})", change.price);
+    return fmt::format("  {}{}", fmt::join(change.values, " "), price);
+}
+
+std::string changes_text(const Explanation& of)
+{
+    const std::string what = of.lacks_memory() ? "fit" : "faster";
+    if (of.changes.empty()) {
+        return fmt::format("no change of one or two values makes it {}\n", what);
+    }
+    constexpr int most = 6;  // of each number of changes
+    std::vector<std::vector<std::string>> rows{
+        {"what makes it " + what, "mean step", "times today's (95 %)", "faster", "fits", "GB", "because"}};
+    int listed = 0;
+    int count = 0;
+    for (const ExplainedChange& change : of.changes) {
+        listed = change.count == count ? listed + 1 : 1;
+        count = change.count;
+        if (listed <= most) {
+            rows.push_back({values_text(change), time_text(change.step_s),
+                            fmt::format("{:.3f} ({:.3f} to {:.3f})", change.ratio, change.low, change.high),
+                            chance_text(change.chance_faster), chance_text(change.fits),
+                            fmt::format("{:.1f}", change.memory_bytes / gigabyte), change.reason});
+        }
+    }
+    return aligned(rows, {0, 6});
+}
+
+/// Of a plan that is infeasible for other reasons than memory: values that make it feasible, by their bounds.
+std::string feasible_text(const std::vector<SingleChange>& changes)
+{
+    if (changes.empty()) {
+        return "no change of a single value makes it feasible\n";
+    }
+    constexpr std::size_t most = 8;
+    std::vector<std::vector<std::string>> rows{{"what makes it feasible", "mean step at least", "GB"}};
+    for (std::size_t i = 0; i < std::min(most, changes.size()); ++i) {
+        rows.push_back(
+            {"  " + changes[i].design, time_text(changes[i].step_s), fmt::format("{:.1f}", changes[i].memory_bytes / gigabyte)});
+    }
+    return aligned(rows, 0);
+}
+
+Json change_json(const ExplainedChange& change)
+{
+    return {{"change", change.values},
+            {"of_settings", change.setting},
+            {"price", change.price},
+            {"step_time_mean_s", change.step_s},
+            {"ratio", change.ratio},
+            {"ratio_interval", {change.low, change.high}},
+            {"faster_probability", change.chance_faster},
+            {"fit_probability", change.fits},
+            {"peak_memory_bytes", change.memory_bytes},
+            {"because", change.reason}};
+}
+
+Json json_of(const Explanation& of)
+{
+    const Prediction& p = of.prediction.prediction;
+    Json json{{"format", "prismopt explain"},
+              {"format_version", 1},
+              {"design", design_text(of.prediction.plan, of.prediction.space)},
+              {"software", of.prediction.software},
+              {"feasible", !p.infeasible.has_value()},
+              {"reason", p.infeasible ? p.infeasible->text() : ""}};
+    if (of.stages.empty()) {
+        return json;
+    }
+    json["step_time_mean_s"] = p.step.mean.value;
+    json["step_time_interval_s"] = {p.step.mean.value * of.prediction.model.low, p.step.mean.value * of.prediction.model.high};
+    json["fit_probability"] = p.fit_probability;
+    json["busiest_stage"] = busiest_stage(of.stages);
+    json["stages"] = breakdown_json(of.stages);
+    json["changes"] = Json::array();
+    for (const ExplainedChange& change : of.changes) {
+        json["changes"].push_back(change_json(change));
+    }
+    return json;
+}
+
+std::string plan_text(const Explanation& of)
+{
+    const PlanPrediction& plan = of.prediction;
+    const Prediction& p = plan.prediction;
+    std::string text = fmt::format("{} dp={}\nsoftware {}\n", design_text(plan.plan, plan.space), plan.plan.dp, plan.software);
+    if (p.infeasible) {
+        text += fmt::format("infeasible: {}\n", p.infeasible->text());
+    }
+    if (plan.may_not_fit) {
+        text += fmt::format("may not fit ({}): {}\n", chance_text(p.fit_probability), plan.may_not_fit->detail);
+    }
+    if (!of.stages.empty()) {
+        text += fmt::format("mean step {}{} (95 % {} to {} with the error of the model)\n", time_text(p.step.mean.value),
+                            p.infeasible ? " with enough memory" : "", time_text(p.step.mean.value * plan.model.low),
+                            time_text(p.step.mean.value * plan.model.high));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& of)
+{
+    std::string text = plan_text(of);
+    if (of.stages.empty()) {
+        return text + "\n" + feasible_text(of.prediction.changes);
+    }
+    text += "\n" + step_parts_text(of.stages, of.prediction.prediction.step.mean.value) + "\n" +
+            memory_parts_text(of.stages, of.memory);
+    if (const std::string stages = stage_parts_text(of.stages); !stages.empty()) {
+        text += "\n" + stages;
+    }
+    return text + "\n" + changes_text(of);
+}
+
+std::string explanation_json(const Explanation& of) { return json_of(of).dump(2) + "\n"; }
+
+std::string versus_text(const Versus& of)
+{
+    std::string text = "first:  " + plan_text(of.first) + "second: " + plan_text(of.second);
+    if (!of.pair) {
+        return text;
+    }
+    const ComparedPair& pair = *of.pair;
+    text += fmt::format("the second takes {:.3f} times as long (95 % {:.3f} to {:.3f}), less with a probability of {}: {}\n\n",
+                        pair.ratio, pair.low, pair.high, chance_text(pair.chance_less),
+                        reason_text(apart(of.first), apart(of.second)));
+    return text + difference_text(apart(of.first), apart(of.second));
+}
+
+std::string versus_json(const Versus& of)
+{
+    Json json{{"format", "prismopt explain --against"},
+              {"format_version", 1},
+              {"first", json_of(of.first)},
+              {"second", json_of(of.second)}};
+    if (of.pair) {
+        json["ratio"] = of.pair->ratio;
+        json["ratio_interval"] = {of.pair->low, of.pair->high};
+        json["less_probability"] = of.pair->chance_less;
+        json["because"] = reason_text(apart(of.first), apart(of.second));
+    }
+    return json.dump(2) + "\n";
+}
+
+}  // namespace prismopt
