@@ -81,6 +81,7 @@ ImportRequest request_of(const po::variables_map& values)
     if (const std::string config = option_text(values, "model-config"); !config.empty()) {
         request.model_config = file_of("--model-config ", config);
     }
+    request.field_names = field_names_of(values);
     request.workload = option_text(values, "workload");
     request.gpus = option_count(values, "gpus");
     request.node_gpus = option_count(values, "gpus-per-node");
@@ -130,6 +131,7 @@ int import_command(const Texts& words, const Call& call)
         "scenario to write; an existing file is not overwritten (default: the name of the first FILE with .toml)")(
         "all", po::bool_switch(), "also list each setting that changes neither time nor memory, with its line")(
         "json", po::bool_switch(), "print one JSON object instead, and write nothing");
+    add_field_options(options);
     add_catalog_option(options);
     const auto values = parse_options("import", options, {"FILE", -1}, words, call);
     if (!values || call.team.rank() != 0) {

@@ -22,8 +22,8 @@ struct ImportedFields {
 
 // decoder_classes.cpp: decoders with the usual fields, a row each
 std::vector<std::string_view> decoder_class_names();
-/// The class of the file has a row.
-ImportedFields imported_decoder(ModelConfig& config);
+/// The class has a row.
+ImportedFields imported_decoder(std::string_view name, ModelConfig& config);
 
 // decoders.cpp: other dense decoders
 ImportedFields gemma3(ModelConfig& config);

@@ -15,10 +15,10 @@ enum class Windows {
     none,
     where_given,
     unless_null,
+    every_second,      // beginning with the first layer
     where_used,        // use_sliding_window
     upper_where_used,  // the same, of layers from max_window_layers on
-    refused,           // the same, which no published network of the class says
-    every_second       // beginning with the first layer
+    refused            // the same, which no published network of the class says
 };
 /// How the fields of experts are named; none: an MLP of `intermediate_size`.
 enum class ExpertFields { none, mixtral, qwen, qwen_shared, deepseek };
@@ -59,6 +59,8 @@ constexpr auto decoder_classes = std::to_array<DecoderClass>({
     {.name = "GptOssForCausalLM", .head = 64, .biases = Biases::all, .biased = true, .windows = Windows::every_second, .window = 128,
      .experts = ExpertFields::mixtral, .expert_count = 128, .active_experts = 4, .sinks = true, .expert_biases = true},
     {.name = "LlamaForCausalLM", .biases = Biases::all, .mlp_bias_field = "mlp_bias"},
+    {.name = "MiniMaxM2ForCausalLM", .query_key_norm = QueryKeyNorm::whole, .query_key_field = "use_qk_norm",
+     .experts = ExpertFields::mixtral},
     {.name = "MistralForCausalLM", .windows = Windows::unless_null},
     {.name = "MixtralForCausalLM", .windows = Windows::where_given, .experts = ExpertFields::mixtral, .expert_count = 8,
      .active_experts = 2},
@@ -94,6 +96,9 @@ int window_of(ModelConfig& config, const DecoderClass& of)
     constexpr std::string_view size = "sliding_window";
     constexpr std::string_view use = "use_sliding_window";
     const bool used = config.has(use) && config.flag(use);
+    if (of.windows >= Windows::where_used && !used) {
+        config.ignore({size});
+    }
     switch (of.windows) {
         case Windows::none: return 0;
         case Windows::where_given: return config.has(size) ? config.count(size) : 0;
@@ -180,10 +185,10 @@ std::vector<std::string_view> decoder_class_names()
     return names;
 }
 
-ImportedFields imported_decoder(ModelConfig& config)
+ImportedFields imported_decoder(std::string_view name, ModelConfig& config)
 {
     return decoder(config, *std::find_if(decoder_classes.begin(), decoder_classes.end(),
-                                         [&config](const DecoderClass& known) { return known.name == config.architecture(); }));
+                                         [name](const DecoderClass& known) { return known.name == name; }));
 }
 
 }  // namespace prismopt

@@ -208,6 +208,7 @@ ImportedFields falcon(ModelConfig& config)
     AttentionBlock attention;
     attention.heads = config.positive("num_attention_heads");
     const bool one = !newer && config.flag("multi_query", true);
+    config.ignore({"multi_query", "parallel_attn"});  // of the older form
     attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
     attention.head = workload.hidden / attention.heads;
     const bool bias = config.flag("bias", false);
@@ -248,6 +249,7 @@ ImportedFields gpt2(ModelConfig& config)
     workload.hidden = config.positive("n_embd");
     workload.vocabulary = config.count("vocab_size");
     workload.positions = config.count("n_positions", 1024);
+    config.ignore({"n_ctx"});  // the same
     workload.normalisation = Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
     const AttentionBlock attention{.heads = config.positive("n_head"), .positions = Positions::none, .bias = Biases::all};

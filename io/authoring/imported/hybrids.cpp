@@ -24,6 +24,7 @@ void add_gated_delta_layers(ModelConfig& config, const std::function<BlockDescri
                                  .convolution = config.count("linear_conv_kernel_dim", 4)};
     const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
+    config.ignore({"full_attention_interval"});  // layer_types say it
     const int interval = types.empty() ? std::max(1, config.count("full_attention_interval", 4)) : 1;
     add_layers(
         workload, layers,
@@ -126,6 +127,7 @@ ImportedFields qwen3_next(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
     const ExpertsBlock experts = gated_shared_experts(config);
+    config.ignore({"intermediate_size"});  // of dense layers, of which there are none
     if (!config.counts("mlp_only_layers").empty() ||
         (config.has("decoder_sparse_step") && config.count("decoder_sparse_step") > 1)) {
         config.fail(config.has("mlp_only_layers") ? "mlp_only_layers" : "decoder_sparse_step",
@@ -208,6 +210,7 @@ ImportedFields state_spaces_mamba(ModelConfig& config)
     workload.tied_embedding = config.flag("tie_embeddings", true);
     constexpr int head = 64;
     constexpr int expand = 2;
+    config.ignore({"ssm_cfg"});
     config.assume(
         "Mamba-2 layers with heads of 64, expansion 2, state 128 and 1 group: the defaults of mamba_ssm; ssm_cfg is not read");
     const int layers = config.positive("n_layer");

@@ -52,6 +52,7 @@ ImportedFields deepseek(ModelConfig& config, ExpertGroups groups)
                                          .rotary = config.count("qk_rope_head_dim", 64),
                                          .plain = config.count("qk_nope_head_dim", 128),
                                          .value = config.count("v_head_dim", 128)};
+    config.ignore({"num_key_value_heads", "head_dim", "qk_head_dim"});  // follow from the ranks
     add_deepseek_layers(config, attention, groups, workload);
     return {workload};
 }
@@ -66,6 +67,7 @@ void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool 
         experts.shared_gate = experts.shared > 0;
     }
     const int step = std::max(1, config.count("decoder_sparse_step", 1));
+    config.ignore({"intermediate_size"});  // of dense layers, if there are any
     const std::vector<int> dense = config.counts("mlp_only_layers");
     add_layers(
         workload, config.positive("num_hidden_layers"), [&](int) { return attention; },
@@ -121,6 +123,7 @@ ImportedFields llama4(ModelConfig& config)
     const std::vector<int> given = config.counts("moe_layers");
     const Activation activation = gated_activation_field(config, "hidden_act", "silu");
     const int inner = config.count("intermediate_size");
+    config.ignore({"intermediate_size_mlp"});  // of dense layers, if there are any
     const ExpertsBlock experts{.count = config.count("num_local_experts", 16),
                                .active = config.count("num_experts_per_tok", 1),
                                .inner = inner,

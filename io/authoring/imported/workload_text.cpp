@@ -152,6 +152,9 @@ std::string workload_text(const ImportedNetwork& network)
     for (const std::string& assumption : network.assumptions) {
         text += fmt::format("# assumed: {}\n", assumption);
     }
+    for (const std::string& field : network.omitted) {
+        text += fmt::format("# omitted: {}\n", field);
+    }
     text += fmt::format("name = {}\nhidden = {}\n", toml_text(w.name), w.hidden);
     if (w.vocabulary > 0) {
         text += fmt::format("vocabulary = {}\n", w.vocabulary);

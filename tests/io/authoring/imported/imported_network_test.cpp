@@ -1,4 +1,5 @@
 #include "io/authoring/imported/imported_network.hpp"
+#include "io/authoring/imported/model_classes.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -86,24 +88,29 @@ TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
         const double expected = row["billions"];
         // 0.05 %, and half of the last digit of the sum.
         EXPECT_NEAR(billions, expected, std::max(0.0005 * expected, 0.0005)) << row["name"];
+        if (row.contains("parameters")) {
+            EXPECT_EQ(parameters_of(network_of(network.workload)), row["parameters"].get<double>()) << row["name"] << row["from"];
+        }
     }
 }
 
 /// A class that no row has would not be tested.
 TEST(ImportedNetwork, IsTestedForEveryArchitecture)
 {
-    // Same fields and function as a class that has a row.
-    std::set<std::string> tested{"BertForPreTraining", "ChatGLMForConditionalGeneration", "Gemma3ForCausalLM", "Glm4ForCausalLM",
-                                 "Llama4ForCausalLM",  "ViTForImageClassification"};
+    std::set<std::string_view> tested{"Glm4ForCausalLM"};  // the fields of GlmForCausalLM, with four norms in a layer
+    std::set<std::string_view> read;
     for (const json& row : configurations()) {
-        const json& config = row["config"];
-        tested.insert(config.contains("architectures") ? config["architectures"][0] : config["_class_name"]);
+        const ModelClass* known = class_named(imported_network(row["config"].dump(), "x").architecture);
+        ASSERT_NE(known, nullptr) << row["name"];
+        tested.insert(known->name);
+        read.insert(known->as);
     }
-    const std::vector<std::string> known = importable_architectures();
-    for (const std::string& name : known) {
-        EXPECT_TRUE(tested.contains(name)) << name;
+    for (const ModelClass& known : model_classes()) {
+        const bool equal = known.fields.empty() && read.contains(known.as);  // to a class that has a row
+        EXPECT_TRUE(equal || tested.contains(known.name)) << known.name;
     }
-    EXPECT_TRUE(std::is_sorted(known.begin(), known.end()));
+    const std::vector<std::string> names = importable_architectures();
+    EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 
 /// The layers in order, which do not depend on the order of their kinds.
@@ -297,12 +304,126 @@ TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
     EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )", R"("tie_word_embeddings": false, )"));  // of the decoder itself
 }
 
+/// Parameters of the network in the text.
+double parameters(const std::string& text, const FieldNames& names = {})
+{
+    return parameters_of(network_of(imported_network(text, "config.json", names).workload));
+}
+
+/// A decoder of a class that is known, in a composite of one that is not.
+TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
+{
+    const double expected = parameters(llama().dump());
+    for (const char* part : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+        json composite{{"architectures", {"SomeVisionForConditionalGeneration"}}, {"model_type", "some_vision"}};
+        composite[part] = llama();
+        composite["vision_config"] = {{"hidden_size", 64}};
+        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+        EXPECT_THAT(workload_text(imported_network(composite.dump(), "x")),
+                    HasSubstr(std::string("only the decoder of ") + part +
+                              " is described, without towers for images and sound (vision_config)"));
+        composite[part].erase("architectures");
+        EXPECT_THAT(refusal(composite.dump()), HasSubstr("SomeVisionForConditionalGeneration"));
+        composite[part]["model_type"] = "llama";
+        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+    }
+    const json nested{{"architectures", {"OmniForConditionalGeneration"}}, {"thinker_config", {{"text_config", llama()}}}};
+    EXPECT_EQ(parameters(nested.dump()), expected);
+}
+
+TEST(ImportedNetwork, TakesTheClassFromTheTypeOfTheModel)
+{
+    json config = llama();
+    config.erase("architectures");
+    for (const char* type : {"llama", "mistral", "qwen3_vl_text", "minimax_m2"}) {
+        EXPECT_NE(class_of_type(type), nullptr) << type;
+    }
+    EXPECT_EQ(parameters(changed(config, "model_type", "llama").dump()), parameters(llama().dump()));
+    EXPECT_THAT(refusal(changed(config, "model_type", "lama").dump()),
+                AllOf(HasSubstr("model_type lama cannot be imported"), HasSubstr("--model-class LlamaForCausalLM")));
+    EXPECT_THAT(refusal(config.dump()), AllOf(HasSubstr("names no class"), HasSubstr("--model-class LlamaForCausalLM")));
+    EXPECT_EQ(class_of_type(""), nullptr);
+}
+
+TEST(ImportedNetwork, TakesAListOfEqualNumbersForTheNumber)
+{
+    const std::vector<int> equal(32, 14336);
+    EXPECT_EQ(parameters(changed(llama(), "intermediate_size", equal).dump()), parameters(llama().dump()));
+    std::vector<int> other = equal;
+    other[3] = 1;
+    EXPECT_THAT(refusal(changed(llama(), "intermediate_size", other).dump()), HasSubstr("only equal entries can be read"));
+}
+
+/// A mixture whose class and names nobody knows.
+TEST(ImportedNetwork, ReadsFieldsByTheNamesThatTheUserGives)
+{
+    json mixtral = changed(changed(llama(), "architectures", {"MixtralForCausalLM"}), "num_local_experts", 16);
+    mixtral["num_experts_per_tok"] = 2;
+    json other = changed(llama(), "architectures", {"NewMoeForCausalLM"});
+    other.erase("intermediate_size");
+    other["moe"] = {{"experts", 16}, {"active", 2}};
+    other["ffn_dim"] = 14336;
+    const FieldNames names{.model_class = "MixtralForCausalLM",
+                           .fields = {"num_local_experts=moe.experts", "num_experts_per_tok=2", "intermediate_size=ffn_dim"}};
+    EXPECT_EQ(parameters(other.dump(), names), parameters(mixtral.dump()));
+    const auto refused = [&other](const std::string& field) {
+        try {
+            imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLM", .fields = {field}});
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refused("num_local_experts"), HasSubstr("is not NAME=OTHER"));
+    EXPECT_THAT(refused("intermediate_size=fn_dim"), AllOf(HasSubstr("has no field fn_dim"), HasSubstr("ffn_dim")));
+    EXPECT_THROW(imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLm", .fields = {}}), InputError);
+}
+
+/// The class with the fields of the file, however it is called.
+TEST(ImportedNetwork, ProposesTheClassWithTheSameFields)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "deepseek-v3") {
+            EXPECT_THAT(refusal(changed(row["config"], "architectures", {"MambaLikeForCausalLM"}).dump()),
+                        HasSubstr("are those of DeepseekV"));
+        }
+    }
+}
+
+TEST(ImportedNetwork, NamesTheFieldsThatItLeavesOut)
+{
+    EXPECT_THAT(imported_network(llama().dump(), "x").omitted, IsEmpty());
+    json config = changed(changed(llama(), "mixture_of_depths", {{"capacity", 0.5}}), "use_bitnet", false);
+    config = changed(changed(config, "rope_theta", 5e5), "eos_token_id", 3);
+    EXPECT_THAT(imported_network(config.dump(), "x").omitted, ElementsAre(R"(mixture_of_depths = {"capacity":0.5})"));
+    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")), HasSubstr("# omitted: mixture_of_depths"));
+}
+
+TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
+{
+    const auto folder = std::filesystem::path(testing::TempDir()) / "weights_beside";
+    std::filesystem::create_directories(folder);
+    const json config = changed(llama(), "torch_dtype", "bfloat16");
+    const auto warnings = [&](const json& metadata) {
+        std::ofstream(folder / "model.safetensors.index.json") << json{{"metadata", metadata}, {"weight_map", json::object()}};
+        return imported_network(config.dump(), (folder / "config.json").string()).warnings;
+    };
+    constexpr double count = 8030261248;  // of Llama 3.1 8B
+    EXPECT_THAT(warnings({{"total_size", 2 * count}}), IsEmpty());
+    EXPECT_THAT(warnings({{"total_parameters", count}, {"total_size", 1.0}}), IsEmpty());
+    EXPECT_THAT(warnings({{"total_size", 2.1 * count}}),
+                ElementsAre(AllOf(HasSubstr("has 8431774310 parameters"), HasSubstr("the imported network 8030261248"),
+                                  HasSubstr("fewer"))));
+    EXPECT_THAT(warnings(json::object()), IsEmpty());
+    std::filesystem::remove_all(folder);
+}
+
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
                 testing::AllOf(HasSubstr("KimiLinearForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"LamaForCausalLM"}).dump()),
-                HasSubstr("nearest name is LlamaForCausalLM"));
+                HasSubstr("11 of its fields are those of LlamaForCausalLM"));
     EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
     EXPECT_THAT(refusal("{"), HasSubstr("not a JSON object"));
     EXPECT_THAT(refusal("{}"), HasSubstr("names no class"));
