@@ -172,21 +172,32 @@ std::vector<std::string> words_of(std::string_view text)
     return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
 }
 
-/// Gives the class's names to fields that a file of another class calls otherwise.
-void rename(std::string_view fields, json& file)
+/// Gives the class's names to fields that a file of another class calls otherwise; numbers and true or false are what it has where
+/// the file says nothing. Returns the latter, and the objects whose fields were read.
+struct Renamed {
+    std::vector<std::string> usual;    // "NAME = VALUE"
+    std::vector<std::string> objects;  // names
+};
+Renamed rename(std::string_view fields, json& file)
 {
+    Renamed result;
+    const json before = file;
     for (const std::string& pair : words_of(fields)) {
         const std::size_t equals = pair.find('=');
         const std::string name = pair.substr(0, equals);
         const std::string other = pair.substr(equals + 1);
-        if (const json* value = value_at(file, other); value != nullptr) {
-            json copy = *value;
-            file.erase(other);
-            file[name] = std::move(copy);
-        } else if (const json given = json::parse(other, nullptr, false); !given.is_discarded()) {
+        if (const json* value = value_at(before, other); value != nullptr) {
+            if (file.contains(other) && file[other] == *value) {
+                file.erase(other);
+            }
+            file[name] = *value;
+            result.objects.push_back(other.substr(0, other.find('.')));
+        } else if (const json given = json::parse(other, nullptr, false); !given.is_discarded() && !file.contains(name)) {
             file[name] = given;
+            result.usual.push_back(fmt::format("{} = {}", name, other));
         }
     }
+    return result;
 }
 
 /// The same for what the user says, which must be in the file, or a value.
@@ -208,7 +219,10 @@ void rename_given(const FieldNames& names, const std::string& path, json& file)
                 fmt::format("--field {}: {} has no field {}{}; name a field of the file, or give a number, true or false",
                             printable(pair), path, printable(other), guess_of(other, known)));
         }
-        rename(pair, file);
+        const json* value = value_at(file, other);
+        json given = value != nullptr ? *value : json::parse(other, nullptr, false);
+        file.erase(other);
+        file[pair.substr(0, equals)] = std::move(given);
     }
 }
 
@@ -314,9 +328,15 @@ ImportedNetwork imported_network(const std::string& text, const std::string& pat
     if (known == nullptr) {
         refuse(decoder, path);
     }
-    rename(known->fields, decoder.fields);
+    const Renamed renamed = rename(known->fields, decoder.fields);
     const std::string name(known->name);
     ModelConfig config(decoder.fields, name, path);
+    for (const std::string& usual : renamed.usual) {
+        config.assume(fmt::format("{} (not in the file; default of {})", usual, name));
+    }
+    for (const std::string& object : renamed.objects) {
+        config.ignore({object});
+    }
     ImportedFields read = read_as(known->as, config);
     if (!known->note.empty()) {
         config.assume(std::string(known->note));

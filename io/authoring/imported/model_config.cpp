@@ -46,6 +46,7 @@ constexpr auto silent_names = std::to_array<std::string_view>({"_class_name",
                                                                "label2id",
                                                                "layer_norm_epsilon",
                                                                "max_position_embeddings",
+                                                               "max_seq_len",
                                                                "max_sequence_length",
                                                                "max_window_layers",
                                                                "model_max_length",
@@ -56,6 +57,7 @@ constexpr auto silent_names = std::to_array<std::string_view>({"_class_name",
                                                                "partial_rotary_factor",
                                                                "pretraining_tp",
                                                                "problem_type",
+                                                               "qk_norm_type",
                                                                "quantization_config",
                                                                "resid_pdrop",
                                                                "routed_scaling_factor",
@@ -69,12 +71,14 @@ constexpr auto silent_names = std::to_array<std::string_view>({"_class_name",
                                                                "transformers_version",
                                                                "unsloth_version",
                                                                "use_cache",
+                                                               "use_routing_bias",
                                                                "z_loss_coefficient"});
 constexpr auto silent_beginnings =
     std::to_array<std::string_view>({"_attn_implementation", "aux_loss", "fused_", "fuse_", "init_", "initializer_", "output_",
                                      "return_dict", "rope_", "rotary_", "use_return_dict"});
-constexpr auto silent_ends = std::to_array<std::string_view>({"_coef", "_dropout", "_eps", "_id", "_ids", "_index", "_init",
-                                                              "_prob", "_token", "_std", "_theta", "_layerdrop", "dropout_rate"});
+constexpr auto silent_ends =
+    std::to_array<std::string_view>({"_coef", "_dropout", "_eps", "_id", "_ids", "_index", "_init", "_prob", "_token", "_std",
+                                     "_multiplier", "_multipliers", "logits_scaling", "_theta", "_layerdrop", "dropout_rate"});
 
 bool silent(std::string_view key)
 {
@@ -248,6 +252,39 @@ std::vector<int> ModelConfig::counts(std::string_view key, int entries) const
     }
     return result;
 }
+
+double ModelConfig::number(std::string_view key) const
+{
+    const json& value = at(key);
+    const double number = value.is_number() ? value.get<double>() : -1.0;
+    if (!(number >= 0.0 && number <= largest)) {
+        fail(key, fmt::format("is {}, not a number from 0 to {:g}", shown(value), largest), "correct the field");
+    }
+    return number;
+}
+
+ModelConfig ModelConfig::object(std::string_view key) const
+{
+    const json& value = at(key);
+    if (!value.is_object()) {
+        fail(key, fmt::format("is {}, not an object", shown(value)), "correct the field");
+    }
+    return {value, architecture_, path_};
+}
+
+std::vector<ModelConfig> ModelConfig::objects(std::string_view key) const
+{
+    std::vector<ModelConfig> result;
+    for (const json& value : list(key, 0)) {
+        if (!value.is_object()) {
+            fail(key, fmt::format("holds {}, not an object", shown(value)), "correct the field");
+        }
+        result.emplace_back(value, architecture_, path_);
+    }
+    return result;
+}
+
+bool ModelConfig::lists(std::string_view key) const { return has(key) && at(key).is_array(); }
 
 bool ModelConfig::says(std::string_view key, std::string_view text) const { return has(key) && at(key) == text; }
 

@@ -40,6 +40,12 @@ public:
     /// Lists: [] where the field is absent or empty. `entries`: how many it must have otherwise; 0: any number.
     std::vector<std::string> texts(std::string_view key, int entries = 0) const;
     std::vector<int> counts(std::string_view key, int entries = 0) const;
+    double number(std::string_view key) const;
+    /// The object of that name, and the objects of a list.
+    ModelConfig object(std::string_view key) const;
+    std::vector<ModelConfig> objects(std::string_view key) const;
+    /// Whether the field is a list.
+    bool lists(std::string_view key) const;
     /// Whether the field is this text.
     bool says(std::string_view key, std::string_view text) const;
 

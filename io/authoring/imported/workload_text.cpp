@@ -132,6 +132,9 @@ std::string layer_text(const LayerDescription& layer)
     if (layer.parallel) {
         text += "parallel = true\n";
     }
+    if (layer.tokens != 1.0) {
+        text += fmt::format("tokens = {}\n", layer.tokens);
+    }
     if (layer.blocks.size() == 1) {
         return text + fmt::format("blocks = [{}]\n", block_inline(layer.blocks.front()));
     }

@@ -161,6 +161,10 @@ TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
     EXPECT_EQ(names_of_layers(imported("qwen3-next-80b-a3b").workload).substr(0, 8), "GGGFGGGF");
     EXPECT_EQ(imported("mistral-7b-v0.1").workload.find<AttentionBlock>()->window, 4096);
     EXPECT_EQ(imported("phi-3-mini-4k").workload.find<AttentionBlock>()->window, 2047);
+    EXPECT_EQ(names_of_layers(imported("olmo-3-7b").workload).substr(0, 8), "SSSFSSSF");
+    EXPECT_EQ(names_of_layers(imported("gemma-4-31b").workload).substr(0, 8), "SSSSSFSS");
+    EXPECT_EQ(names_of_layers(imported("modernbert-base").workload).substr(0, 5), "FSSFS");
+    EXPECT_EQ(names_of_layers(imported("mimo-v2-flash").workload).substr(0, 7), "fSSSSFS");
     // A size that is not switched on, and a null.
     EXPECT_EQ(imported("qwen2.5-7b").workload.find<AttentionBlock>()->window, 0);
     EXPECT_EQ(imported("phi-4").workload.find<AttentionBlock>()->window, 0);
@@ -377,6 +381,62 @@ TEST(ImportedNetwork, ReadsFieldsByTheNamesThatTheUserGives)
     EXPECT_THAT(refused("num_local_experts"), HasSubstr("is not NAME=OTHER"));
     EXPECT_THAT(refused("intermediate_size=fn_dim"), AllOf(HasSubstr("has no field fn_dim"), HasSubstr("ffn_dim")));
     EXPECT_THROW(imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLm", .fields = {}}), InputError);
+}
+
+/// Layers that differ in more than a window have names of their own.
+TEST(ImportedNetwork, NamesLayersThatDiffer)
+{
+    const Workload smol = imported("smollm3-3b").workload;
+    ASSERT_EQ(smol.kinds.size(), 2U);
+    EXPECT_NE(smol.kinds[0].name, smol.kinds[1].name);
+    const std::string names = names_of_layers(smol);
+    EXPECT_EQ(names.substr(0, 4), names.substr(4, 4));
+    EXPECT_EQ(std::get<AttentionBlock>(smol.kinds[smol.sequence[1].kind].blocks[0]).positions, Positions::none);
+    EXPECT_EQ(imported("deci-four-layers").workload.kinds.size(), 4U);
+    EXPECT_EQ(names_of_layers(imported("falcon-h1-7b").workload).substr(0, 4), "H-H-");
+}
+
+/// An indexer in each layer, or in some, whose keys the layers after them take.
+TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
+{
+    const auto* latent = imported("deepseek-v3.2").workload.find<LatentAttentionBlock>();
+    EXPECT_EQ(latent->index_keys, 2048);
+    EXPECT_EQ(latent->index_heads, 64);
+    EXPECT_EQ(imported("minimax-m3").workload.kinds[1].blocks.size(), 2U);
+    json config;
+    for (const json& row : configurations()) {
+        config = row["name"] == "glm-5" ? row["config"] : config;
+    }
+    const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
+    const double all = parameters(config.dump());
+    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 58 * one);  // 20 of 78 layers keep theirs
+    std::vector<std::string> types(78, "shared");
+    types[0] = "full";
+    EXPECT_EQ(all - parameters(changed(config, "indexer_types", types).dump()), 77 * one);
+    config.erase("q_lora_rank");
+    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")),
+                HasSubstr("# assumed: q_lora_rank = 2048 (not in the file; default of Glm"));
+}
+
+TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "gemma-4-31b") {
+            json config = row["config"];
+            config["text_config"]["hidden_size_per_layer_input"] = 256;
+            EXPECT_THAT(refusal(config.dump()), HasSubstr("embeddings of their own"));
+        }
+        if (row["name"] == "fla-gated-deltanet-1.3b") {
+            EXPECT_THAT(refusal(changed(row["config"], "use_gate", false).dump()), HasSubstr("use_gate is false"));
+        }
+        if (row["name"] == "step-3") {
+            json config = row["config"];
+            config["text_config"]["moe_layers_enum"] = "4,5,61";
+            EXPECT_THAT(refusal(config.dump()), HasSubstr("has a layer 61 of 61"));
+        }
+    }
+    EXPECT_THAT(workload_text(imported("longcat-flash")), HasSubstr("of 12 experts per token 8 compute"));
+    EXPECT_THAT(workload_text(imported("whisper-large-v3")), HasSubstr("tokens = 3.348"));
 }
 
 /// The class with the fields of the file, however it is called.
