@@ -227,9 +227,16 @@ std::string unexported_of(const AttentionBlock& a)
            : a.gate                                  ? "a gate"
            : !a.causal                               ? "attention without a causal mask"
            : a.query_key_norm == QueryKeyNorm::whole ? "a norm over all query or key heads"
+           : a.value > 0                             ? "values of another size than keys"
+           : a.query_rank > 0                        ? "a rank of queries"
+           : a.keys_as_values                        ? "keys as values"
+           : a.index_keys > 0                        ? "top-k sparse attention"
                                                      : "";
 }
-std::string unexported_of(const LatentAttentionBlock& a) { return a.causal ? "" : "attention without a causal mask"; }
+std::string unexported_of(const LatentAttentionBlock& a)
+{
+    return !a.causal ? "attention without a causal mask" : a.index_keys > 0 ? "top-k sparse attention" : "";
+}
 std::string unexported_of(Activation activation)
 {
     const bool known =

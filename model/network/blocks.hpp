@@ -82,6 +82,13 @@ inline std::optional<Obstacle> undivided_convolution(int tp)
     return tp > 1 ? std::optional(Obstacle{"whose convolutions are not divided"}) : std::nullopt;
 }
 
+// Keys that blocks with top-k sparse attention share.
+inline constexpr std::string_view index_keys_help =
+    "top-k sparse attention: most keys that a query attends to, which an indexer chooses; default: all";
+inline constexpr std::string_view index_heads_help =
+    "heads of that indexer, which scores all keys; default: the keys are those that an earlier layer chose";
+inline constexpr std::string_view index_head_help = "head dimension of that indexer";
+
 struct AttentionBlock {
     int heads = 0;
     int kv_heads = 0;  // 0: as many as heads (multi-head); fewer: grouped-query attention
@@ -97,6 +104,12 @@ struct AttentionBlock {
     bool gate = false;
     int context = 0;  // tokens
     int context_width = 0;
+    int value = 0;
+    int query_rank = 0;
+    bool keys_as_values = false;
+    int index_keys = 0;
+    int index_heads = 0;
+    int index_head = 128;
 
     static constexpr std::string_view name = "attention";
     static constexpr std::string_view help = "multi-head attention: full, causal, sliding-window, chunked, or cross attention";
@@ -120,7 +133,15 @@ struct AttentionBlock {
         key("context", &AttentionBlock::context,
             "cross attention: length in tokens of the sequence that keys and values come from", "512"),
         key("context_width", &AttentionBlock::context_width, "cross attention: hidden size of that sequence; default: hidden",
-            "4096")};
+            "4096"),
+        key("value", &AttentionBlock::value, "value head dimension; default: head", "128"),
+        key("query_rank", &AttentionBlock::query_rank,
+            "rank of a query compression with a norm (multi-matrix factorization attention, Step-3); default: none", "2048"),
+        key("keys_as_values", &AttentionBlock::keys_as_values,
+            "keys before their norm are the values, which need no projection (Gemma 4)", "true"),
+        key("index_keys", &AttentionBlock::index_keys, index_keys_help, "2048"),
+        key("index_heads", &AttentionBlock::index_heads, index_heads_help, "4"),
+        key("index_head", &AttentionBlock::index_head, index_head_help, "128")};
 
     int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
     /// Key/value heads are replicated where there are fewer of them than GPUs.
@@ -146,6 +167,9 @@ struct LatentAttentionBlock {
     int value = 0;
     bool causal = true;
     AttentionKernel kernel = AttentionKernel::flash;
+    int index_keys = 0;
+    int index_heads = 0;
+    int index_head = 128;
 
     static constexpr std::string_view name = "latent_attention";
     static constexpr std::string_view help = "multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1)";
@@ -161,7 +185,10 @@ struct LatentAttentionBlock {
                    "128"),
         needed_key("value", &LatentAttentionBlock::value, "value head dimension (v_head_dim)", "128"),
         key("causal", &LatentAttentionBlock::causal, "causal mask", "true"),
-        key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash")};
+        key("kernel", &LatentAttentionBlock::kernel, "plain writes the score matrix to memory, flash never does", "flash"),
+        key("index_keys", &LatentAttentionBlock::index_keys, index_keys_help, "2048"),
+        key("index_heads", &LatentAttentionBlock::index_heads, index_heads_help, "64"),
+        key("index_head", &LatentAttentionBlock::index_head, index_head_help, "128")};
 
     std::optional<Obstacle> undivided(int tp) const { return undivided_of(tp, {{"heads", heads}}); }
     std::optional<Obstacle> unshared(const ParallelPlan& plan) const { return unshared_attention(kernel, heads, heads, plan); }

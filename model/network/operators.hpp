@@ -153,6 +153,7 @@ struct Attention {
     AttentionKernel kernel = AttentionKernel::flash;
     double window = 0.0;  // most keys that a query attends to, its own included; 0: all
     double chunk = 0.0;   // tokens per chunk, within which a query attends; 0: all
+    double chosen = 0.0;  // most keys that a query attends to, from any place; 0: all
     double others = 0.0;  // keys per sample of another sequence (cross attention); 0: of this one
     bool sinks = false;   // one weight per head beside the scores (gpt-oss)
     bool low = false;     // a fused kernel's products have 8 bits

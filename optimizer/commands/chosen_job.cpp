@@ -75,8 +75,8 @@ bool is_scenario(const std::string& path)
 /// Options that only the files of a job need.
 void refuse_job_options(const po::variables_map& values, const std::string& path)
 {
-    constexpr std::array options{"gpus",     "accelerator",  "instance", "gpus-per-node",
-                                 "workload", "model-config", "set",      "command"};
+    constexpr std::array options{"gpus",         "accelerator", "instance", "gpus-per-node", "workload",
+                                 "model-config", "model-class", "field",    "set",           "command"};
     for (const char* option : options) {
         if (values.count(option) > 0) {
             throw InputError(fmt::format("--{} completes the files of a job, and {} is none; change the scenario instead", option,
@@ -103,6 +103,7 @@ void add_job_options(po::options_description& options)
         "value of a variable or a setting, instead of that of the files: --set NNODES=4 --set vocab-size=32000 (repeat it for "
         "each)")("command", po::value<std::string>()->value_name("TEXT"),
                  "command line that starts the files: \"accelerate launch --config_file fsdp.yaml trl sft --config sft.yaml\"");
+    add_field_options(options);
 }
 
 std::string study_name(const std::string& path)
@@ -128,6 +129,7 @@ ImportRequest job_request(const po::variables_map& values)
     if (const std::string config = option_text(values, "model-config"); !config.empty()) {
         request.model_config = file_of("--model-config ", config);
     }
+    request.field_names = field_names_of(values);
     request.workload = option_text(values, "workload");
     request.gpus = option_count(values, "gpus");
     request.node_gpus = option_count(values, "gpus-per-node");

@@ -245,6 +245,26 @@ std::vector<std::string> catalogs_of(const po::variables_map& values)
     return values.count("catalog") > 0 ? values["catalog"].as<std::vector<std::string>>() : std::vector<std::string>{};
 }
 
+void add_field_options(po::options_description& options)
+{
+    options.add_options()("model-class", po::value<std::string>()->value_name("NAME"),
+                          "read the config.json as one of this class, whatever it says itself: MixtralForCausalLM")(
+        "field", po::value<std::vector<std::string>>()->value_name("NAME=OTHER")->composing(),
+        "field NAME of that class is called OTHER in the config.json, or has this value: --field num_local_experts=moe.experts "
+        "--field head_dim=128 (repeat it for each)");
+}
+
+FieldNames field_names_of(const po::variables_map& values)
+{
+    FieldNames names;
+    names.model_class = values.count("model-class") > 0 ? values["model-class"].as<std::string>() : "";
+    names.fields = values.count("field") > 0 ? values["field"].as<std::vector<std::string>>() : std::vector<std::string>{};
+    if ((!names.model_class.empty() || !names.fields.empty()) && values.count("workload") > 0) {
+        throw InputError("--model-class and --field say how a config.json is read; remove them or --workload");
+    }
+    return names;
+}
+
 void add_seed_option(po::options_description& options)
 {
     options.add_options()("seed", po::value<std::int64_t>()->value_name("N"), "random seed (default: from the scenario)");

@@ -2,6 +2,7 @@
 
 /// The commands of the program. Each takes the arguments after its name and returns the exit code.
 
+#include "io/authoring/imported/imported_network.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/parallel/communicator.hpp"
 #include "optimizer/parallel/stop.hpp"
@@ -106,6 +107,10 @@ Pause stop_after(const boost::program_options::variables_map& values, const Call
 /// Adds the option --catalog, which may be repeated; returns the files that it names.
 void add_catalog_option(boost::program_options::options_description& options);
 std::vector<std::string> catalogs_of(const boost::program_options::variables_map& values);
+
+/// Adds the options --model-class and --field, which say how a config.json is read; returns their values.
+void add_field_options(boost::program_options::options_description& options);
+FieldNames field_names_of(const boost::program_options::variables_map& values);
 
 /// Adds the option --seed; replaces the seed of the scenario by its value.
 void add_seed_option(boost::program_options::options_description& options);

@@ -190,6 +190,7 @@ int init_command(const std::vector<std::string>& words, const Call& call)
     po::options_description options("Options");
     options.add_options()("workload", po::value<std::string>()->value_name("NAME"), "network to train (--list workloads)");
     options.add_options()("model-config", po::value<std::string>()->value_name("FILE"), configurations.c_str());
+    add_field_options(options);
     options.add_options()("accelerator", po::value<std::string>()->value_name("NAME")->default_value("h100-sxm"),
                           "accelerator of the cluster (--list accelerators)")(
         "instance", po::value<std::string>()->value_name("NAME"),
@@ -271,12 +272,18 @@ int init_command(const std::vector<std::string>& words, const Call& call)
         throw InputError("prismopt init needs --gpus; see prismopt init --help");
     }
     StarterChoice choice;
+    if (const FieldNames names = field_names_of(*values); !imports && (!names.model_class.empty() || !names.fields.empty())) {
+        throw InputError("--model-class and --field say how a config.json is read; name it with --model-config");
+    }
     if (imports) {
         const auto& file = (*values)["model-config"].as<std::string>();
         if (!std::filesystem::is_regular_file(file)) {
             throw InputError(fmt::format("--model-config {} is not a file; give the config.json of a model", file));
         }
-        choice.imported = imported_network(read_text(file), escape_controls(file));
+        choice.imported = imported_network(read_text(file), escape_controls(file), field_names_of(*values));
+        for (const std::string& warning : choice.imported->warnings) {
+            log_warning(warning);
+        }
     } else {
         choice.workload = (*values)["workload"].as<std::string>();
     }

@@ -22,11 +22,14 @@ struct ImportedFields {
 
 // decoder_classes.cpp: decoders with the usual fields, a row each
 std::vector<std::string_view> decoder_class_names();
-/// The class of the file has a row.
-ImportedFields imported_decoder(ModelConfig& config);
+/// The class has a row.
+ImportedFields imported_decoder(std::string_view name, ModelConfig& config);
 
 // decoders.cpp: other dense decoders
 ImportedFields gemma3(ModelConfig& config);
+ImportedFields gemma4(ModelConfig& config);
+ImportedFields fla_transformer(ModelConfig& config);
+ImportedFields deci_lm(ModelConfig& config);
 ImportedFields chat_glm(ModelConfig& config);
 ImportedFields falcon(ModelConfig& config);
 ImportedFields gpt_neox(ModelConfig& config);
@@ -35,6 +38,10 @@ ImportedFields gpt2(ModelConfig& config);
 // mixtures.cpp: other decoders with experts
 ImportedFields deepseek_v2(ModelConfig& config);
 ImportedFields deepseek_v3(ModelConfig& config);
+ImportedFields deepseek_v32(ModelConfig& config);
+ImportedFields longcat_flash(ModelConfig& config);
+ImportedFields mimo_v2(ModelConfig& config);
+ImportedFields minimax_m3(ModelConfig& config);
 ImportedFields llama4(ModelConfig& config);
 
 // hybrids.cpp: state spaces and linear attention
@@ -44,10 +51,16 @@ ImportedFields nemotron_h(ModelConfig& config);
 ImportedFields mamba2(ModelConfig& config);
 ImportedFields state_spaces_mamba(ModelConfig& config);
 ImportedFields granite_hybrid(ModelConfig& config);
+ImportedFields falcon_h1(ModelConfig& config);
+ImportedFields fla_gated_delta_net(ModelConfig& config);
 
 // encoders.cpp: encoders, encoder-decoders and diffusion transformers
 ImportedFields bert(ModelConfig& config);
+ImportedFields modern_bert(ModelConfig& config);
+ImportedFields clip_text(ModelConfig& config);
 ImportedFields t5(ModelConfig& config);
+ImportedFields decoder_only_t5(ModelConfig& config);
+ImportedFields whisper(ModelConfig& config);
 ImportedFields vit(ModelConfig& config);
 ImportedFields dit(ModelConfig& config);
 
@@ -63,6 +76,12 @@ Activation activation_named(ModelConfig& config, std::string_view key, const std
 Activation activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 Activation gated_activation_field(ModelConfig& config, std::string_view key, std::string_view usual);
 
+/// More layers than any network has are an InputError.
+void refuse_layers(int layers);
+/// Vocabulary, embeddings and MLP of the classes of flash-linear-attention (fla/modules/mlp.py, GatedMLP; fla/models/NAME/
+/// configuration_NAME.py).
+Workload fla_ends(ModelConfig& config);
+MlpBlock fla_mlp(ModelConfig& config);
 /// Adds `layers` layers, each an attention (or a scan) followed by a feed-forward network; names their kinds. Both functions get
 /// the index of the layer.
 void add_layers(Workload& workload, int layers, const std::function<BlockDescription(int)>& mixer,
@@ -78,7 +97,8 @@ void add_prediction(ModelConfig& config, std::string_view key, Workload& workloa
 enum class ExpertGroups { devices, nodes };
 /// Experts, dense layers and prediction module as DeepSeek's fields name them. The biases that correct the router's choice, one
 /// number per expert, are not counted.
-void add_deepseek_layers(ModelConfig& config, const BlockDescription& attention, ExpertGroups groups, Workload& workload);
+void add_deepseek_layers(ModelConfig& config, const std::function<BlockDescription(int)>& mixer, ExpertGroups groups,
+                         Workload& workload);
 /// Layers with experts are the last of each `decoder_sparse_step`, but those of `mlp_only_layers`. `shared`: an expert for all tokens.
 void add_qwen_layers(ModelConfig& config, const AttentionBlock& attention, bool shared, Workload& workload);
 

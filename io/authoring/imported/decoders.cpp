@@ -24,10 +24,12 @@ constexpr std::array activation_names{
     ActivationName{"silu", Activation::silu, Activation::swiglu},
     ActivationName{"swish", Activation::silu, Activation::swiglu},
     ActivationName{"gelu", Activation::gelu, Activation::geglu},
+    ActivationName{"quick_gelu", Activation::gelu, Activation::geglu},
     ActivationName{"gelu_new", Activation::gelu, Activation::geglu},
     ActivationName{"gelu_fast", Activation::gelu, Activation::geglu},
     ActivationName{"gelu_pytorch_tanh", Activation::gelu, Activation::geglu},
     ActivationName{"gelu-approximate", Activation::gelu, Activation::geglu},
+    ActivationName{"swigluoai", std::nullopt, Activation::swiglu},
     ActivationName{"relu", Activation::relu, std::nullopt},
     ActivationName{"relu2", Activation::squared_relu, std::nullopt},
 };
@@ -46,6 +48,28 @@ std::string letter(const BlockDescription& mixer, bool lower)
     return {static_cast<char>(lower ? result - 'A' + 'a' : result)};
 }
 
+/// The name, or the next free letter where layers with other blocks have it.
+std::string free_name(const Workload& workload, const LayerDescription& layer)
+{
+    const auto taken = [&](const std::string& name) {
+        return std::any_of(workload.kinds.begin(), workload.kinds.end(), [&](const LayerDescription& known) {
+            return known.name == name && (known.blocks != layer.blocks || known.parallel != layer.parallel);
+        });
+    };
+    if (!taken(layer.name)) {
+        return layer.name;
+    }
+    constexpr std::string_view letters = "ABDEHIJKLNOPQRTUVWXYZabdehijklnopqrtuvwxyz0123456789";
+    for (const char letter : letters) {
+        if (!taken({letter})) {
+            return {letter};
+        }
+    }
+    throw InputError("the config.json gives more than 50 kinds of layers; describe the network by its layers");
+}
+
+}  // namespace
+
 void refuse_layers(int layers)
 {
     constexpr int most = 10'000;
@@ -53,8 +77,6 @@ void refuse_layers(int layers)
         throw InputError(fmt::format("the config.json gives more than {} layers; correct their number", most));
     }
 }
-
-}  // namespace
 
 Workload decoder_ends(ModelConfig& config, Normalisation normalisation, bool tied)
 {
@@ -135,7 +157,9 @@ void add_layers(Workload& workload, int layers, const std::function<BlockDescrip
         const std::string name = !same                ? letter(layer.first, experts && !has_experts(layer))
                                  : has_experts(layer) ? "moe"
                                                       : "dense";
-        add_layer(workload, {.name = name, .blocks = {layer.first, layer.second}});
+        LayerDescription kind{.name = name, .blocks = {layer.first, layer.second}};
+        kind.name = free_name(workload, kind);
+        add_layer(workload, kind);
     }
 }
 
@@ -179,6 +203,127 @@ ImportedFields gemma3(ModelConfig& config)
     return {workload};
 }
 
+/// Layers of whole attention have heads of their own size, and may take keys as values; experts stand beside an MLP (transformers,
+/// modular_gemma4.py). The scales of routers are not counted.
+ImportedFields gemma4(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, true);
+    workload.norms = NormPlace::sandwich;
+    for (const std::string_view key : {"hidden_size_per_layer_input", "num_kv_shared_layers"}) {
+        if (config.count(key, key == "hidden_size_per_layer_input" ? 256 : 0) > 0) {
+            config.fail(key, "gives layers embeddings of their own, or keys of other layers, which no block describes",
+                        "describe the network by its layers, without these");
+        }
+    }
+    AttentionBlock slides = attention_fields(config, 256);
+    slides.query_key_norm = QueryKeyNorm::head;
+    slides.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    AttentionBlock full = slides;
+    slides.window = config.count("sliding_window", 512);
+    full.head = config.positive("global_head_dim", 512);
+    full.keys_as_values = config.flag("attention_k_eq_v", false);
+    if (full.keys_as_values && config.has("num_global_key_value_heads")) {
+        full.kv_heads = config.positive("num_global_key_value_heads");
+    }
+    config.ignore({"num_global_key_value_heads", "vocab_size_per_layer_input", "use_double_wide_mlp"});
+    const Activation activation = gated_activation_field(config, "hidden_activation", "gelu_pytorch_tanh");
+    const MlpBlock mlp{config.count("intermediate_size"), activation};
+    const bool routed = config.flag("enable_moe_block", false);
+    const ExpertsBlock experts{.count = routed ? config.positive("num_experts") : 1,
+                               .active = routed ? config.positive("top_k_experts") : 1,
+                               .inner = routed ? config.positive("moe_intermediate_size") : 1,
+                               .activation = activation};
+    const int layers = config.positive("num_hidden_layers");
+    const std::vector<std::string> types = config.texts("layer_types", layers);
+    for (int layer = 0; layer < layers; ++layer) {
+        const bool last = layer + 1 == layers;  // which is whole in any case
+        const bool whole = last || (types.empty() ? (layer + 1) % 6 == 0 : types[layer] == "full_attention");
+        LayerDescription kind{.name = whole ? "F" : "S", .blocks = {whole ? full : slides, mlp}};
+        if (routed) {
+            kind.blocks.emplace_back(experts);
+        }
+        add_layer(workload, kind);
+    }
+    return {workload};
+}
+
+Workload fla_ends(ModelConfig& config)
+{
+    Workload workload;
+    workload.hidden = config.positive("hidden_size", 2048);
+    workload.vocabulary = config.count("vocab_size", 32000);
+    workload.normalisation = Normalisation::rms_norm;
+    workload.tied_embedding = config.flag("tie_word_embeddings", false);
+    return workload;
+}
+
+/// Two thirds of `hidden_ratio` times the width, rounded up to a multiple of 256.
+MlpBlock fla_mlp(ModelConfig& config)
+{
+    const Activation activation = gated_activation_field(config, "hidden_act", "swish");
+    if (config.has("intermediate_size")) {
+        config.ignore({"hidden_ratio"});
+        return {config.count("intermediate_size"), activation};
+    }
+    constexpr int multiple = 256;
+    const int hidden = config.positive("hidden_size", 2048);
+    const int wide = config.product("hidden_ratio", config.has("hidden_ratio") ? config.count("hidden_ratio") : 4, hidden);
+    return {(wide * 2 / 3 + multiple - 1) / multiple * multiple, activation};
+}
+
+ImportedFields fla_transformer(ModelConfig& config)
+{
+    Workload workload = fla_ends(config);
+    AttentionBlock attention;
+    attention.heads = config.positive("num_heads", 32);
+    const int key_heads = config.has("num_kv_heads") ? config.positive("num_kv_heads") : attention.heads;
+    attention.kv_heads = key_heads == attention.heads ? 0 : key_heads;
+    attention.head = workload.hidden / attention.heads;
+    attention.bias = config.has("qkv_bias") && config.flag("qkv_bias") ? Biases::qkv : Biases::none;
+    attention.query_key_norm = config.has("qk_norm") && config.flag("qk_norm") ? QueryKeyNorm::head : QueryKeyNorm::none;
+    attention.window = config.has("window_size") ? config.count("window_size") : 0;
+    config.ignore({"elementwise_affine"});
+    const MlpBlock mlp = fla_mlp(config);
+    add_layers(
+        workload, config.positive("num_hidden_layers", 24), [&](int) { return attention; }, [&](int) { return mlp; });
+    return {workload};
+}
+
+/// Layers that differ, as a search found them, with or without attention and MLP (nvidia/Llama-3_3-Nemotron-Super-49B-v1,
+/// block_config.py, and modeling_decilm.py: the width is two thirds of ffn_mult times hidden, in multiples of 256).
+ImportedFields deci_lm(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    const AttentionBlock whole = attention_fields(config);
+    const Activation activation = gated_activation_field(config, "hidden_act", "silu");
+    for (const ModelConfig& layer : config.objects("block_configs")) {
+        LayerDescription kind;
+        const ModelConfig mixer = layer.object("attention");
+        const ModelConfig mlp = layer.object("ffn");
+        for (const ModelConfig* part : {&mixer, &mlp}) {
+            if (part->has("replace_with_linear") && part->flag("replace_with_linear")) {
+                part->fail("replace_with_linear", "is true, for which there is no block", "describe the network by its layers");
+            }
+        }
+        if (!mixer.has("no_op") || !mixer.flag("no_op")) {
+            AttentionBlock attention = whole;
+            attention.kv_heads = whole.heads / mixer.positive("n_heads_in_group");
+            kind.blocks.emplace_back(attention);
+        }
+        if (!mlp.has("no_op") || !mlp.flag("no_op")) {
+            constexpr int multiple = 256;
+            const int inner = static_cast<int>(2.0 * mlp.number("ffn_mult") * workload.hidden / 3.0);
+            kind.blocks.emplace_back(MlpBlock{(inner + multiple - 1) / multiple * multiple, activation});
+        }
+        if (!kind.blocks.empty()) {
+            kind.name = free_name(workload, {.name = kind.blocks.size() == 2 ? "F" : "P", .blocks = kind.blocks});
+            add_layer(workload, kind);
+        }
+    }
+    config.ignore({"num_hidden_layers", "intermediate_size", "num_key_value_heads"});
+    return {workload};
+}
+
 /// The older form of GLM-4: configuration_chatglm.py beside the weights.
 ImportedFields chat_glm(ModelConfig& config)
 {
@@ -208,6 +353,7 @@ ImportedFields falcon(ModelConfig& config)
     AttentionBlock attention;
     attention.heads = config.positive("num_attention_heads");
     const bool one = !newer && config.flag("multi_query", true);
+    config.ignore({"multi_query", "parallel_attn"});  // of the older form
     attention.kv_heads = one ? 1 : newer ? config.count("num_kv_heads", attention.heads) : 0;
     attention.head = workload.hidden / attention.heads;
     const bool bias = config.flag("bias", false);
@@ -248,6 +394,7 @@ ImportedFields gpt2(ModelConfig& config)
     workload.hidden = config.positive("n_embd");
     workload.vocabulary = config.count("vocab_size");
     workload.positions = config.count("n_positions", 1024);
+    config.ignore({"n_ctx"});  // the same
     workload.normalisation = Normalisation::layer_norm;
     workload.tied_embedding = config.flag("tie_word_embeddings", true);
     const AttentionBlock attention{.heads = config.positive("n_head"), .positions = Positions::none, .bias = Biases::all};

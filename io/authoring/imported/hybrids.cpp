@@ -24,6 +24,7 @@ void add_gated_delta_layers(ModelConfig& config, const std::function<BlockDescri
                                  .convolution = config.count("linear_conv_kernel_dim", 4)};
     const int layers = config.positive("num_hidden_layers");
     const std::vector<std::string> types = config.texts("layer_types", layers);
+    config.ignore({"full_attention_interval"});  // layer_types say it
     const int interval = types.empty() ? std::max(1, config.count("full_attention_interval", 4)) : 1;
     add_layers(
         workload, layers,
@@ -50,12 +51,30 @@ ExpertsBlock gated_shared_experts(ModelConfig& config)
 Mamba2Block mamba_of(ModelConfig& config, const char* heads, const char* head, const char* groups, const char* state,
                      const char* taps, const char* chunk)
 {
-    return {.heads = config.count(heads),
+    const int inner = config.has(heads) ? 0 : config.product("expand", config.count("expand", 2), config.positive("hidden_size"));
+    config.ignore({"expand"});
+    return {.heads = config.has(heads) ? config.count(heads) : inner / config.positive(head, 64),
             .head = config.count(head, 64),
             .groups = config.count(groups, 1),
             .state = config.count(state, 128),
             .convolution = config.count(taps, 4),
             .chunk = config.count(chunk, 256)};
+}
+
+Mamba2Block mamba_beside_attention(ModelConfig& config, int hidden)
+{
+    Mamba2Block mamba;
+    mamba.heads = config.positive("mamba_n_heads", 128);
+    const int inner = config.has("mamba_d_ssm") ? config.positive("mamba_d_ssm")
+                                                : config.product("mamba_expand", config.count("mamba_expand", 2), hidden);
+    config.ignore({"mamba_expand"});
+    const bool derived = !config.has("mamba_d_head") || config.says("mamba_d_head", "auto");
+    mamba.head = derived ? inner / mamba.heads : config.count("mamba_d_head");
+    mamba.groups = config.count("mamba_n_groups", 1);
+    mamba.state = config.count("mamba_d_state", 256);
+    mamba.convolution = config.count("mamba_d_conv", 4);
+    mamba.chunk = config.count("mamba_chunk_size", 256);
+    return mamba;
 }
 
 struct HybridLetter {
@@ -126,6 +145,7 @@ ImportedFields qwen3_next(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
     const ExpertsBlock experts = gated_shared_experts(config);
+    config.ignore({"intermediate_size"});  // of dense layers, of which there are none
     if (!config.counts("mlp_only_layers").empty() ||
         (config.has("decoder_sparse_step") && config.count("decoder_sparse_step") > 1)) {
         config.fail(config.has("mlp_only_layers") ? "mlp_only_layers" : "decoder_sparse_step",
@@ -186,6 +206,31 @@ ImportedFields nemotron_h(ModelConfig& config)
     return {workload};
 }
 
+/// Layers of the gated delta rule (flash-linear-attention, fla/layers/gated_deltanet.py), or some of attention.
+ImportedFields fla_gated_delta_net(ModelConfig& config)
+{
+    Workload workload = fla_ends(config);
+    if (config.has("attn")) {
+        config.fail("attn", "gives some layers attention, which is not imported", "describe the network by its layers");
+    }
+    for (const std::string_view key : {"use_gate", "use_short_conv"}) {
+        if (config.has(key) && !config.flag(key)) {
+            config.fail(key, "is false, for which there is no block", "describe the network by its layers, or capture it");
+        }
+    }
+    GatedDeltaBlock linear;
+    linear.key_heads = config.positive("num_heads", 6);
+    linear.value_heads = config.has("num_v_heads") ? config.positive("num_v_heads") : linear.key_heads;
+    linear.key = config.positive("head_dim", 256);
+    linear.value = static_cast<int>(linear.key * (config.has("expand_v") ? config.number("expand_v") : 2.0));
+    linear.convolution = config.positive("conv_size", 4);
+    config.ignore({"attn_mode", "allow_neg_eigval", "expand_k"});
+    const MlpBlock mlp = fla_mlp(config);
+    add_layers(
+        workload, config.positive("num_hidden_layers", 21), [&](int) { return linear; }, [&](int) { return mlp; });
+    return {workload};
+}
+
 ImportedFields mamba2(ModelConfig& config)
 {
     Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
@@ -208,12 +253,33 @@ ImportedFields state_spaces_mamba(ModelConfig& config)
     workload.tied_embedding = config.flag("tie_embeddings", true);
     constexpr int head = 64;
     constexpr int expand = 2;
+    config.ignore({"ssm_cfg"});
     config.assume(
         "Mamba-2 layers with heads of 64, expansion 2, state 128 and 1 group: the defaults of mamba_ssm; ssm_cfg is not read");
     const int layers = config.positive("n_layer");
     for (int layer = 0; layer < layers; ++layer) {
         add_layer(workload, {.name = "M", .blocks = {Mamba2Block{.heads = expand * workload.hidden / head, .head = head}}});
     }
+    return {workload};
+}
+
+/// Attention and Mamba-2 side by side, then an MLP (transformers, modular_falcon_h1.py). A norm of the state space's results is counted
+/// also where mamba_rms_norm is false.
+ImportedFields falcon_h1(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    AttentionBlock attention = attention_fields(config);
+    attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
+    const Mamba2Block mamba = mamba_beside_attention(config, workload.hidden);
+    const MlpBlock mlp{config.count("intermediate_size"), gated_activation_field(config, "hidden_act", "silu"),
+                       config.flag("mlp_bias", false)};
+    config.ignore({"mamba_rms_norm", "mamba_norm_before_gate", "mamba_conv_bias", "mlp_expansion_factor", "mamba_use_mlp"});
+    const int layers = config.positive("num_hidden_layers");
+    for (int layer = 0; layer < layers; ++layer) {
+        add_layer(workload, {.name = "H", .blocks = {attention, mamba}, .parallel = true});
+        add_layer(workload, {.name = "-", .blocks = {mlp}});
+    }
+    config.assume("a layer is two: attention beside a state space (H), and an MLP (-)");
     return {workload};
 }
 
@@ -225,15 +291,7 @@ ImportedFields granite_hybrid(ModelConfig& config)
     attention.bias = config.flag("attention_bias", false) ? Biases::all : Biases::none;
     const std::string positions = config.text("position_embedding_type", "nope");
     attention.positions = positions == "rope" ? Positions::rotary : Positions::none;
-    Mamba2Block mamba;
-    mamba.heads = config.positive("mamba_n_heads", 128);
-    const int inner = config.product("mamba_expand", config.count("mamba_expand", 2), workload.hidden);
-    const bool derived = !config.has("mamba_d_head") || config.says("mamba_d_head", "auto");
-    mamba.head = !derived ? config.count("mamba_d_head") : mamba.heads > 0 ? inner / mamba.heads : 0;
-    mamba.groups = config.count("mamba_n_groups", 1);
-    mamba.state = config.count("mamba_d_state", 256);
-    mamba.convolution = config.count("mamba_d_conv", 4);
-    mamba.chunk = config.count("mamba_chunk_size", 256);
+    const Mamba2Block mamba = mamba_beside_attention(config, workload.hidden);
     const Activation activation = gated_activation_field(config, "hidden_act", "silu");
     const int shared = config.count("shared_intermediate_size", 1024);
     const int experts = config.count("num_local_experts", 0);

@@ -1,9 +1,11 @@
 #include "io/authoring/imported/imported_network.hpp"
 
-#include "io/authoring/imported/architectures.hpp"
+#include "io/authoring/imported/model_classes.hpp"
+#include "io/authoring/imported/weights_index.hpp"
 #include "io/base/input_error.hpp"
 #include "io/toml/nearest.hpp"
 #include "io/toml/toml.hpp"
+#include "model/network/network.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,46 +13,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace prismopt {
 
 namespace {
 
 using nlohmann::json;
-
-struct Architecture {
-    std::string_view name;  // of the class
-    ImportedFields (*read)(ModelConfig&);
-    std::string_view part = {};  // object of the file that holds the decoder's fields
-};
-/// Classes beside the decoders with the usual fields.
-constexpr std::array architectures{
-    Architecture{"BertForMaskedLM", bert},
-    Architecture{"BertForPreTraining", bert},
-    Architecture{"ChatGLMForConditionalGeneration", chat_glm},
-    Architecture{"ChatGLMModel", chat_glm},
-    Architecture{"DeepseekV2ForCausalLM", deepseek_v2},
-    Architecture{"DeepseekV3ForCausalLM", deepseek_v3},
-    Architecture{"DiTTransformer2DModel", dit},
-    Architecture{"FalconForCausalLM", falcon},
-    Architecture{"GPT2LMHeadModel", gpt2},
-    Architecture{"GPTNeoXForCausalLM", gpt_neox},
-    Architecture{"Gemma3ForCausalLM", gemma3},
-    Architecture{"Gemma3ForConditionalGeneration", gemma3, "text_config"},
-    Architecture{"GraniteMoeHybridForCausalLM", granite_hybrid},
-    Architecture{"Llama4ForCausalLM", llama4},
-    Architecture{"Llama4ForConditionalGeneration", llama4, "text_config"},
-    Architecture{"Mamba2ForCausalLM", mamba2},
-    Architecture{"MambaLMHeadModel", state_spaces_mamba},
-    Architecture{"NemotronHForCausalLM", nemotron_h},
-    Architecture{"Qwen3NextForCausalLM", qwen3_next},
-    Architecture{"Qwen3_5ForConditionalGeneration", qwen3_5, "text_config"},
-    Architecture{"Qwen3_5MoeForConditionalGeneration", qwen3_5, "text_config"},
-    Architecture{"T5ForConditionalGeneration", t5},
-    Architecture{"ViTForImageClassification", vit},
-    Architecture{"ViTModel", vit},
-};
 
 /// Python writes numbers that JSON does not have: "time_step_limit": [0.0, Infinity].
 std::string with_nulls(const std::string& text)
@@ -89,57 +61,242 @@ json parsed(const std::string& text, const std::string& path)
     return result;
 }
 
-/// The class that the file names: `architectures`, or `_class_name` of diffusers.
-std::string class_of(const json& file, const std::string& path)
+/// Objects of a composite that hold its decoder's fields (transformers, the configuration classes of composites; thinker_config holds
+/// a text_config in turn).
+constexpr auto decoder_parts = std::to_array<std::string_view>(
+    {"text_config", "llm_config", "language_config", "thinker_config", "language_model_config", "decoder_config", "lm_config"});
+
+/// The class that the file names: `architectures`, or `_class_name` of diffusers; or empty.
+std::string named_class(const json& file)
 {
     const auto classes = file.find("architectures");
     if (classes != file.end() && classes->is_array() && !classes->empty() && classes->front().is_string()) {
         return printable(classes->front().get<std::string>());
     }
     const auto name = file.find("_class_name");
-    if (name != file.end() && name->is_string()) {
-        return printable(name->get<std::string>());
-    }
-    throw InputError(
-        fmt::format("{}: names no class, in architectures or _class_name; add \"architectures\": [\"LlamaForCausalLM\"] "
-                    "with the class of the model",
-                    path));
+    return name != file.end() && name->is_string() ? printable(name->get<std::string>()) : "";
 }
 
-/// nullptr: a decoder with the usual fields.
-const Architecture* architecture_of(const std::string& name)
+std::string model_type(const json& file)
 {
-    const auto* const found = std::find_if(architectures.begin(), architectures.end(),
-                                           [&name](const Architecture& known) { return known.name == name; });
-    return found == architectures.end() ? nullptr : found;
+    const auto type = file.find("model_type");
+    return type != file.end() && type->is_string() ? printable(type->get<std::string>()) : "";
 }
 
-void refuse_unknown(const std::string& name, const std::string& path)
+/// The fields that describe the layers, the whole file or an object in it, and the objects on the way, the file first.
+struct Decoder {
+    json fields;
+    std::vector<json> levels;
+    std::string part;  // "thinker_config.text_config"; empty: the whole file
+};
+
+/// Composites may state at their top whether their embeddings are tied (transformers, configuration_utils.py: the setting of the outer
+/// configuration holds for the model), and the vocabulary.
+Decoder decoder_of(const json& file)
 {
-    const std::vector<std::string> known = importable_architectures();
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-        const std::string near = nearest(name, known);
-        throw InputError(fmt::format(
-            "{}: architecture {} cannot be imported{}; describe the network by its layers (docs/networks.md, \"A network that "
-            "cannot be imported\"), or capture it from its PyTorch code (docs/captured-networks.md). Known are: {}",
-            path, name, near.empty() ? "" : fmt::format(" (the nearest name is {})", near), listed(known)));
+    Decoder result{.fields = file, .levels = {file}, .part = ""};
+    constexpr std::size_t most = 3;  // levels
+    while (result.levels.size() < most) {
+        const json& outer = result.levels.back();
+        const auto* const part = std::find_if(decoder_parts.begin(), decoder_parts.end(), [&outer](std::string_view name) {
+            const auto found = outer.find(name);
+            return found != outer.end() && found->is_object() && !found->empty();
+        });
+        if (part == decoder_parts.end()) {
+            break;
+        }
+        json inner = outer[std::string(*part)];
+        for (const char* key : {"tie_word_embeddings", "vocab_size"}) {
+            if (!inner.contains(key) && outer.contains(key)) {
+                inner[key] = outer[key];
+            }
+        }
+        result.part += (result.part.empty() ? "" : ".") + std::string(*part);
+        result.fields = inner;
+        result.levels.push_back(std::move(inner));
+    }
+    return result;
+}
+
+/// The class that the user names, that the file names, its decoder, or one of their types, in this order; nullptr: none that is known.
+const ModelClass* class_of(const Decoder& decoder, const FieldNames& names)
+{
+    if (!names.model_class.empty()) {
+        const ModelClass* given = class_named(names.model_class);
+        if (given == nullptr) {
+            throw InputError(fmt::format("--model-class {} is not known{}; prismopt init --help lists the classes",
+                                         printable(names.model_class), guess_of(names.model_class, importable_architectures())));
+        }
+        return given;
+    }
+    for (const json& level : decoder.levels) {
+        if (const ModelClass* known = class_named(named_class(level)); known != nullptr) {
+            return known;
+        }
+    }
+    // A class that is not known may share its type with one that is.
+    const bool whole = decoder.levels.size() == 1;
+    if (whole && !named_class(decoder.fields).empty()) {
+        return nullptr;
+    }
+    for (auto level = decoder.levels.rbegin(); level != decoder.levels.rend(); ++level) {
+        if (const ModelClass* known = class_of_type(model_type(*level)); known != nullptr) {
+            return known;
+        }
+    }
+    return nullptr;
+}
+
+/// The value of the field, or of a.b within an object.
+const json* value_at(const json& fields, std::string_view path)
+{
+    const json* value = &fields;
+    while (true) {
+        const std::size_t dot = path.find('.');
+        const std::string name(path.substr(0, dot));
+        const auto found = value->is_object() ? value->find(name) : value->end();
+        if (found == value->end()) {
+            return nullptr;
+        }
+        value = &*found;
+        if (dot == std::string_view::npos) {
+            return value;
+        }
+        path.remove_prefix(dot + 1);
     }
 }
 
-/// The decoder of a composite, or the whole file. Composites may state at their top whether its embeddings are tied (transformers,
-/// configuration_utils.py: the setting of the outer configuration holds for the model).
-json decoder_of(const json& file, const std::string& part)
+std::vector<std::string> words_of(std::string_view text)
 {
-    constexpr const char* tied = "tie_word_embeddings";
-    const auto inner = file.find(part);
-    if (inner == file.end() || !inner->is_object()) {
-        return file;
+    std::istringstream stream{std::string(text)};
+    return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
+}
+
+/// Gives the class's names to fields that a file of another class calls otherwise; numbers and true or false are what it has where
+/// the file says nothing. Returns the latter, and the objects whose fields were read.
+struct Renamed {
+    std::vector<std::string> usual;    // "NAME = VALUE"
+    std::vector<std::string> objects;  // names
+};
+Renamed rename(std::string_view fields, json& file)
+{
+    Renamed result;
+    const json before = file;
+    for (const std::string& pair : words_of(fields)) {
+        const std::size_t equals = pair.find('=');
+        const std::string name = pair.substr(0, equals);
+        const std::string other = pair.substr(equals + 1);
+        if (const json* value = value_at(before, other); value != nullptr) {
+            if (file.contains(other) && file[other] == *value) {
+                file.erase(other);
+            }
+            file[name] = *value;
+            result.objects.push_back(other.substr(0, other.find('.')));
+        } else if (const json given = json::parse(other, nullptr, false); !given.is_discarded() && !file.contains(name)) {
+            file[name] = given;
+            result.usual.push_back(fmt::format("{} = {}", name, other));
+        }
     }
-    json fields = *inner;
-    if (!fields.contains(tied) && file.contains(tied)) {
-        fields[tied] = file[tied];
+    return result;
+}
+
+/// The same for what the user says, which must be in the file, or a value.
+void rename_given(const FieldNames& names, const std::string& path, json& file)
+{
+    for (const std::string& pair : names.fields) {
+        const std::size_t equals = pair.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size() || pair.find(' ') != std::string::npos) {
+            throw InputError(fmt::format("--field {} is not NAME=OTHER; write for example --field num_experts=n_routed_experts",
+                                         printable(pair)));
+        }
+        const std::string other = pair.substr(equals + 1);
+        if (value_at(file, other) == nullptr && json::parse(other, nullptr, false).is_discarded()) {
+            std::vector<std::string> known;
+            for (const auto& [key, value] : file.items()) {
+                known.push_back(key);
+            }
+            throw InputError(
+                fmt::format("--field {}: {} has no field {}{}; name a field of the file, or give a number, true or false",
+                            printable(pair), path, printable(other), guess_of(other, known)));
+        }
+        const json* value = value_at(file, other);
+        json given = value != nullptr ? *value : json::parse(other, nullptr, false);
+        file.erase(other);
+        file[pair.substr(0, equals)] = std::move(given);
     }
-    return fields;
+}
+
+/// The class that has most of the file's fields, and needs few that it has not.
+std::string nearest_class(const json& fields, const std::string& path, const std::string& name)
+{
+    const std::string spelt = nearest(name, importable_architectures());
+    const ModelClass* best = nullptr;
+    int best_score = 0;
+    int best_read = 0;
+    for (const ModelClass& known : model_classes()) {
+        json own = fields;
+        rename(known.fields, own);
+        ModelConfig config(own, std::string(known.name), path);
+        try {
+            if (read_as(known.as, config).workload.sequence.empty()) {
+                continue;
+            }
+        } catch (const InputError&) {
+            continue;
+        }
+        const int score =
+            2 * (config.fields_read() - static_cast<int>(config.assumptions().size())) + (known.name == spelt ? 1 : 0);
+        if (best == nullptr || score > best_score) {
+            best = &known;
+            best_score = score;
+            best_read = config.fields_read();
+        }
+    }
+    return best == nullptr ? ""
+                           : fmt::format(
+                                 "; {} of its fields are those of {}: --model-class {} reads it so, and --field NAME=OTHER "
+                                 "names fields that are called otherwise; check the number of parameters",
+                                 best_read, best->name, best->name);
+}
+
+[[noreturn]] void refuse(const Decoder& decoder, const std::string& path)
+{
+    std::string name;
+    for (const json& level : decoder.levels) {
+        name = name.empty() ? named_class(level) : name;
+    }
+    const std::string type = model_type(decoder.fields);
+    if (name.empty() && type.empty()) {
+        throw InputError(fmt::format("{}: names no class, in architectures, _class_name or model_type{}", path,
+                                     nearest_class(decoder.fields, path, "").empty()
+                                         ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model"
+                                         : nearest_class(decoder.fields, path, "")));
+    }
+    throw InputError(fmt::format(
+        "{}: {} {} cannot be imported{}; or describe the network by its layers (docs/networks.md, \"A network that cannot be "
+        "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",
+        path, name.empty() ? "model_type" : "architecture", name.empty() ? type : name,
+        nearest_class(decoder.fields, path, name.empty() ? type : name)));
+}
+
+/// Parts of a composite beside its decoder.
+void note_towers(const Decoder& decoder, ModelConfig& config)
+{
+    std::vector<std::string> towers;
+    for (const json& level : decoder.levels) {
+        for (const auto& [key, value] : level.items()) {
+            const bool part = std::find(decoder_parts.begin(), decoder_parts.end(), key) != decoder_parts.end();
+            if (value.is_object() && key.ends_with("_config") && !part && key != "quantization_config") {
+                towers.push_back(printable(key));
+                config.ignore({key});
+            }
+        }
+    }
+    if (!decoder.part.empty() || !towers.empty()) {
+        config.assume(fmt::format("only the decoder{} is described, without towers for images and sound{}",
+                                  decoder.part.empty() ? "" : " of " + decoder.part,
+                                  towers.empty() ? "" : " (" + listed(towers) + ")"));
+    }
 }
 
 /// "llama/config.json" is called "llama", "llama.json" as well.
@@ -157,33 +314,50 @@ std::string network_name(const std::string& path, const std::string& architectur
 std::vector<std::string> importable_architectures()
 {
     std::vector<std::string> names;
-    for (const Architecture& known : architectures) {
+    for (const ModelClass& known : model_classes()) {
         names.emplace_back(known.name);
     }
-    for (const std::string_view name : decoder_class_names()) {
-        names.emplace_back(name);
-    }
-    std::sort(names.begin(), names.end());
     return names;
 }
 
-ImportedNetwork imported_network(const std::string& text, const std::string& path)
+ImportedNetwork imported_network(const std::string& text, const std::string& path, const FieldNames& names)
 {
-    const json file = parsed(text, path);
-    const std::string name = class_of(file, path);
-    refuse_unknown(name, path);
-    const Architecture* architecture = architecture_of(name);
-    const json fields = architecture == nullptr ? file : decoder_of(file, std::string(architecture->part));
-    ModelConfig config(fields, name, path);
-    ImportedFields read = architecture == nullptr ? imported_decoder(config) : architecture->read(config);
-    if (fields != file) {
-        config.assume("only the decoder is described, without towers for images and sound");
+    Decoder decoder = decoder_of(parsed(text, path));
+    const ModelClass* known = class_of(decoder, names);
+    rename_given(names, path, decoder.fields);
+    if (known == nullptr) {
+        refuse(decoder, path);
     }
+    const Renamed renamed = rename(known->fields, decoder.fields);
+    const std::string name(known->name);
+    ModelConfig config(decoder.fields, name, path);
+    for (const std::string& usual : renamed.usual) {
+        config.assume(fmt::format("{} (not in the file; default of {})", usual, name));
+    }
+    for (const std::string& object : renamed.objects) {
+        config.ignore({object});
+    }
+    ImportedFields read = read_as(known->as, config);
+    if (!known->note.empty()) {
+        config.assume(std::string(known->note));
+    }
+    note_towers(decoder, config);
     if (read.workload.sequence.empty()) {
         throw InputError(fmt::format("{}: describes a network without layers; correct the number of layers", path));
     }
     read.workload.name = network_name(path, name);
-    return {read.workload, name, config.assumptions(), read.tokens};
+    ImportedNetwork network{read.workload, name, config.assumptions(), read.tokens};
+    network.omitted = config.omitted();
+    const bool modules = !network.workload.prediction.empty();
+    const std::string warning =
+        weights_warning(path, decoder.levels.front(), parameters_of(network_of(network.workload)),
+                        decoder.part.empty() && !modules
+                            ? "Compare the fields that the scenario names as omitted with the model card"
+                            : "Towers and modules of multi-token prediction, which are omitted, count among the former");
+    if (!warning.empty()) {
+        network.warnings.push_back(warning);
+    }
+    return network;
 }
 
 }  // namespace prismopt

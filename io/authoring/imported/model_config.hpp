@@ -4,6 +4,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
+#include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +20,12 @@ public:
     /// `fields` must outlive the object. `architecture`: name of the class, for messages. `path`: of the file.
     ModelConfig(const nlohmann::json& fields, std::string architecture, std::string path);
 
-    /// Whether the field is in the file, and not null.
+    /// Whether the field is in the file, and not null. Fields that were asked for count as read.
     bool has(std::string_view key) const;
     /// Whether the field is in the file and null.
     bool null(std::string_view key) const;
 
+    /// A list of equal numbers, one per layer, counts as that number.
     int count(std::string_view key) const;
     int count(std::string_view key, int usual);
     /// The same for what is at least 1.
@@ -36,8 +40,20 @@ public:
     /// Lists: [] where the field is absent or empty. `entries`: how many it must have otherwise; 0: any number.
     std::vector<std::string> texts(std::string_view key, int entries = 0) const;
     std::vector<int> counts(std::string_view key, int entries = 0) const;
+    double number(std::string_view key) const;
+    /// The object of that name, and the objects of a list.
+    ModelConfig object(std::string_view key) const;
+    std::vector<ModelConfig> objects(std::string_view key) const;
+    /// Whether the field is a list.
+    bool lists(std::string_view key) const;
     /// Whether the field is this text.
     bool says(std::string_view key, std::string_view text) const;
+
+    /// Counts fields as read that mean nothing here.
+    void ignore(std::initializer_list<std::string_view> keys) const;
+    /// Fields that were not read, of those that may matter to time or memory, with their values.
+    std::vector<std::string> omitted() const;
+    int fields_read() const;
 
     /// Records what was assumed beside the fields, or left out.
     void assume(const std::string& what);
@@ -47,6 +63,7 @@ public:
     const std::string& architecture() const { return architecture_; }
 
 private:
+    const nlohmann::json* found(std::string_view key) const;
     const nlohmann::json& at(std::string_view key) const;
     const nlohmann::json& list(std::string_view key, int entries) const;
     void assume_value(std::string_view key, const std::string& value);
@@ -55,6 +72,7 @@ private:
     std::string architecture_;
     std::string path_;
     std::vector<std::string> assumptions_;
+    mutable std::set<std::string, std::less<>> read_;
 };
 
 }  // namespace prismopt

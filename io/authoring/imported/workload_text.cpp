@@ -132,6 +132,9 @@ std::string layer_text(const LayerDescription& layer)
     if (layer.parallel) {
         text += "parallel = true\n";
     }
+    if (layer.tokens != 1.0) {
+        text += fmt::format("tokens = {}\n", layer.tokens);
+    }
     if (layer.blocks.size() == 1) {
         return text + fmt::format("blocks = [{}]\n", block_inline(layer.blocks.front()));
     }
@@ -151,6 +154,9 @@ std::string workload_text(const ImportedNetwork& network)
         fmt::format("[workload]                           # from {} of {}\n", network.origin, network.architecture);
     for (const std::string& assumption : network.assumptions) {
         text += fmt::format("# assumed: {}\n", assumption);
+    }
+    for (const std::string& field : network.omitted) {
+        text += fmt::format("# omitted: {}\n", field);
     }
     text += fmt::format("name = {}\nhidden = {}\n", toml_text(w.name), w.hidden);
     if (w.vocabulary > 0) {

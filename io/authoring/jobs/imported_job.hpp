@@ -26,6 +26,7 @@ struct ImportRequest {
     std::map<std::string, std::string> set;  // values of variables and settings
     std::string workload;                    // of the catalog
     std::optional<JobFile> model_config;
+    FieldNames field_names;  // of it
     int gpus = 0;
     int node_gpus = 0;
     std::string accelerator;

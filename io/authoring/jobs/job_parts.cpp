@@ -170,9 +170,15 @@ void take_model(const JobSources& sources, const std::string& named, ImportedJob
         }
     }
     if (config) {
-        job.network = imported_network(config->text, config->path);
+        job.network = imported_network(config->text, config->path, request.field_names);
         for (const std::string& assumption : job.network.assumptions) {
             settings.assume(assumption);
+        }
+        for (const std::string& field : job.network.omitted) {
+            settings.assume(fmt::format("{} of {} is omitted", field, config->path));
+        }
+        for (const std::string& warning : job.network.warnings) {
+            settings.assume(warning);
         }
         return;
     }

@@ -26,6 +26,18 @@ Operator norm_of_heads(const Width& columns, double weights)
     return result;
 }
 
+void append(const Block& from, Block& to) { to.insert(to.end(), from.begin(), from.end()); }
+
+/// The indexer of top-k sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1): small heads, which share one key, score all
+/// keys. Queries come from `from` columns. The choice itself is not counted.
+Block indexer_of(double from, double hidden, double heads, double size, bool causal)
+{
+    const Attention scores{.heads = heads, .key_heads = 1.0, .key_size = size, .value_size = 0.0, .causal = causal};
+    return {Linear{.in = from, .out = scores.query(), .split = Split::none, .keeps_input = false},
+            Linear{.in = hidden, .out = size, .split = Split::none, .keeps_input = false}, norm_of(size, 2.0),
+            rotary(scores.query() + scores.key()), scores};
+}
+
 }  // namespace
 
 Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
@@ -36,26 +48,35 @@ Block operators_of(const AttentionBlock& b, const ResidualStream& stream)
     const Attention attention{.heads = static_cast<double>(b.heads),
                               .key_heads = static_cast<double>(b.key_heads()),
                               .key_size = size,
-                              .value_size = size,
+                              .value_size = b.value > 0 ? b.value : size,
                               .causal = b.causal && !crosses,
                               .kernel = b.kernel,
                               .window = static_cast<double>(b.window),
                               .chunk = static_cast<double>(b.chunk),
+                              .chosen = static_cast<double>(b.index_keys),
                               .others = static_cast<double>(b.context),
                               .sinks = b.sinks,
                               .modules = scores_of(b.kernel)};
-    const Width query = b.gate ? attention.query() + attention.query() : attention.query();
+    const Width query = b.gate ? attention.query() + attention.output() : attention.query();
+    const Width keys = b.keys_as_values ? attention.key() : attention.key() + attention.value();
     const Width turned = attention.query() + attention.key();
     const bool bias = b.bias != Biases::none;
     Block inside;
     if (crosses) {
         inside.push_back(Linear{.in = h, .out = query, .bias = bias});
         inside.push_back(Linear{.in = b.context_width > 0 ? b.context_width : h,
-                                .out = attention.key() + attention.value(),
+                                .out = keys,
                                 .bias = bias,
                                 .rows_each = static_cast<double>(b.context)});
+    } else if (b.query_rank > 0) {
+        inside = {Linear{.in = h, .out = b.query_rank, .split = Split::none}, norm_of(b.query_rank, 1.0),
+                  Linear{.in = b.query_rank, .out = query, .bias = bias},
+                  Linear{.in = h, .out = keys, .bias = bias, .keeps_input = false}};
     } else {
-        inside.push_back(Linear{.in = h, .out = query + attention.key() + attention.value(), .bias = bias});
+        inside.push_back(Linear{.in = h, .out = query + keys, .bias = bias});
+    }
+    if (b.index_heads > 0) {
+        append(indexer_of(h, h, b.index_heads, b.index_head, b.causal), inside);
     }
     if (b.query_key_norm != QueryKeyNorm::none) {
         inside.push_back(norm_of_heads(turned, b.query_key_norm == QueryKeyNorm::head ? 2.0 * size : turned.whole()));
@@ -78,27 +99,34 @@ Block operators_of(const LatentAttentionBlock& b, const ResidualStream& stream)
     const double h = stream.hidden;
     const double heads = b.heads;
     const double key = b.plain + b.rotary;
+    const bool sparse = b.index_keys > 0;  // queries meet latent vectors directly: chosen keys differ from query to query
     const Attention attention{.heads = heads,
-                              .key_heads = heads,
-                              .key_size = key,
-                              .value_size = static_cast<double>(b.value),
+                              .key_heads = sparse ? 1.0 : heads,
+                              .key_size = sparse ? static_cast<double>(b.key_value_rank + b.rotary) : key,
+                              .value_size = static_cast<double>(sparse ? b.key_value_rank : b.value),
                               .causal = b.causal,
                               .kernel = b.kernel,
+                              .chosen = static_cast<double>(b.index_keys),
                               .modules = scores_of(b.kernel)};
+    const Width query = Width::heads(heads, key);
     const auto up = [](const Block& block) { return in_modules(block, {Module::mla_up_proj}); };
-    const auto append = [](const Block& from, Block& to) { to.insert(to.end(), from.begin(), from.end()); };
     Block inside;
     if (b.query_rank > 0) {
         inside = {Linear{.in = h, .out = b.query_rank, .split = Split::none}};
-        append(up({norm_of(b.query_rank, 1.0), Linear{.in = b.query_rank, .out = attention.query()}}), inside);
+        append(up({norm_of(b.query_rank, 1.0), Linear{.in = b.query_rank, .out = query}}), inside);
     } else {
-        inside = {Linear{.in = h, .out = attention.query()}};
+        inside = {Linear{.in = h, .out = query}};
+    }
+    if (b.index_heads > 0) {
+        append(indexer_of(b.query_rank > 0 ? b.query_rank : h, h, b.index_heads, b.index_head, b.causal), inside);
+        inside.push_back(
+            Linear{.in = h, .out = b.index_heads, .split = Split::none, .keeps_input = false});  // weights of its heads
     }
     inside.push_back(Linear{.in = h, .out = b.key_value_rank + b.rotary, .split = Split::none, .keeps_input = false});
     append(up({norm_of(b.key_value_rank, 1.0), Linear{.in = b.key_value_rank, .out = Width::heads(heads, b.plain + b.value)},
-               rotary(attention.query() + attention.key())}),
+               rotary(query + query)}),
            inside);
-    append({attention, Linear{.in = attention.output(), .out = h, .split = Split::rows}}, inside);
+    append({attention, Linear{.in = Width::heads(heads, b.value), .out = h, .split = Split::rows}}, inside);
     return in_modules(branch(stream, inside), {Module::attn});
 }
 

@@ -34,7 +34,7 @@ constexpr double rearranged = 4.0;
 
 }  // namespace
 
-/// Of a query, in the mean. A window: w - w (w - 1) / (2 s) of a causal one.
+/// Of a query, in the mean. A window, or as many keys from any place: w - w (w - 1) / (2 s) of a causal one.
 double Attention::keys_in_reach(const Extent& e) const
 {
     return e.mean_over_lengths([this](double s) { return keys_in_reach(s); });
@@ -49,13 +49,14 @@ double Attention::keys_in_reach(double s) const
     if (chunk > 0.0 && chunk < s) {
         return half * chunk;
     }
-    if (window > 0.0 && window < s) {
-        return causal ? window - window * (window - 1.0) / (2.0 * s) : window;
+    const double most = chosen > 0.0 ? chosen : window;
+    if (most > 0.0 && most < s) {
+        return causal ? most - most * (most - 1.0) / (2.0 * s) : most;
     }
     return half * s;
 }
 
-/// Fused kernels skip whole tiles of what the mask hides, plain ones nothing.
+/// Fused kernels skip whole tiles of what the mask hides, plain ones nothing. Those of chosen keys gather just these.
 double Attention::keys_computed(const Extent& e) const
 {
     if (kernel == AttentionKernel::plain) {
@@ -66,8 +67,8 @@ double Attention::keys_computed(const Extent& e) const
 
 double Attention::keys_computed(double s) const
 {
-    if (others > 0.0) {
-        return others;
+    if (others > 0.0 || (chosen > 0.0 && chosen < s)) {
+        return keys_in_reach(s);
     }
     const double diagonal = causal ? 0.5 * tile : 0.0;
     const bool has_edge = window > 0.0 && window < s;

@@ -56,6 +56,20 @@ const std::vector<Case>& all_blocks()
                 .heads = 16, .kv_heads = 8, .head = 64, .bias = Biases::qkv, .query_key_norm = QueryKeyNorm::head, .gate = true}),
         case_of("cross attention", AttentionBlock{.heads = 16, .kv_heads = 16, .head = 64, .context = 128, .context_width = 512}),
         case_of("latent attention of whole queries", LatentAttentionBlock{16, 0, 128, 32, 64, 64}),
+        case_of("sparse latent attention", LatentAttentionBlock{.heads = 16,
+                                                                .query_rank = 384,
+                                                                .key_value_rank = 128,
+                                                                .rotary = 32,
+                                                                .plain = 64,
+                                                                .value = 64,
+                                                                .index_keys = 256,
+                                                                .index_heads = 8,
+                                                                .index_head = 64}),
+        case_of("sparse attention",
+                AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .index_keys = 256, .index_heads = 8, .index_head = 64}),
+        case_of("attention of narrow values", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .value = 32}),
+        case_of("attention of compressed queries", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .query_rank = 256}),
+        case_of("attention of keys as values", AttentionBlock{.heads = 16, .kv_heads = 8, .head = 64, .keys_as_values = true}),
         case_of("mamba2", Mamba2Block{.heads = 32, .head = 64, .groups = 8, .state = 128, .chunk = 128}),
         case_of("gated delta", GatedDeltaBlock{.key_heads = 8, .value_heads = 16}),
         case_of("delta by channel", GatedDeltaBlock{.key_heads = 16, .value_heads = 16, .by_channel = true}),
@@ -233,6 +247,37 @@ TEST(Blocks, LatentAttentionByHand)
         384.0 * (hidden + 16.0 * 96.0) + 128.0 * (hidden + 16.0 * 128.0) + hidden * 32.0 + 16.0 * 64.0 * hidden;
     EXPECT_EQ(parameters_of(kind, shape_of()).all, weights + hidden + 384.0 + 128.0);  // and three norms
     EXPECT_NEAR(forward_flops(kind, shape_of()), sequence * (2.0 * weights + 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0)), 1.0);
+}
+
+/// The indexer scores all keys; queries then meet the latent vectors of the keys that it chose: 128 numbers of content and 32 of
+/// position, and 128 again as values.
+TEST(Blocks, SparseAttentionByHand)
+{
+    const double pairs = 256.0 - 256.0 * 255.0 / (2.0 * sequence);  // keys of a query, in the mean
+    const double scores = 0.5 * sequence * 2.0 * 8.0 * 64.0;
+    const LayerKind& latent = block("sparse latent attention");
+    const double indexer = 384.0 * 8.0 * 64.0 + hidden * 64.0 + hidden * 8.0;
+    EXPECT_EQ(parameters_of(latent, shape_of()).all - parameters_of(block("latent attention"), shape_of()).all,
+              indexer + 2.0 * 64.0);
+    const double all_keys = 0.5 * sequence * 2.0 * 16.0 * (96.0 + 64.0);
+    EXPECT_NEAR(forward_flops(latent, shape_of()) - forward_flops(block("latent attention"), shape_of()),
+                sequence * (2.0 * indexer + scores + pairs * 2.0 * 16.0 * (128.0 + 32.0 + 128.0) - all_keys), 1.0);
+    const double own = hidden * 8.0 * 64.0 + hidden * 64.0;
+    EXPECT_EQ(parameters_of(block("sparse attention"), shape_of()).all - parameters_of(block("attention"), shape_of()).all,
+              own + 2.0 * 64.0);
+    EXPECT_NEAR(forward_flops(block("sparse attention"), shape_of()) - forward_flops(block("attention"), shape_of()),
+                sequence * (2.0 * own + scores + (pairs - 0.5 * sequence) * 4.0 * 16.0 * 64.0), 1.0);
+}
+
+/// Values of half the size; queries through 256 columns with a norm; no projection of values.
+TEST(Blocks, ProjectionsOfAttentionByHand)
+{
+    const auto more = [](const char* name) {
+        return parameters_of(block(name), shape_of()).all - parameters_of(block("attention"), shape_of()).all;
+    };
+    EXPECT_EQ(more("attention of narrow values"), -hidden * (8.0 + 16.0) * 32.0);
+    EXPECT_EQ(more("attention of compressed queries"), 256.0 * (hidden + 16.0 * 64.0) + 256.0 - hidden * 16.0 * 64.0);
+    EXPECT_EQ(more("attention of keys as values"), -hidden * 8.0 * 64.0);
 }
 
 /// A token goes to 4 of 16 experts: router, and four times 6 h f.

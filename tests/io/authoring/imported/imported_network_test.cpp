@@ -1,4 +1,5 @@
 #include "io/authoring/imported/imported_network.hpp"
+#include "io/authoring/imported/model_classes.hpp"
 #include "io/base/input_error.hpp"
 #include "io/scenario/reading/read_scenario.hpp"
 
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -86,24 +88,29 @@ TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
         const double expected = row["billions"];
         // 0.05 %, and half of the last digit of the sum.
         EXPECT_NEAR(billions, expected, std::max(0.0005 * expected, 0.0005)) << row["name"];
+        if (row.contains("parameters")) {
+            EXPECT_EQ(parameters_of(network_of(network.workload)), row["parameters"].get<double>()) << row["name"] << row["from"];
+        }
     }
 }
 
 /// A class that no row has would not be tested.
 TEST(ImportedNetwork, IsTestedForEveryArchitecture)
 {
-    // Same fields and function as a class that has a row.
-    std::set<std::string> tested{"BertForPreTraining", "ChatGLMForConditionalGeneration", "Gemma3ForCausalLM", "Glm4ForCausalLM",
-                                 "Llama4ForCausalLM",  "ViTForImageClassification"};
+    std::set<std::string_view> tested{"Glm4ForCausalLM"};  // the fields of GlmForCausalLM, with four norms in a layer
+    std::set<std::string_view> read;
     for (const json& row : configurations()) {
-        const json& config = row["config"];
-        tested.insert(config.contains("architectures") ? config["architectures"][0] : config["_class_name"]);
+        const ModelClass* known = class_named(imported_network(row["config"].dump(), "x").architecture);
+        ASSERT_NE(known, nullptr) << row["name"];
+        tested.insert(known->name);
+        read.insert(known->as);
     }
-    const std::vector<std::string> known = importable_architectures();
-    for (const std::string& name : known) {
-        EXPECT_TRUE(tested.contains(name)) << name;
+    for (const ModelClass& known : model_classes()) {
+        const bool equal = known.fields.empty() && read.contains(known.as);  // to a class that has a row
+        EXPECT_TRUE(equal || tested.contains(known.name)) << known.name;
     }
-    EXPECT_TRUE(std::is_sorted(known.begin(), known.end()));
+    const std::vector<std::string> names = importable_architectures();
+    EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 
 /// The layers in order, which do not depend on the order of their kinds.
@@ -154,6 +161,10 @@ TEST(ImportedNetwork, PutsWindowsWhereTheClassDoes)
     EXPECT_EQ(names_of_layers(imported("qwen3-next-80b-a3b").workload).substr(0, 8), "GGGFGGGF");
     EXPECT_EQ(imported("mistral-7b-v0.1").workload.find<AttentionBlock>()->window, 4096);
     EXPECT_EQ(imported("phi-3-mini-4k").workload.find<AttentionBlock>()->window, 2047);
+    EXPECT_EQ(names_of_layers(imported("olmo-3-7b").workload).substr(0, 8), "SSSFSSSF");
+    EXPECT_EQ(names_of_layers(imported("gemma-4-31b").workload).substr(0, 8), "SSSSSFSS");
+    EXPECT_EQ(names_of_layers(imported("modernbert-base").workload).substr(0, 5), "FSSFS");
+    EXPECT_EQ(names_of_layers(imported("mimo-v2-flash").workload).substr(0, 7), "fSSSSFS");
     // A size that is not switched on, and a null.
     EXPECT_EQ(imported("qwen2.5-7b").workload.find<AttentionBlock>()->window, 0);
     EXPECT_EQ(imported("phi-4").workload.find<AttentionBlock>()->window, 0);
@@ -297,12 +308,182 @@ TEST(ImportedNetwork, TakesFromTheTopOfACompositeWhetherEmbeddingsAreTied)
     EXPECT_FALSE(tied(R"("tie_word_embeddings": true, )", R"("tie_word_embeddings": false, )"));  // of the decoder itself
 }
 
+/// Parameters of the network in the text.
+double parameters(const std::string& text, const FieldNames& names = {})
+{
+    return parameters_of(network_of(imported_network(text, "config.json", names).workload));
+}
+
+/// A decoder of a class that is known, in a composite of one that is not.
+TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
+{
+    const double expected = parameters(llama().dump());
+    for (const char* part : {"text_config", "llm_config", "language_config", "thinker_config"}) {
+        json composite{{"architectures", {"SomeVisionForConditionalGeneration"}}, {"model_type", "some_vision"}};
+        composite[part] = llama();
+        composite["vision_config"] = {{"hidden_size", 64}};
+        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+        EXPECT_THAT(workload_text(imported_network(composite.dump(), "x")),
+                    HasSubstr(std::string("only the decoder of ") + part +
+                              " is described, without towers for images and sound (vision_config)"));
+        composite[part].erase("architectures");
+        EXPECT_THAT(refusal(composite.dump()), HasSubstr("SomeVisionForConditionalGeneration"));
+        composite[part]["model_type"] = "llama";
+        EXPECT_EQ(parameters(composite.dump()), expected) << part;
+    }
+    const json nested{{"architectures", {"OmniForConditionalGeneration"}}, {"thinker_config", {{"text_config", llama()}}}};
+    EXPECT_EQ(parameters(nested.dump()), expected);
+}
+
+TEST(ImportedNetwork, TakesTheClassFromTheTypeOfTheModel)
+{
+    json config = llama();
+    config.erase("architectures");
+    for (const char* type : {"llama", "mistral", "qwen3_vl_text", "minimax_m2"}) {
+        EXPECT_NE(class_of_type(type), nullptr) << type;
+    }
+    EXPECT_EQ(parameters(changed(config, "model_type", "llama").dump()), parameters(llama().dump()));
+    EXPECT_THAT(refusal(changed(config, "model_type", "lama").dump()),
+                AllOf(HasSubstr("model_type lama cannot be imported"), HasSubstr("--model-class LlamaForCausalLM")));
+    EXPECT_THAT(refusal(config.dump()), AllOf(HasSubstr("names no class"), HasSubstr("--model-class LlamaForCausalLM")));
+    EXPECT_EQ(class_of_type(""), nullptr);
+}
+
+TEST(ImportedNetwork, TakesAListOfEqualNumbersForTheNumber)
+{
+    const std::vector<int> equal(32, 14336);
+    EXPECT_EQ(parameters(changed(llama(), "intermediate_size", equal).dump()), parameters(llama().dump()));
+    std::vector<int> other = equal;
+    other[3] = 1;
+    EXPECT_THAT(refusal(changed(llama(), "intermediate_size", other).dump()), HasSubstr("only equal entries can be read"));
+}
+
+/// A mixture whose class and names nobody knows.
+TEST(ImportedNetwork, ReadsFieldsByTheNamesThatTheUserGives)
+{
+    json mixtral = changed(changed(llama(), "architectures", {"MixtralForCausalLM"}), "num_local_experts", 16);
+    mixtral["num_experts_per_tok"] = 2;
+    json other = changed(llama(), "architectures", {"NewMoeForCausalLM"});
+    other.erase("intermediate_size");
+    other["moe"] = {{"experts", 16}, {"active", 2}};
+    other["ffn_dim"] = 14336;
+    const FieldNames names{.model_class = "MixtralForCausalLM",
+                           .fields = {"num_local_experts=moe.experts", "num_experts_per_tok=2", "intermediate_size=ffn_dim"}};
+    EXPECT_EQ(parameters(other.dump(), names), parameters(mixtral.dump()));
+    const auto refused = [&other](const std::string& field) {
+        try {
+            imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLM", .fields = {field}});
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refused("num_local_experts"), HasSubstr("is not NAME=OTHER"));
+    EXPECT_THAT(refused("intermediate_size=fn_dim"), AllOf(HasSubstr("has no field fn_dim"), HasSubstr("ffn_dim")));
+    EXPECT_THROW(imported_network(other.dump(), "x", {.model_class = "MixtralForCausalLm", .fields = {}}), InputError);
+}
+
+/// Layers that differ in more than a window have names of their own.
+TEST(ImportedNetwork, NamesLayersThatDiffer)
+{
+    const Workload smol = imported("smollm3-3b").workload;
+    ASSERT_EQ(smol.kinds.size(), 2U);
+    EXPECT_NE(smol.kinds[0].name, smol.kinds[1].name);
+    const std::string names = names_of_layers(smol);
+    EXPECT_EQ(names.substr(0, 4), names.substr(4, 4));
+    EXPECT_EQ(std::get<AttentionBlock>(smol.kinds[smol.sequence[1].kind].blocks[0]).positions, Positions::none);
+    EXPECT_EQ(imported("deci-four-layers").workload.kinds.size(), 4U);
+    EXPECT_EQ(names_of_layers(imported("falcon-h1-7b").workload).substr(0, 4), "H-H-");
+}
+
+/// An indexer in each layer, or in some, whose keys the layers after them take.
+TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
+{
+    const auto* latent = imported("deepseek-v3.2").workload.find<LatentAttentionBlock>();
+    EXPECT_EQ(latent->index_keys, 2048);
+    EXPECT_EQ(latent->index_heads, 64);
+    EXPECT_EQ(imported("minimax-m3").workload.kinds[1].blocks.size(), 2U);
+    json config;
+    for (const json& row : configurations()) {
+        config = row["name"] == "glm-5" ? row["config"] : config;
+    }
+    const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
+    const double all = parameters(config.dump());
+    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 58 * one);  // 20 of 78 layers keep theirs
+    std::vector<std::string> types(78, "shared");
+    types[0] = "full";
+    EXPECT_EQ(all - parameters(changed(config, "indexer_types", types).dump()), 77 * one);
+    config.erase("q_lora_rank");
+    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")),
+                HasSubstr("# assumed: q_lora_rank = 2048 (not in the file; default of Glm"));
+}
+
+TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "gemma-4-31b") {
+            json config = row["config"];
+            config["text_config"]["hidden_size_per_layer_input"] = 256;
+            EXPECT_THAT(refusal(config.dump()), HasSubstr("embeddings of their own"));
+        }
+        if (row["name"] == "fla-gated-deltanet-1.3b") {
+            EXPECT_THAT(refusal(changed(row["config"], "use_gate", false).dump()), HasSubstr("use_gate is false"));
+        }
+        if (row["name"] == "step-3") {
+            json config = row["config"];
+            config["text_config"]["moe_layers_enum"] = "4,5,61";
+            EXPECT_THAT(refusal(config.dump()), HasSubstr("has a layer 61 of 61"));
+        }
+    }
+    EXPECT_THAT(workload_text(imported("longcat-flash")), HasSubstr("of 12 experts per token 8 compute"));
+    EXPECT_THAT(workload_text(imported("whisper-large-v3")), HasSubstr("tokens = 3.348"));
+}
+
+/// The class with the fields of the file, however it is called.
+TEST(ImportedNetwork, ProposesTheClassWithTheSameFields)
+{
+    for (const json& row : configurations()) {
+        if (row["name"] == "deepseek-v3") {
+            EXPECT_THAT(refusal(changed(row["config"], "architectures", {"MambaLikeForCausalLM"}).dump()),
+                        HasSubstr("are those of DeepseekV"));
+        }
+    }
+}
+
+TEST(ImportedNetwork, NamesTheFieldsThatItLeavesOut)
+{
+    EXPECT_THAT(imported_network(llama().dump(), "x").omitted, IsEmpty());
+    json config = changed(changed(llama(), "mixture_of_depths", {{"capacity", 0.5}}), "use_bitnet", false);
+    config = changed(changed(config, "rope_theta", 5e5), "eos_token_id", 3);
+    EXPECT_THAT(imported_network(config.dump(), "x").omitted, ElementsAre(R"(mixture_of_depths = {"capacity":0.5})"));
+    EXPECT_THAT(workload_text(imported_network(config.dump(), "x")), HasSubstr("# omitted: mixture_of_depths"));
+}
+
+TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
+{
+    const auto folder = std::filesystem::path(testing::TempDir()) / "weights_beside";
+    std::filesystem::create_directories(folder);
+    const json config = changed(llama(), "torch_dtype", "bfloat16");
+    const auto warnings = [&](const json& metadata) {
+        std::ofstream(folder / "model.safetensors.index.json") << json{{"metadata", metadata}, {"weight_map", json::object()}};
+        return imported_network(config.dump(), (folder / "config.json").string()).warnings;
+    };
+    constexpr double count = 8030261248;  // of Llama 3.1 8B
+    EXPECT_THAT(warnings({{"total_size", 2 * count}}), IsEmpty());
+    EXPECT_THAT(warnings({{"total_parameters", count}, {"total_size", 1.0}}), IsEmpty());
+    EXPECT_THAT(warnings({{"total_size", 2.1 * count}}),
+                ElementsAre(AllOf(HasSubstr("has 8431774310 parameters"), HasSubstr("the imported network 8030261248"),
+                                  HasSubstr("fewer"))));
+    EXPECT_THAT(warnings(json::object()), IsEmpty());
+    std::filesystem::remove_all(folder);
+}
+
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
                 testing::AllOf(HasSubstr("KimiLinearForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"LamaForCausalLM"}).dump()),
-                HasSubstr("nearest name is LlamaForCausalLM"));
+                HasSubstr("11 of its fields are those of LlamaForCausalLM"));
     EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
     EXPECT_THAT(refusal("{"), HasSubstr("not a JSON object"));
     EXPECT_THAT(refusal("{}"), HasSubstr("names no class"));
