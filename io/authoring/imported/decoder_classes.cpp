@@ -149,6 +149,20 @@ BlockDescription feed_forward_of(ModelConfig& config, const DecoderClass& of)
     return MlpBlock{config.count("intermediate_size"), function, biased};
 }
 
+/// The heads of layers with a window, where an object of its own gives them (stepfun-ai/Step-3.5-Flash, config.json).
+AttentionBlock windowed_of(const ModelConfig& config, const AttentionBlock& full)
+{
+    constexpr std::string_view own = "attention_other_setting";
+    AttentionBlock result = full;
+    if (config.has(own)) {
+        const ModelConfig given = config.object(own);
+        result.heads = given.positive("num_attention_heads");
+        result.kv_heads = given.positive("num_attention_groups");
+        result.head = given.has("head_dim") ? given.positive("head_dim") : full.head;
+    }
+    return result;
+}
+
 /// The attention of each layer: windows as `layer_types` of newer files or the rule of the class says, rotary positions likewise.
 std::vector<AttentionBlock> attentions_of(ModelConfig& config, const DecoderClass& of, int layers)
 {
@@ -163,11 +177,13 @@ std::vector<AttentionBlock> attentions_of(ModelConfig& config, const DecoderClas
     const std::vector<int> rotary = all_rotate ? std::vector<int>{} : config.counts("no_rope_layers", layers);
     const int every = all_rotate || !rotary.empty() ? 1 : std::max(1, config.count("no_rope_layer_interval", of.unrotated_every));
     config.ignore({"no_rope_layer_interval"});
+    const AttentionBlock windowed = windowed_of(config, full);
     std::vector<AttentionBlock> all(layers, full);
     for (int layer = 0; layer < layers; ++layer) {
         const bool usual = layer >= first && (of.windows != Windows::but_each || (layer + 1) % of.full_every != 0);
         const bool slides = types.empty() ? usual : types[layer] == "sliding_attention";
         const bool rotates = all_rotate || (rotary.empty() ? (layer + 1) % every != 0 : rotary[layer] == 1);
+        all[layer] = slides && window > 0 ? windowed : full;
         all[layer].window = slides ? window : 0;
         all[layer].positions = rotates ? Positions::rotary : Positions::none;
     }

@@ -307,12 +307,17 @@ ImportedFields deci_lm(ModelConfig& config)
         }
         if (!mixer.has("no_op") || !mixer.flag("no_op")) {
             AttentionBlock attention = whole;
-            attention.kv_heads = whole.heads / mixer.positive("n_heads_in_group");
+            const int group = mixer.positive("n_heads_in_group");
+            if (whole.heads % group != 0) {
+                mixer.fail("n_heads_in_group", fmt::format("is {}, which does not divide {} heads", group, whole.heads),
+                           "correct the field");
+            }
+            attention.kv_heads = whole.heads / group;
             kind.blocks.emplace_back(attention);
         }
         if (!mlp.has("no_op") || !mlp.flag("no_op")) {
             constexpr int multiple = 256;
-            const int inner = static_cast<int>(2.0 * mlp.number("ffn_mult") * workload.hidden / 3.0);
+            const int inner = mlp.product("ffn_mult", mlp.number("ffn_mult"), 2.0 * workload.hidden / 3.0);
             kind.blocks.emplace_back(MlpBlock{(inner + multiple - 1) / multiple * multiple, activation});
         }
         if (!kind.blocks.empty()) {

@@ -222,7 +222,7 @@ ImportedFields fla_gated_delta_net(ModelConfig& config)
     linear.key_heads = config.positive("num_heads", 6);
     linear.value_heads = config.has("num_v_heads") ? config.positive("num_v_heads") : linear.key_heads;
     linear.key = config.positive("head_dim", 256);
-    linear.value = static_cast<int>(linear.key * (config.has("expand_v") ? config.number("expand_v") : 2.0));
+    linear.value = config.product("expand_v", config.has("expand_v") ? config.number("expand_v") : 2.0, linear.key);
     linear.convolution = config.positive("conv_size", 4);
     config.ignore({"attn_mode", "allow_neg_eigval", "expand_k"});
     const MlpBlock mlp = fla_mlp(config);

@@ -235,7 +235,10 @@ std::string nearest_class(const json& fields, const std::string& path, const std
     int best_read = 0;
     for (const ModelClass& known : model_classes()) {
         json own = fields;
-        rename(known.fields, own);
+        const bool other = known.name != known.as;
+        if (rename(known.fields, own).objects.empty() && other) {
+            continue;  // nothing that its equal has not
+        }
         ModelConfig config(own, std::string(known.name), path);
         try {
             if (read_as(known.as, config).workload.sequence.empty()) {
@@ -266,17 +269,20 @@ std::string nearest_class(const json& fields, const std::string& path, const std
         name = name.empty() ? named_class(level) : name;
     }
     const std::string type = model_type(decoder.fields);
-    if (name.empty() && type.empty()) {
-        throw InputError(fmt::format("{}: names no class, in architectures, _class_name or model_type{}", path,
-                                     nearest_class(decoder.fields, path, "").empty()
-                                         ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model"
-                                         : nearest_class(decoder.fields, path, "")));
+    const std::string called = name.empty() ? type : name;
+    if (called.empty()) {
+        const std::string near = nearest_class(decoder.fields, path, "");
+        throw InputError(
+            fmt::format("{}: names no class, in architectures, _class_name or model_type{}", path,
+                        near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model" : near));
     }
+    const std::string_view part = undescribed_part(called).empty() ? undescribed_part(type) : undescribed_part(called);
     throw InputError(fmt::format(
         "{}: {} {} cannot be imported{}; or describe the network by its layers (docs/networks.md, \"A network that cannot be "
         "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",
-        path, name.empty() ? "model_type" : "architecture", name.empty() ? type : name,
-        nearest_class(decoder.fields, path, name.empty() ? type : name)));
+        path, name.empty() ? "model_type" : "architecture", called,
+        part.empty() ? nearest_class(decoder.fields, path, called)
+                     : fmt::format(": no block describes its {}; leave it out", part)));
 }
 
 /// Parts of a composite beside its decoder.

@@ -212,14 +212,14 @@ ImportedFields longcat_flash(ModelConfig& config)
     const int idle = config.count("zero_expert_num", 0);
     const int chosen = config.positive("moe_topk");
     const ExpertsBlock experts{.count = count,
-                               .active = std::max(1, static_cast<int>(std::lround(chosen * count / (1.0 * count + idle)))),
+                               .active = std::max(1, static_cast<int>(std::lround(1.0 * chosen * count / (1.0 * count + idle)))),
                                .inner = config.count("expert_ffn_hidden_size"),
                                .activation = activation};
     config.ignore({"zero_expert_type"});
     if (idle > 0) {
         config.assume(fmt::format(
             "of {} experts per token {} compute, as {} of {} do; the router's {} columns for the others are not counted", chosen,
-            experts.active, count, count + idle, idle));
+            experts.active, count, 1.0 * count + idle, idle));
     }
     const int layers = config.positive("num_layers");
     for (int layer = 0; layer < layers; ++layer) {

@@ -109,6 +109,23 @@ constexpr auto equal_classes = std::to_array<ModelClass>({
     {"ViTForImageClassification", "ViTModel"},
 });
 
+struct UndescribedClass {
+    std::string_view stem;  // of its names and types
+    std::string_view part;
+};
+constexpr auto undescribed_classes = std::to_array<UndescribedClass>({
+    {"deepseekv4", "attention to compressed keys and hyper-connections"},
+    {"deltanet", "linear attention without a decay"},
+    {"gemma3n", "embeddings of layers and keys of other layers"},
+    {"gla", "linear attention without the delta rule"},
+    {"jamba", "Mamba-1 layers"},
+    {"kimik3", "attention residuals"},
+    {"mamba", "Mamba-1 layers"},
+    {"rwkv7", "RWKV layers"},
+    {"samba", "Mamba-1 layers"},
+    {"t5gemma", "an embedding of the encoder beside that of the decoder"},
+});
+
 std::vector<ModelClass> all_classes()
 {
     std::vector<ModelClass> all(equal_classes.begin(), equal_classes.end());
@@ -165,6 +182,14 @@ const ModelClass* class_of_type(std::string_view type)
     const auto found =
         std::find_if(all.begin(), all.end(), [&stem](const ModelClass& known) { return stem_of(known.name) == stem; });
     return found == all.end() || stem.empty() ? nullptr : &*found;
+}
+
+std::string_view undescribed_part(std::string_view name)
+{
+    const std::string stem = stem_of(name);
+    const auto* const found = std::find_if(undescribed_classes.begin(), undescribed_classes.end(),
+                                           [&stem](const UndescribedClass& of) { return of.stem == stem; });
+    return found == undescribed_classes.end() ? std::string_view() : found->part;
 }
 
 ImportedFields read_as(std::string_view as, ModelConfig& config)

@@ -27,6 +27,9 @@ const ModelClass* class_named(std::string_view name);
 /// nullptr: none.
 const ModelClass* class_of_type(std::string_view type);
 
+/// What a class has that no block describes; empty: nothing that is known here.
+std::string_view undescribed_part(std::string_view name);
+
 /// Reads the fields as those of the class `as`.
 ImportedFields read_as(std::string_view as, ModelConfig& config);
 

@@ -168,9 +168,9 @@ int ModelConfig::positive(std::string_view key) const
 
 int ModelConfig::positive(std::string_view key, int usual) { return has(key) ? positive(key) : count(key, usual); }
 
-int ModelConfig::product(std::string_view key, int a, int b) const
+int ModelConfig::product(std::string_view key, double a, double b) const
 {
-    const double result = static_cast<double>(a) * b;
+    const double result = a * b;
     if (result > largest) {
         fail(key, fmt::format("makes a product of {:g}, which no network has", result), "correct the field");
     }

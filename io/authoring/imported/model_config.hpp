@@ -32,7 +32,7 @@ public:
     int positive(std::string_view key) const;
     int positive(std::string_view key, int usual);
     /// The product, of which one factor is the field's; refuses what no network has.
-    int product(std::string_view key, int a, int b) const;
+    int product(std::string_view key, double a, double b) const;
     bool flag(std::string_view key) const;
     bool flag(std::string_view key, bool usual);
     std::string text(std::string_view key) const;

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace prismopt {
 namespace {
@@ -97,16 +98,16 @@ TEST(ImportedNetwork, HasTheParametersOfTheModelCard)
 /// A class that no row has would not be tested.
 TEST(ImportedNetwork, IsTestedForEveryArchitecture)
 {
-    std::set<std::string_view> tested{"Glm4ForCausalLM"};  // the fields of GlmForCausalLM, with four norms in a layer
-    std::set<std::string_view> read;
+    std::set<std::string_view> tested{"Glm4ForCausalLM"};          // the fields of GlmForCausalLM, with four norms in a layer
+    std::set<std::pair<std::string_view, std::string_view>> read;  // with other names of fields
     for (const json& row : configurations()) {
         const ModelClass* known = class_named(imported_network(row["config"].dump(), "x").architecture);
         ASSERT_NE(known, nullptr) << row["name"];
         tested.insert(known->name);
-        read.insert(known->as);
+        read.insert({known->as, known->fields});
     }
     for (const ModelClass& known : model_classes()) {
-        const bool equal = known.fields.empty() && read.contains(known.as);  // to a class that has a row
+        const bool equal = read.contains({known.as, known.fields});  // to a class that has a row
         EXPECT_TRUE(equal || tested.contains(known.name)) << known.name;
     }
     const std::vector<std::string> names = importable_architectures();
@@ -409,7 +410,7 @@ TEST(ImportedNetwork, HasTheIndexersOfSparseAttention)
     }
     const double one = 2048.0 * 32 * 128 + 6144.0 * (128 + 32) + 2 * 128;
     const double all = parameters(config.dump());
-    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 58 * one);  // 20 of 78 layers keep theirs
+    EXPECT_EQ(all - parameters(changed(config, "index_topk_freq", 4).dump()), 57 * one);  // layers 0, 1, 5, 9 ... keep theirs
     std::vector<std::string> types(78, "shared");
     types[0] = "full";
     EXPECT_EQ(all - parameters(changed(config, "indexer_types", types).dump()), 77 * one);
@@ -435,6 +436,11 @@ TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
             EXPECT_THAT(refusal(config.dump()), HasSubstr("has a layer 61 of 61"));
         }
     }
+    const json v4 = changed(llama(), "architectures", {"DeepseekV4ForCausalLM"});
+    EXPECT_THAT(refusal(v4.dump()), AllOf(HasSubstr("compressed keys"), testing::Not(HasSubstr("--model-class"))));
+    json gla = changed(llama(), "model_type", "gla");
+    gla.erase("architectures");
+    EXPECT_THAT(refusal(gla.dump()), HasSubstr("without the delta rule"));
     EXPECT_THAT(workload_text(imported("longcat-flash")), HasSubstr("of 12 experts per token 8 compute"));
     EXPECT_THAT(workload_text(imported("whisper-large-v3")), HasSubstr("tokens = 3.348"));
 }
