@@ -283,9 +283,9 @@ void LogReader::add(std::string_view text)
     }
 }
 
-void LogReader::finish()
+void LogReader::finish(bool stopped)
 {
-    if (!partial_.empty()) {
+    if (!partial_.empty() && !stopped) {
         std::string line;
         line.swap(partial_);
         read_line(line);

@@ -45,8 +45,9 @@ public:
     /// Reads more text. Throws InputError (file, line, what to do) for values that cannot be step times, and for tables with
     /// fields that are not numbers.
     void add(std::string_view text);
-    /// The text has ended: reads the last line also without its end. More text may follow, as after a pause of a growing file.
-    void finish();
+    /// The text has ended: reads the last line also without its end, unless reading stopped in the middle of the text. More text may
+    /// follow, as after a pause of a growing file.
+    void finish(bool stopped = false);
 
     /// The steps since the last call, in the order of the log.
     std::vector<LoggedStep> take();

@@ -46,6 +46,7 @@ struct PassCost {
     std::vector<Segment> segments;
     std::vector<Meeting> ends;     // [segment]: group that synchronises at its end; tensor-parallel if the list is shorter
     std::vector<Exposed> exposed;  // of each collective, if not zero
+    std::vector<Kernel> hidden;    // of each collective, what compute hides
     double surplus_s = 0.0;        // part of compute_s: on tokens beyond the mean of an expert-parallel group
     double surplus_most = 0.0;     // its upper limit over its mean, set by a capacity; infinity: none
     double host_s = 0.0;           // part of compute_s: the accelerator waits for launches by the host

@@ -11,6 +11,15 @@ namespace {
 /// other now and then. Infinity: only the sums count; 1: each kernel waits for its launch. Assumption, chosen by the fit.
 constexpr double run_ahead = 3.0;
 
+void add_hidden(double seconds, const Exposed::Parts& parts, PassCost& cost)
+{
+    for (const Exposed::Share& part : parts) {
+        if (seconds > 0.0) {
+            cost.hidden.push_back({part.kind, part.share * seconds});
+        }
+    }
+}
+
 }  // namespace
 
 PassBuilder& PassBuilder::kernel(KernelClass kind, Seconds time, const Launches& launches, const Surplus& surplus)
@@ -68,6 +77,7 @@ PassBuilder& PassBuilder::beside_all(Seconds time, std::initializer_list<Kernel>
 PassBuilder& PassBuilder::copied_beside(Seconds time)
 {
     const double busy_s = cost_.compute_s + cost_.communication_s;
+    add_hidden(std::min(time.si, busy_s), {{KernelClass::host_copy, 1.0}}, cost_);
     expose(std::max(0.0, time.si - busy_s), 0.0, {{KernelClass::host_copy, 1.0}});
     return *this;
 }
@@ -96,6 +106,7 @@ void PassBuilder::expose(double seconds, double hidden, const Exposed::Parts& pa
     const double slowed_s = share_ * hidden;
     const double exposed_s = seconds - hidden + slowed_s;
     cost_.hiding_s += hidden;
+    add_hidden(hidden, parts, cost_);
     if (exposed_s > 0.0) {
         cost_.exposed.push_back({exposed_s, parts, surplus, slowed_s});
         cost_.communication_s += exposed_s;
@@ -128,7 +139,9 @@ PassCost side_by_side(const PassCost& pass, const PassCost& other, const Softwar
     }
     const double saved = (1.0 - stack.communication_share) * hidden_s / open_s;
     for (Exposed* message : messages) {
-        const double saved_s = saved * (message->seconds - message->slowed_s);
+        const double open = message->seconds - message->slowed_s;
+        add_hidden(hidden_s / open_s * open, message->parts, result);
+        const double saved_s = saved * open;
         message->seconds -= saved_s;
         result.communication_s -= saved_s;
     }

@@ -22,17 +22,6 @@ ModuleSet modules_of(const Operator& part)
         part);
 }
 
-/// The modules that an empty set of a plan stands for.
-ModuleSet resolved(const ModuleSet& modules, const LayerKind& kind)
-{
-    if (!modules.empty()) {
-        return modules;
-    }
-    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(),
-                                    [](const Operator& part) { return modules_of(part).has(Module::core_attn); });
-    return scores ? ModuleSet{Module::core_attn} : ModuleSet{Module::elementwise};
-}
-
 template <class Part>
 bool frozen(const Part& part)
 {
@@ -126,6 +115,16 @@ Kept kept_by(const Operator& any, const Extent& extent)
 }
 
 }  // namespace
+
+ModuleSet modules_run_again(const LayerKind& kind, const ModuleSet& modules)
+{
+    if (!modules.empty()) {
+        return modules;
+    }
+    const bool scores = std::any_of(kind.operators.begin(), kind.operators.end(),
+                                    [](const Operator& part) { return modules_of(part).has(Module::core_attn); });
+    return scores ? ModuleSet{Module::core_attn} : ModuleSet{Module::elementwise};
+}
 
 Kept& Kept::operator+=(const Kept& other)
 {
@@ -221,7 +220,7 @@ Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute 
 /// A result that nothing after it reads is not made again.
 std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules)
 {
-    const ModuleSet chosen = resolved(modules, kind);
+    const ModuleSet chosen = modules_run_again(kind, modules);
     const bool alternates = modules.has(Module::alternate_products);
     const std::vector<double> saved = alternates ? alternately_saved(kind) : std::vector<double>{};
     std::vector<bool> again;
@@ -245,7 +244,7 @@ Kept kept_of(const LayerKind& kind, const LayerShape& shape, Recompute recompute
         return alternately_kept(kind, shape);
     }
     const std::vector<bool> again = recomputed_operators(kind, shape.recompute_modules);
-    const ModuleSet dropped = resolved(shape.recompute_modules, kind).without(checkpointed_modules);
+    const ModuleSet dropped = modules_run_again(kind, shape.recompute_modules).without(checkpointed_modules);
     Kept all;
     for (std::size_t i = 0; i < kind.operators.size(); ++i) {
         Kept own = kept_by(kind.operators[i], extent);

@@ -15,8 +15,10 @@ Calls weight_gradient_calls(const LayerKind& kind, const LayerShape& shape);
 /// recomputed_operators().
 Calls recompute_calls(const LayerKind& kind, const LayerShape& shape, Recompute recompute);
 
-/// Returns which operators run again if selective recompute covers `modules` [operator]. An empty set stands for the scores of
-/// plain attention, if the layer has some, else for `elementwise`.
+/// Returns the modules that selective recompute covers: an empty set stands for the scores of plain attention, if the layer has some,
+/// else for `elementwise`.
+ModuleSet modules_run_again(const LayerKind& kind, const ModuleSet& modules);
+/// Returns which operators run again if selective recompute covers `modules` [operator].
 std::vector<bool> recomputed_operators(const LayerKind& kind, const ModuleSet& modules);
 
 /// Returns the saved activations of a layer under `recompute`.

@@ -351,6 +351,16 @@ std::vector<TimelineEvent> PlanPredictor::timeline(std::optional<int> draw, cons
     return draw_timeline(graph, model.problem.noise, model.sampler({Purpose::confirm}), *draw / rung.steps, *draw % rung.steps);
 }
 
+std::vector<StageBreakdown> PlanPredictor::breakdown() const
+{
+    if (!state_->run) {
+        return {};
+    }
+    const Problem& problem = state_->model.problem;
+    return prismopt::breakdown(state_->run->phases.front(), state_->run->in_phase.front(),
+                               setting_of(problem, problem.phases.front()));
+}
+
 std::string PlanPredictor::orders_csv() const
 {
     return prismopt::orders_csv(part_orders(*state_->feasible_run().phases.front().graph.program));

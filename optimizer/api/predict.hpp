@@ -7,6 +7,7 @@
 #include "model/objective.hpp"
 #include "model/plan/layout.hpp"
 #include "model/prediction.hpp"
+#include "model/step/compile/breakdown.hpp"
 #include "model/step/timeline.hpp"
 #include "optimizer/accuracy/model_interval.hpp"
 #include "optimizer/api/plans.hpp"
@@ -108,6 +109,9 @@ public:
     const std::vector<std::vector<double>>& draws() const;
     /// The first phase's step at mean times, or draw number `draw` of a rung. Throws InfeasiblePlan.
     std::vector<TimelineEvent> timeline(std::optional<int> draw, const Rung& rung) const;
+    /// Where the step of the first phase at mean times and the memory go, [stage]; nothing of a plan that is infeasible, unless memory
+    /// is all that it lacks.
+    std::vector<StageBreakdown> breakdown() const;
     /// The task order in the first phase, as PyTorch's table. Throws InfeasiblePlan.
     std::string orders_csv() const;
 

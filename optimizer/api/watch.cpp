@@ -190,9 +190,9 @@ public:
         reader_.add(text);
         take();
     }
-    void finish()
+    void finish(bool stopped)
     {
-        reader_.finish();
+        reader_.finish(stopped);
         take();
     }
     /// All steps of the training are done.
@@ -380,7 +380,7 @@ JobWatch& JobWatch::operator=(JobWatch&&) noexcept = default;
 JobWatch::~JobWatch() = default;
 
 void JobWatch::add(std::string_view text) { state_->job.add(text); }
-void JobWatch::finish() { state_->job.finish(); }
+void JobWatch::finish(bool stopped) { state_->job.finish(stopped); }
 bool JobWatch::trained() const { return state_->job.trained(); }
 std::optional<Baseline> JobWatch::baseline() const { return state_->job.baseline(); }
 std::vector<Change> JobWatch::changes() const { return state_->job.changes(); }

@@ -78,8 +78,8 @@ public:
 
     /// Reads a piece of the log, which may end anywhere in a line.
     void add(std::string_view text);
-    /// The log has ended.
-    void finish();
+    /// The log has ended, or nothing more of it is read: its last line may then be half a line.
+    void finish(bool stopped = false);
 
     /// All steps of the training are done.
     bool trained() const;

@@ -24,9 +24,10 @@ void add_plan_options(po::options_description& options)
     add_catalog_option(options);
 }
 
-ChosenPlan chosen_plan(const po::variables_map& values)
+ChosenPlan chosen_plan(const po::variables_map& values) { return chosen_plan(values["SCENARIO"].as<std::string>(), values); }
+
+ChosenPlan chosen_plan(const std::string& path, const po::variables_map& values)
 {
-    const std::string path = values["SCENARIO"].as<std::string>();
     const bool of_point = values.count("point") > 0;
     const auto& design = values["design"].as<std::string>();
     if (of_point && !design.empty()) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace prismopt {
 
@@ -16,6 +17,8 @@ void add_plan_options(boost::program_options::options_description& options);
 
 /// Reads the file given as "SCENARIO". Throws InputError if the file cannot contain the plan.
 ChosenPlan chosen_plan(const boost::program_options::variables_map& values);
+/// Reads this file instead.
+ChosenPlan chosen_plan(const std::string& path, const boost::program_options::variables_map& values);
 
 /// The number in --point; nothing: the first plan of the front.
 std::optional<std::int64_t> number_of_point(const boost::program_options::variables_map& values);

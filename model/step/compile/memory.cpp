@@ -217,6 +217,34 @@ Bytes least_memory_of(int stage, const ScheduleShape& shape, std::span<const Chu
     return contents.peak(stage, least_held(shape, stage) * of_microbatch, {plan, model, shape.microbatches}).total();
 }
 
+std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept)
+{
+    std::vector<HeldPasses> now(kept.size());
+    std::vector<HeldPasses> most(kept.size());
+    std::vector<double> peak(program.shape.stages, 0.0);
+    for (const ProgramOp& op : program.ops) {
+        HeldPasses& own = now[op.part];
+        if (is_forward(op.pass)) {
+            ++own.saved;
+        } else if (op.pass == Pass::input_gradient) {
+            --own.saved;
+            ++own.held;
+        } else {
+            --(op.pass == Pass::weight_gradient ? own.held : own.saved);
+        }
+        const int first = op.stage * program.shape.chunks;
+        double bytes = 0.0;
+        for (int part = first; part < first + program.shape.chunks; ++part) {
+            bytes += now[part].saved * kept[part].saved + now[part].held * kept[part].held;
+        }
+        if (bytes > peak[op.stage]) {
+            peak[op.stage] = bytes;
+            std::copy_n(now.begin() + first, program.shape.chunks, most.begin() + first);
+        }
+    }
+    return most;
+}
+
 const MemoryUse& fullest(std::span<const MemoryUse> stages)
 {
     return *std::max_element(stages.begin(), stages.end(),

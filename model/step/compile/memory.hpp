@@ -89,6 +89,9 @@ inline std::vector<MemoryUse> memory_by_stage(const Program& program, std::span<
     ActivationPeaks none;
     return memory_by_stage(program, chunks, plan, model, none);
 }
+/// Returns what each chunk holds when its stage holds most, [stage * v + chunk]. `program`: not shortened. `kept`: as in
+/// ActivationPeaks.
+std::vector<HeldPasses> held_at_peaks(const Program& program, std::span<const Activations> kept);
 /// Returns the memory of a stage whose chunks are all equal to this one.
 MemoryUse memory_of_alike(int stage, const ChunkParts& chunk, const Program& program, const ParallelPlan& plan,
                           const MemoryModel& model);

@@ -5,16 +5,12 @@
 
 namespace prismopt {
 
-namespace {
-
 PassCost PartCost::*cost_of(Pass pass)
 {
     constexpr std::array costs{&PartCost::forward,         &PartCost::backward,       &PartCost::input_gradient,
                                &PartCost::weight_gradient, &PartCost::paired_forward, &PartCost::paired_backward};
     return costs[static_cast<std::size_t>(pass)];
 }
-
-}  // namespace
 
 PlacedChunks::PlacedChunks(const ScheduleShape& shape, std::span<const Chunk> chunks, std::span<const LayerCosts* const> costs)
     : shape_(&shape), chunks_(chunks)

@@ -17,6 +17,9 @@ namespace prismopt {
 /// Kinds of pass over a chunk that take time.
 inline constexpr std::size_t most_passes = 5;
 
+/// Costs of a kind of pass.
+PassCost PartCost::*cost_of(Pass pass);
+
 /// The network's chunks where a schedule places them. Chunks are indexed by stage * v + chunk of the stage.
 class PlacedChunks {
 public:

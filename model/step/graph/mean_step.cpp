@@ -110,6 +110,20 @@ double optimizer_time(const ExecutionGraph& graph)
     return longest;
 }
 
+std::vector<StageEnds> stage_ends(const ExecutionGraph& graph)
+{
+    MeanRun run(graph, -1, 1.0, slowest_replica(graph));
+    run.run([](auto&&...) {});
+    const std::vector<double> factors = mean_factors(graph);
+    std::vector<StageEnds> ends;
+    for (int stage = 0; stage < graph.stages(); ++stage) {
+        ends.push_back({.gathering_s = run.gate(stage * graph.chunks()),
+                        .reduction_s = std::max(0.0, run.gradients_end(stage) - run.stage_end(stage)),
+                        .optimizer_s = static_cast<double>(graph.optimizer_s[stage]) * factors[stage]});
+    }
+    return ends;
+}
+
 std::vector<double> mean_factors(const ExecutionGraph& graph)
 {
     const int replica = slowest_replica(graph);

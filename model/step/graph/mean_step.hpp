@@ -20,6 +20,15 @@ struct NoiseFreeStep {
 };
 NoiseFreeStep noise_free_step(const ExecutionGraph& graph);
 
+/// Collectives of data parallelism that a stage waits for in the noise-free step, and its part of the update.
+struct StageEnds {
+    double gathering_s = 0.0;  // before its first op
+    double reduction_s = 0.0;  // after its last one
+    double optimizer_s = 0.0;
+};
+/// Returns them by stage. The program must be whole.
+std::vector<StageEnds> stage_ends(const ExecutionGraph& graph);
+
 /// Returns the optimizer's time in the noise-free step.
 double optimizer_time(const ExecutionGraph& graph);
 /// Returns the factor of each stage in the noise-free step, [stage].

@@ -121,7 +121,7 @@ int watch_command(const std::vector<std::string>& words, const Call& call)
         }
         stopped = stop.reason();
     }
-    watch.finish();
+    watch.finish(stopped.has_value());
     const WatchedJob job = watch.job(stopped.value_or(""));
     fmt::print("{}", json ? watch_json(job).dump(follow ? -1 : 2) + "\n" : watch_text(job));
     return watch_exit_code(job);

@@ -365,6 +365,14 @@ TEST(LogReader, ChunksDoNotMatter)
     }
 }
 
+TEST(LogReader, HalfALineIsNotReadWhereReadingStops)
+{
+    LogReader reader(plan_of_log());
+    reader.add("1.25\n1.26\n1.27\n0.");
+    reader.finish(true);
+    EXPECT_THAT(reader.take(), SizeIs(3));
+}
+
 TEST(LogReader, APartialLastLineWaits)
 {
     LogReader reader(plan_of_log());
