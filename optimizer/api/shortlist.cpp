@@ -4,10 +4,10 @@
 #include "io/base/input_error.hpp"
 #include "io/base/percent.hpp"
 #include "io/report/front/plan_words.hpp"
-#include "model/base/statistics.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/study/measured_table.hpp"
 #include "optimizer/study/plan_posterior.hpp"
+#include "optimizer/study/steps_to_measure.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -67,30 +66,14 @@ std::vector<int> sizes_of(const std::vector<int>& asked, const Results& results,
     return sizes;
 }
 
-/// The plan's mean step, and the number of steps whose mean is known to `precision` (95 %) if they vary as on one set of GPUs.
-struct StepsToMeasure {
-    double mean_s = 0.0;
-    std::size_t count = 0;
-};
-StepsToMeasure steps_to_measure(StoredStudy& study, const Point& point, double precision)
+/// Of a plan of a study.
+StepsToMeasure measuring_steps(StoredStudy& study, const Point& point, double precision)
 {
     constexpr int fleets = block_fleets;
     constexpr int steps = 16;
-    const Problem& problem = study.problem(point);
-    Predictor predictor(problem);
+    Predictor predictor(study.problem(point));
     const PhaseDraws draws = predictor.sample(study.plan(point), {0, fleets, steps}, study.sampler({}));
-    double variance = 0.0;
-    double mean = 0.0;
-    for (int fleet = 0; fleet < fleets; ++fleet) {
-        const auto begin = draws.front().begin() + static_cast<std::ptrdiff_t>(fleet) * steps;
-        const double own = std::accumulate(begin, begin + steps, 0.0) / steps;
-        mean += own / fleets;
-        for (auto step = begin; step != begin + steps; ++step) {
-            variance += (*step - own) * (*step - own) / (fleets * (steps - 1));
-        }
-    }
-    const double count = std::ceil(std::pow(two_sided_95 / precision, 2.0) * variance / (mean * mean));
-    return {mean, static_cast<std::size_t>(std::max(2.0, count))};
+    return steps_to_measure(draws.front(), fleets, steps, precision);
 }
 
 /// Refuses measurements that the model's interval does not allow: one of them would scale the predictions of all plans.
@@ -148,7 +131,7 @@ struct PlanChoice::State {
             in_words.point = point;
             in_words.prediction.gpus = gpus;
             const Central90 interval = plans->interval(members[m], objective);
-            const StepsToMeasure steps = steps_to_measure(study, point, request.precision);
+            const StepsToMeasure steps = measuring_steps(study, point, request.precision);
             ShortlistedPlan& plan = list.plans.emplace_back();
             plan.point = contender.index;
             plan.plan = plan_words(results, in_words);

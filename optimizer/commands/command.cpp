@@ -50,6 +50,8 @@ const std::vector<Command>& commands()
          "prismopt explain train.sbatch", explain_command},
         {"import", "FILE...", "write a scenario from the script or configuration of a training job, and name its plan",
          "prismopt import train.sbatch --out my.toml", import_command},
+        {"improve", "FILE...", "list better plans for a job: within one, two and three changes, and the best of all",
+         "prismopt improve train.sbatch --measured-step \"5.45 s\" --run plans", improve_command},
         {"validate", "SCENARIO", "check a scenario and count the plans of its space", "prismopt validate small.toml",
          validate_command},
         {"report", "RESULTS", "print the front as a table with its error intervals; write it as an HTML page, CSV or SVG",

@@ -61,6 +61,7 @@ int completion_command(const std::vector<std::string>& words, const Call& call);
 int manual_command(const std::vector<std::string>& words, const Call& call);
 int init_command(const std::vector<std::string>& words, const Call& call);
 int explain_command(const std::vector<std::string>& words, const Call& call);
+int improve_command(const std::vector<std::string>& words, const Call& call);
 int import_command(const std::vector<std::string>& words, const Call& call);
 int compare_command(const std::vector<std::string>& words, const Call& call);
 int shortlist_command(const std::vector<std::string>& words, const Call& call);

@@ -59,13 +59,19 @@ SpaceSettings detailed_values(const Problem& problem, bool has_rules)
     values.sequence_parallel = {SequenceParallel::on, SequenceParallel::off};
     values.context_exchange = {ContextExchange::ring, ContextExchange::all_gather};
     values.recomputed_layers = {0, layers / 4, layers / 2, layers * 3 / 4};
-    values.recompute_modules = {ModuleSet{},
-                                ModuleSet{Module::mlp},
-                                ModuleSet{Module::layernorm},
-                                ModuleSet{Module::moe_act},
-                                ModuleSet{Module::layernorm, Module::moe_act},
-                                ModuleSet{Module::mla_up_proj},
-                                ModuleSet{Module::moe}};
+    values.recompute_modules = {ModuleSet{}, ModuleSet{Module::layernorm}};
+    if (problem.workload.find<MlpBlock>() != nullptr) {
+        values.recompute_modules.push_back(ModuleSet{Module::mlp});
+    }
+    if (problem.workload.find<LatentAttentionBlock>() != nullptr) {
+        values.recompute_modules.push_back(ModuleSet{Module::mla_up_proj});
+    }
+    if (problem.workload.mixture()) {
+        for (const ModuleSet& modules :
+             {ModuleSet{Module::moe_act}, ModuleSet{Module::layernorm, Module::moe_act}, ModuleSet{Module::moe}}) {
+            values.recompute_modules.push_back(modules);
+        }
+    }
     return values;
 }
 
@@ -155,6 +161,13 @@ constexpr auto forced_values = std::to_array<Forced>({
      [](ParallelPlan& plan) { plan.expert_overlap = ExpertOverlap::off; }},
 });
 
+/// Whether other values of the plan leave an axis nothing to choose.
+bool is_leftover(std::string_view axis, const ParallelPlan& plan)
+{
+    return std::any_of(forced_values.begin(), forced_values.end(),
+                       [&](const Forced& forced) { return forced.axis == axis && forced.by.empty() && forced.applies(plan); });
+}
+
 }  // namespace
 
 std::optional<ParallelPlan> with_values(const ParallelPlan& plan, std::span<const AxisValue* const> values)
@@ -205,7 +218,8 @@ std::vector<std::string> changed_values(const ParallelPlan& from, const Parallel
         texts.push_back(axis_text(gpus_axis.name, to));
     }
     for_each_axis([&](const auto& axis) {
-        if (from.*(axis.choice) != to.*(axis.choice)) {
+        const bool matters = axis.changes.anything == nullptr || axis.changes.anything(to);
+        if (from.*(axis.choice) != to.*(axis.choice) && matters && !is_leftover(axis.name, to)) {
             texts.push_back(axis_text(axis.name, to));
         }
     });

@@ -49,7 +49,8 @@ struct ChangedPlan {
 };
 std::vector<ChangedPlan> changed_plans(const ParallelPlan& plan, const SpaceSettings& values, const Problem& problem);
 
-/// The values in which a plan differs from another, as --design reads them: "schedule=interleaved", "v=2".
+/// The values in which a plan differs from another, as --design reads them: "schedule=interleaved", "v=2"; without those that change
+/// nothing in it.
 std::vector<std::string> changed_values(const ParallelPlan& from, const ParallelPlan& to);
 
 /// Whether the space lists all values in which `to` differs from `from`.

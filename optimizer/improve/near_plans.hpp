@@ -24,11 +24,11 @@ struct Problem;
 struct Scenario;
 
 struct NearPlansRequest {
-    int most_changes = 2;             // 1 to 3
-    std::size_t most = 10;            // plans of each number of changes
-    std::optional<double> fits{};     // probability with which plans must fit into memory; nothing: that of the limit
-    double least_gain = 1e-3;         // share of what the study minimises that each change must save
-    std::size_t most_bounds = 4'000;  // combinations of several changes that are bounded
+    int most_changes = 2;              // 1 to 3
+    std::size_t most = 10;             // plans of each number of changes
+    std::optional<double> fits{};      // probability with which plans must fit into memory; nothing: that of the limit
+    double least_gain = 1e-3;          // share of what the study minimises that each change must save
+    std::size_t most_bounds = 10'000;  // combinations of several changes that are bounded
 };
 
 struct NearPlan {

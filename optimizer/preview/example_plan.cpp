@@ -6,11 +6,9 @@
 #include "optimizer/space/spread_ranges.hpp"
 #include "optimizer/study/worker.hpp"
 
-#include <optional>
-
 namespace prismopt {
 
-std::string example_design(const Scenario& scenario)
+std::optional<ExamplePlan> example_plan(const Scenario& scenario)
 {
     constexpr std::uint64_t most_looked_at = 1'000'000;  // a second or so
     const StudyModel model(scenario);
@@ -32,11 +30,20 @@ std::string example_design(const Scenario& scenario)
         }
     }
     if (!best) {
-        return {};
+        return std::nullopt;
     }
     const Point point = model.designs.space().point(best->index);
-    const std::string design = design_text(model.designs.plan(point), scenario.space);
-    return scenario.choices.empty() ? design : model.designs.variant_words(point) + " " + design;
+    return ExamplePlan{model.designs.plan(point), scenario.choices.empty() ? "" : model.designs.variant_words(point)};
+}
+
+std::string example_design(const Scenario& scenario)
+{
+    const std::optional<ExamplePlan> found = example_plan(scenario);
+    if (!found) {
+        return {};
+    }
+    const std::string design = design_text(found->plan, scenario.space);
+    return found->variant.empty() ? design : found->variant + " " + design;
 }
 
 }  // namespace prismopt

@@ -4,12 +4,19 @@
 
 #include "io/scenario/scenario.hpp"
 
+#include <optional>
 #include <string>
 
 namespace prismopt {
 
-/// --design of the plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a million
-/// tuples); empty if none of these is feasible.
+/// The plan with the best noise-free first objective among the checked plans of [space] (all of them, up to a million tuples); nothing
+/// if none of these is feasible.
+struct ExamplePlan {
+    ParallelPlan plan;
+    std::string variant;  // words of its choices; empty: none
+};
+std::optional<ExamplePlan> example_plan(const Scenario& scenario);
+/// Its --design, or nothing.
 std::string example_design(const Scenario& scenario);
 
 }  // namespace prismopt

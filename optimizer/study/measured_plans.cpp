@@ -19,10 +19,6 @@ namespace prismopt {
 namespace {
 
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
-constexpr double memory_noise = 0.02;  // of a measured peak: allocators round, and read at different moments. An assumption
-/// Measured over predicted, or the inverse: what is beyond is no error of the model, which is below 60 % also on accelerators
-/// that no constant was fitted to (results/model-accuracy.md).
-constexpr double largest_ratio = 5.0;
 
 /// Plans of one job share the error of their source (catalog: discrepancy.toml): plans of a network and, where clusters are alternatives, on
 /// one accelerator with one software. Between accelerators that error does not cancel.
@@ -145,7 +141,7 @@ private:
 
 void refuse_mistakes(const MeasuredPlan& plan, double predicted_s, double capacity)
 {
-    if (plan.step_s > 0.0 && std::abs(std::log(plan.step_s / predicted_s)) > std::log(largest_ratio)) {
+    if (plan.step_s > 0.0 && std::abs(std::log(plan.step_s / predicted_s)) > std::log(largest_measured_ratio)) {
         throw InputError(fmt::format(
             "point {}: the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of the "
             "whole job, or check that the scenario describes what ran",
@@ -173,8 +169,8 @@ double add_memory(Measurements& known, const MeasuredPlan& plan, LearnedTrial tr
     const double limit = surprise(known.memory, fits_below, 0.0);
     if (plan.memory_bytes > 0.0) {
         const double log_ratio = std::log(plan.memory_bytes / (share * capacity));
-        const double surprising = surprise(known.memory, log_ratio, memory_noise);
-        known.memory = after(std::move(known.memory), log_ratio, memory_noise);
+        const double surprising = surprise(known.memory, log_ratio, measured_memory_noise);
+        known.memory = after(std::move(known.memory), log_ratio, measured_memory_noise);
         known.trials.push_back(std::move(trial));
         return surprising;
     }

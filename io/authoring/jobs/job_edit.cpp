@@ -1,0 +1,410 @@
+#include "io/authoring/jobs/job_edit.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// How a file writes a setting.
+enum class Style {
+    option,
+    assignment,
+    entry
+};  // "--name value"; "name=value" among words; "name: value" or "name = value" in a line
+
+/// Where a setting stands.
+struct FoundSetting {
+    std::size_t file = 0;
+    Style style = Style::option;
+    std::size_t begin = 0;        // of its name, with dashes
+    std::size_t name_end = 0;     // behind its name
+    std::size_t value_begin = 0;  // of its value; equal to `end`: none
+    std::size_t end = 0;          // behind its value
+};
+
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string plain(std::string name)
+{
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+std::size_t line_begin(const std::string& text, int line)
+{
+    std::size_t at = 0;
+    for (int k = 1; k < line && at != std::string::npos; ++k) {
+        at = text.find('\n', at);
+        at = at == std::string::npos ? at : at + 1;
+    }
+    return at;
+}
+
+/// Behind the word at `at`: quoted, an expansion, or up to a blank or what closes a quote or an array.
+std::size_t word_end(const std::string& text, std::size_t at)
+{
+    if (at < text.size() && (text[at] == '"' || text[at] == '\'')) {
+        const std::size_t close = text.find(text[at], at + 1);
+        return close == std::string::npos ? text.size() : close + 1;
+    }
+    int depth = 0;
+    for (; at < text.size() && text[at] != '\n'; ++at) {
+        const char c = text[at];
+        depth += c == '{' || c == '(' ? 1 : 0;
+        if (depth == 0 && (is_blank(c) || c == '"' || c == '\'' || c == ')' || c == '\\' || c == '\r' || c == ';')) {
+            break;
+        }
+        depth -= c == '}' || c == ')' ? 1 : 0;
+    }
+    return at;
+}
+
+std::size_t words_in(const std::string& text)
+{
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        count += !is_blank(text[i]) && (i == 0 || is_blank(text[i - 1])) ? 1 : 0;
+    }
+    return count;
+}
+
+/// The value behind a name, of so many words.
+void find_value(const std::string& text, std::size_t words, FoundSetting& found)
+{
+    std::size_t at = found.name_end;
+    while (at < text.size() && (is_blank(text[at]) || text[at] == '=')) {
+        ++at;
+    }
+    found.value_begin = at;
+    found.end = word_end(text, at);
+    for (std::size_t k = 1; k < words && found.end < text.size() && is_blank(text[found.end]); ++k) {
+        if (text[found.value_begin] == '$') {
+            break;  // a variable has all of them
+        }
+        found.end = word_end(text, text.find_first_not_of(" \t", found.end));
+    }
+}
+
+/// "--name value" or "name=value" from a line on; an array or a quoted text has the line of its beginning.
+std::optional<FoundSetting> find_word(const std::string& text, std::size_t from, const ImportedValue& value)
+{
+    constexpr std::size_t farthest = 8000;  // characters of an array
+    const std::string name = plain(value.name);
+    for (std::size_t at = from; at < std::min(text.size(), from + farthest); ++at) {
+        if (!in_name(text[at]) || (at > 0 && in_name(text[at - 1]))) {
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && in_name(text[end])) {
+            ++end;
+        }
+        std::string word = plain(text.substr(at, end - at));
+        const bool dashes = word.starts_with("__");
+        word = dashes ? word.substr(2) : word;
+        const bool assigned = end < text.size() && text[end] == '=';
+        if (word == name && (dashes || assigned)) {
+            FoundSetting found{0, dashes ? Style::option : Style::assignment, at, end, end, end};
+            if (!value.value.empty()) {
+                find_value(text, words_in(value.value), found);
+            }
+            return found;
+        }
+        at = end;
+    }
+    return std::nullopt;
+}
+
+/// "name: value" or "name = value", alone in its line.
+std::optional<FoundSetting> find_entry(const std::string& text, std::size_t from, const ImportedValue& value)
+{
+    const std::string name = value.name.substr(value.name.find_last_of('.') + 1);
+    std::size_t at = from;
+    while (at < text.size() && is_blank(text[at])) {
+        ++at;
+    }
+    if (text.compare(at, name.size(), name) != 0) {
+        return std::nullopt;
+    }
+    FoundSetting found{0, Style::entry, at, at + name.size(), 0, 0};
+    at = text.find_first_not_of(" \t", found.name_end);
+    if (at == std::string::npos || (text[at] != ':' && text[at] != '=')) {
+        return std::nullopt;
+    }
+    at = std::min(text.find_first_not_of(" \t", at + 1), text.size());
+    found.value_begin = at;
+    const std::size_t line = std::min(text.find('\n', at), text.size());
+    found.end = std::min(text.find(" #", at), line);
+    while (found.end > at && (is_blank(text[found.end - 1]) || text[found.end - 1] == '\r')) {
+        --found.end;
+    }
+    return found.end > found.value_begin ? std::optional(found) : std::nullopt;
+}
+
+std::optional<FoundSetting> find_setting(const std::vector<JobFile>& files, const ImportedValue& value)
+{
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&value](const JobFile& each) { return each.path == value.place.file; });
+    if (file == files.end() || value.place.line < 1) {
+        return std::nullopt;
+    }
+    const std::size_t from = line_begin(file->text, value.place.line);
+    if (from == std::string::npos) {
+        return std::nullopt;
+    }
+    auto found = find_entry(file->text, from, value);
+    if (!found) {
+        found = find_word(file->text, from, value);
+    }
+    if (found) {
+        found->file = static_cast<std::size_t>(file - files.begin());
+    }
+    return found;
+}
+
+/// A range of a file, and what it becomes.
+struct Edit {
+    std::size_t file = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::string text;
+    bool removes = false;  // a whole setting
+};
+
+/// The name in "$NAME" or "${NAME}", also in quotes; empty: it is none.
+std::string variable_of(std::string word)
+{
+    if (word.size() > 1 && word.front() == '"' && word.back() == '"') {
+        word = word.substr(1, word.size() - 2);
+    }
+    if (!word.starts_with('$')) {
+        return "";
+    }
+    word.erase(0, 1);
+    if (word.starts_with('{') && word.ends_with('}')) {
+        word = word.substr(1, word.size() - 2);
+    }
+    const bool is_name = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    });
+    return is_name ? word : "";
+}
+
+/// Positions of a name as a whole word.
+std::vector<std::size_t> uses_of(const std::string& text, const std::string& name)
+{
+    std::vector<std::size_t> places;
+    const auto in_word = [&text](std::size_t at) {
+        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        if ((at == 0 || !in_word(at - 1)) && !in_word(at + name.size())) {
+            places.push_back(at);
+        }
+    }
+    return places;
+}
+
+/// The value of a variable that is assigned once and used once, and not elsewhere: "4" of TP=4, TP="4" or TP=${TP:-4}.
+std::optional<Edit> edit_of_variable(const std::vector<JobFile>& files, const FoundSetting& setting, const std::string& name,
+                                     const std::string& value)
+{
+    const std::string& text = files[setting.file].text;
+    std::optional<Edit> edit;
+    for (const JobFile& file : files) {
+        for (const std::size_t at : uses_of(file.text, name)) {
+            const bool is_option = &file.text == &text && at >= setting.value_begin && at < setting.end;
+            const bool in_own_value = edit && &file.text == &text && at >= edit->begin && at < edit->end;
+            const std::size_t line = at == 0 ? 0 : file.text.rfind('\n', at - 1) + 1;
+            const std::string before = file.text.substr(line, at - line);
+            const bool comment = before.find('#') != std::string::npos;
+            if (is_option || in_own_value || comment) {
+                continue;
+            }
+            const bool assigns = file.text[std::min(at + name.size(), file.text.size() - 1)] == '=';
+            const bool first = before.find_first_not_of(" \t") == std::string::npos || before == "export ";
+            if (&file.text != &text || !assigns || !first || edit) {
+                return std::nullopt;
+            }
+            const std::size_t begin = at + name.size() + 1;
+            edit = Edit{setting.file, begin, word_end(text, begin), value};
+        }
+    }
+    if (!edit) {
+        return std::nullopt;
+    }
+    const std::string now = text.substr(edit->begin, edit->end - edit->begin);
+    const std::size_t usual = now.find(":-");
+    if (now.starts_with("${") && now.ends_with('}') && usual != std::string::npos) {
+        edit->begin += usual + 2;
+        edit->end -= 1;
+    } else if (now.find('$') != std::string::npos) {
+        return std::nullopt;
+    }
+    return edit;
+}
+
+std::string written(const WantedSetting& setting, Style style, char separator)
+{
+    switch (style) {
+        case Style::option: return "--" + setting.name + (setting.value.empty() ? "" : " " + setting.value);
+        case Style::assignment: return setting.name + "=" + setting.value;
+        case Style::entry: break;
+    }
+    const std::string name = setting.name.substr(setting.name.find_last_of('.') + 1);
+    return name + (separator == ':' ? ": " : " = ") + setting.value;
+}
+
+/// The line without a setting that was its only one is removed, and so is the "\" that then leads nowhere.
+void remove_setting(std::string& text, std::size_t begin, std::size_t end)
+{
+    const std::size_t line = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1;
+    const std::size_t line_end = std::min(text.find('\n', end), text.size());
+    const std::string before = text.substr(line, begin - line);
+    std::string after = text.substr(end, line_end - end);
+    const bool continues = after.find_last_not_of(" \t\r") != std::string::npos && after[after.find_last_not_of(" \t\r")] == '\\';
+    const bool alone =
+        before.find_first_not_of(" \t") == std::string::npos &&
+        (after.find_first_not_of(" \t\r") == std::string::npos || after.find_first_not_of(" \t\r\\") == std::string::npos);
+    if (!alone) {
+        const std::size_t blank = begin > line && is_blank(text[begin - 1]) ? 1 : 0;
+        text.erase(begin - blank, end - begin + blank);
+        return;
+    }
+    text.erase(line, std::min(line_end + 1, text.size()) - line);
+    if (!continues && line > 1) {
+        std::size_t last = text.find_last_not_of(" \t\r", line - 2);
+        if (last != std::string::npos && text[last] == '\\') {
+            text.erase(last, 1);
+            while (last > 0 && is_blank(text[last - 1])) {
+                text.erase(--last, 1);
+            }
+        }
+    }
+}
+
+/// Text that stands behind a setting: in a line of its own where the setting has one.
+Edit added_behind(const std::string& text, const FoundSetting& anchor, const std::string& added)
+{
+    const std::size_t line = anchor.begin == 0 ? 0 : text.rfind('\n', anchor.begin - 1) + 1;
+    const std::size_t line_end = std::min(text.find('\n', anchor.end), text.size());
+    const std::string indent = text.substr(line, anchor.begin - line);
+    const std::string after = text.substr(anchor.end, line_end - anchor.end);
+    const bool alone = indent.find_first_not_of(" \t") == std::string::npos;
+    if (alone && anchor.style == Style::entry) {
+        return {anchor.file, line_end, line_end, "\n" + indent + added};
+    }
+    if (alone && after.find_first_not_of(" \t\\\r") == std::string::npos) {
+        const bool last_of_command = after.find('\\') == std::string::npos && line > 1 && text[line - 2] == '\\';
+        return {anchor.file, anchor.end, anchor.end, (last_of_command ? " \\" : after) + "\n" + indent + added};
+    }
+    return {anchor.file, anchor.end, anchor.end, " " + added};
+}
+
+std::vector<JobFile> applied(std::vector<JobFile> files, std::vector<Edit> edits)
+{
+    std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) {
+        return std::pair(a.file, a.begin) > std::pair(b.file, b.begin);  // from the end, so that places before stay
+    });
+    for (const Edit& edit : edits) {
+        std::string& text = files[edit.file].text;
+        if (edit.removes) {
+            remove_setting(text, edit.begin, edit.end);
+        } else {
+            text.replace(edit.begin, edit.end - edit.begin, edit.text);
+        }
+    }
+    return files;
+}
+
+char separator_of(const std::string& text, const FoundSetting& found)
+{
+    return text.substr(found.name_end, found.value_begin - found.name_end).find(':') == std::string::npos ? '=' : ':';
+}
+
+std::string section_of(const std::string& name)
+{
+    const std::size_t dot = name.find_last_of('.');
+    return dot == std::string::npos ? "" : name.substr(0, dot);
+}
+
+}  // namespace
+
+std::optional<std::vector<JobFile>> with_settings(const std::vector<JobFile>& files, const std::vector<ImportedValue>& read,
+                                                  const std::vector<WantedSetting>& wanted, const std::set<std::string>& keys)
+{
+    std::vector<Edit> edits;
+    std::vector<bool> placed(wanted.size(), false);
+    const auto is_wanted = [&](const ImportedValue& value) {
+        return static_cast<std::size_t>(
+            std::find_if(wanted.begin(), wanted.end(),
+                         [&](const WantedSetting& setting) { return plain(setting.name) == plain(value.name); }) -
+            wanted.begin());
+    };
+    for (const ImportedValue& value : read) {  // values that change where they stand
+        const std::size_t k = keys.contains(value.key) ? is_wanted(value) : wanted.size();
+        if (k == wanted.size()) {
+            continue;
+        }
+        placed[k] = true;
+        if (wanted[k].value == value.value) {
+            continue;
+        }
+        const auto found = find_setting(files, value);
+        if (!found || wanted[k].value.empty()) {
+            return std::nullopt;
+        }
+        const std::string& text = files[found->file].text;
+        const std::string variable = variable_of(text.substr(found->value_begin, found->end - found->value_begin));
+        const auto of_variable = variable.empty() ? std::nullopt : edit_of_variable(files, *found, variable, wanted[k].value);
+        edits.push_back(of_variable ? *of_variable : Edit{found->file, found->value_begin, found->end, wanted[k].value});
+    }
+    for (const ImportedValue& value : read) {  // what no wanted setting keeps: replaced by those of its key, or removed
+        if (!keys.contains(value.key) || is_wanted(value) != wanted.size()) {
+            continue;
+        }
+        const auto found = find_setting(files, value);
+        if (!found) {
+            return std::nullopt;
+        }
+        std::string text;
+        for (std::size_t k = 0; k < wanted.size(); ++k) {
+            const bool in_section = found->style != Style::entry || section_of(wanted[k].name) == section_of(value.name);
+            const bool replaces = !placed[k] && !wanted[k].usual && wanted[k].key == value.key && in_section;
+            if (replaces && (found->style != Style::entry || text.empty())) {
+                placed[k] = true;
+                text +=
+                    (text.empty() ? "" : " ") + written(wanted[k], found->style, separator_of(files[found->file].text, *found));
+            }
+        }
+        edits.push_back({found->file, found->begin, found->end, text, text.empty()});
+    }
+    for (std::size_t k = 0; k < wanted.size(); ++k) {  // new ones
+        if (placed[k] || wanted[k].usual || !keys.contains(wanted[k].key)) {
+            continue;
+        }
+        std::optional<FoundSetting> anchor;
+        for (auto value = read.rbegin(); value != read.rend() && !anchor; ++value) {
+            const auto found = find_setting(files, *value);
+            const bool free = found && std::none_of(edits.begin(), edits.end(), [&found](const Edit& edit) {
+                                  return edit.removes && edit.file == found->file && edit.begin == found->begin;
+                              });
+            if (free && (found->style != Style::entry || section_of(value->name) == section_of(wanted[k].name))) {
+                anchor = found;
+            }
+        }
+        if (!anchor) {
+            return std::nullopt;
+        }
+        const std::string& text = files[anchor->file].text;
+        edits.push_back(added_behind(text, *anchor, written(wanted[k], anchor->style, separator_of(text, *anchor))));
+    }
+    return applied(files, std::move(edits));
+}
+
+}  // namespace prismopt

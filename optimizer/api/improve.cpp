@@ -1,0 +1,330 @@
+#include "optimizer/api/improve.hpp"
+
+#include "io/base/input_error.hpp"
+#include "io/report/breakdown_text.hpp"
+#include "io/scenario/constants/catalog_discrepancy.hpp"
+#include "model/base/statistics.hpp"
+#include "model/calibration/posterior/posterior_draws.hpp"
+#include "model/plan_rules.hpp"
+#include "optimizer/improve/axis_changes.hpp"
+#include "optimizer/improve/near_plans.hpp"
+#include "optimizer/improve/step_errors.hpp"
+#include "optimizer/preview/example_plan.hpp"
+#include "optimizer/study/measured_plans.hpp"
+#include "optimizer/study/plan_posterior.hpp"
+#include "optimizer/study/steps_to_measure.hpp"
+#include "optimizer/study/study_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <span>
+#include <utility>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+/// Draws of each plan: enough that the error of paired means is small beside that of the model.
+constexpr int drawn_fleets = block_fleets;
+constexpr int drawn_steps = 4;
+
+constexpr double peak_unit = (1_GB).si;
+
+/// Plans of each number of changes that are drawn; those that are shown are the best of them.
+constexpr std::size_t drawn_per_level = 6;
+
+/// A plan with what was computed of it.
+struct DrawnPlan {
+    NearPlan near;
+    bool best_of_all = false;
+    std::vector<double> steps_s{};  // draws
+    std::vector<StageBreakdown> stages{};
+    double mean_s = 0.0;
+};
+
+double mean_of(const std::vector<double>& values)
+{
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void refuse_mistake(double measured_s, double predicted_s)
+{
+    if (measured_s > 0.0 && std::abs(std::log(measured_s / predicted_s)) > std::log(largest_measured_ratio)) {
+        throw InputError(
+            fmt::format("the measured step of {:.4g} s is {:.3g} times the predicted {:.4g} s; give seconds per step of "
+                        "the whole job, or check that the files describe what ran",
+                        measured_s, measured_s / predicted_s, predicted_s));
+    }
+}
+
+/// The error of predicted peaks, after that of today's plan was measured.
+MemoryLimit limit_after(const Problem& problem, const Scenario& scenario, double predicted, double measured)
+{
+    const double capacity = problem.cluster.accelerator.memory.si;
+    if (measured > capacity) {
+        throw InputError(
+            fmt::format("a measured peak of {:.4g} GB is more than the {:.4g} GB of the accelerator; give the peak of one "
+                        "GPU",
+                        measured / peak_unit, capacity / peak_unit));
+    }
+    const Discrepancy discrepancy = catalog_discrepancy();
+    MemoryError error = scenario.learned.memory;
+    if (scenario.learned.empty()) {
+        error.deviation = discrepancy.memory;
+        error.own = discrepancy.memory_of_plan;
+    }
+    error = after(error, std::log(measured / predicted), measured_memory_noise);
+    return with_error(problem.memory_limit, problem.cluster.stack.name, error);
+}
+
+/// Draws plans, and takes them apart.
+class Drawer {
+public:
+    Drawer(const StudyModel& model, Problem problem) : model_(model), problem_(std::move(problem)), predictor_(problem_) {}
+
+    void draw(DrawnPlan& of)
+    {
+        const auto compiled = predictor_.compile(of.near.plan);
+        const auto* run = std::get_if<CompiledRun>(&compiled);
+        if (run == nullptr) {
+            return;
+        }
+        of.steps_s = predictor_.sample(*run, {0, drawn_fleets, drawn_steps}, model_.sampler({Purpose::confirm})).front();
+        of.mean_s = mean_of(of.steps_s);
+        of.stages = breakdown(run->phases.front(), run->in_phase.front(), setting_of(problem_, problem_.phases.front()));
+    }
+
+private:
+    const StudyModel& model_;
+    Problem problem_;
+    Predictor predictor_;
+};
+
+/// The best plans of each number of changes, by their bounds.
+std::vector<DrawnPlan> nearest(const NearPlans& near, int most_changes)
+{
+    std::vector<DrawnPlan> plans;
+    for (int axes = 1; axes <= most_changes; ++axes) {
+        std::size_t taken = 0;
+        for (const NearPlan& plan : near.plans) {
+            if (plan.axes == axes && taken < drawn_per_level) {
+                plans.push_back({plan});
+                ++taken;
+            }
+        }
+    }
+    return plans;
+}
+
+/// The best of the space on as many GPUs, and of the plans near that one.
+void add_best_of_all(const ChosenPlan& today, const Problem& problem, std::vector<DrawnPlan>& plans)
+{
+    Scenario searched = today.scenario;
+    searched.space.gpus = {today.plan.gpus()};
+    searched.search.runnable_by = trainer_of(today.scenario);
+    const std::optional<ExamplePlan> best = example_plan(searched);
+    if (!best) {
+        return;
+    }
+    const NearPlans around = near_plans(best->plan, today.scenario, problem, {.most_changes = 2, .most = 2});
+    std::vector<NearPlan> found = around.plans;
+    if (around.start && around.start_fits) {
+        found.push_back(*around.start);
+    }
+    for (NearPlan& plan : found) {
+        const auto known = std::find_if(plans.begin(), plans.end(), [&](const DrawnPlan& p) { return p.near.plan == plan.plan; });
+        if (known == plans.end() && !(plan.plan == today.plan)) {
+            plan.changes = changed_values(today.plan, plan.plan);
+            plan.axes = static_cast<int>(plan.changes.size());
+            plans.push_back({plan, true});
+        }
+    }
+}
+
+/// Quantiles of the ratio of a plan's step to today's, given the error of the model and of the draws.
+struct RatioDraws {
+    std::vector<double> sorted;
+
+    double quantile(double probability) const
+    {
+        const auto last = static_cast<double>(sorted.size() - 1);
+        return sorted[static_cast<std::size_t>(std::lround(probability * last))];
+    }
+    double below_one() const
+    {
+        const auto below = std::lower_bound(sorted.begin(), sorted.end(), 1.0) - sorted.begin();
+        return static_cast<double>(below) / static_cast<double>(sorted.size());
+    }
+};
+
+/// `errors`: [draw * plans + plan], with today's plan first.
+RatioDraws ratio_draws(const DrawnPlan& today, const DrawnPlan& plan, std::size_t position, std::size_t plans,
+                       const std::vector<double>& errors, std::uint64_t seed)
+{
+    std::vector<double> logs;
+    for (std::size_t i = 0; i < plan.steps_s.size(); ++i) {
+        logs.push_back(std::log(plan.steps_s[i] / today.steps_s[i]));
+    }
+    const double mean = mean_of(logs);
+    double squares = 0.0;
+    for (const double value : logs) {
+        squares += (value - mean) * (value - mean);
+    }
+    const auto n = static_cast<double>(logs.size());
+    const double deviation_of_mean = std::sqrt(squares / (n * (n - 1.0)));
+    const double log_ratio = std::log(plan.mean_s / today.mean_s);
+    RatioDraws ratios;
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        const double error = errors[d * plans + position] - errors[d * plans];
+        const double of_draws = deviation_of_mean * posterior_normal(seed, d, PosteriorKind::repeat, position);
+        ratios.sorted.push_back(std::exp(log_ratio + error + of_draws));
+    }
+    std::sort(ratios.sorted.begin(), ratios.sorted.end());
+    return ratios;
+}
+
+double median(std::vector<double> values)
+{
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+bool gains_more(const ImprovedPlan& a, const ImprovedPlan& b) { return a.gain > b.gain; }
+
+/// What a reader is shown: of each number of changes the plans that gain most, and of the search of all plans the best one, if it is
+/// better than these.
+std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const ImproveRequest& request)
+{
+    std::vector<ImprovedPlan> result;
+    std::vector<ImprovedPlan> sorted = all;
+    std::stable_sort(sorted.begin(), sorted.end(), gains_more);
+    for (int axes = 1; axes <= request.most_changes; ++axes) {
+        std::size_t taken = 0;
+        for (const ImprovedPlan& plan : sorted) {
+            if (!plan.best_of_all && plan.axes == axes && taken < request.most) {
+                result.push_back(plan);
+                ++taken;
+            }
+        }
+    }
+    const auto best = std::find_if(sorted.begin(), sorted.end(), [](const ImprovedPlan& plan) { return plan.best_of_all; });
+    if (best != sorted.end() && best == sorted.begin()) {
+        result.push_back(*best);
+    } else if (!sorted.empty()) {
+        const auto same = std::find_if(result.begin(), result.end(),
+                                       [&](const ImprovedPlan& plan) { return plan.plan == sorted.front().plan; });
+        if (same != result.end()) {
+            same->best_of_all = true;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
+{
+    const Scenario& scenario = today.scenario;
+    const StudyModel model(scenario, tables_of(scenario, {today.plan}));
+    Problem problem = model.problem;
+    if (const auto why = structural_problem(today.plan, problem)) {
+        throw InfeasiblePlan(*why, "today's plan is infeasible: " + why->text() + "; give the plan that runs with --design");
+    }
+    NearPlans near = near_plans(today.plan, scenario, problem, {.most_changes = request.most_changes, .most = drawn_per_level});
+    if (!near.start) {
+        throw InputError("today's plan cannot be predicted; give the plan that runs with --design");
+    }
+    if (request.measured_memory_bytes > 0.0) {
+        problem.memory_limit = limit_after(problem, scenario, near.start->bound.memory_bytes, request.measured_memory_bytes);
+        near = near_plans(today.plan, scenario, problem, {.most_changes = request.most_changes, .most = drawn_per_level});
+    }
+    std::vector<DrawnPlan> plans = nearest(near, request.most_changes);
+    add_best_of_all(today, problem, plans);
+    std::vector<ParallelPlan> designs{today.plan};
+    for (const DrawnPlan& plan : plans) {
+        designs.push_back(plan.near.plan);
+    }
+    problem.noise = tables_of(scenario, designs);
+    DrawnPlan start{*near.start};
+    Problem any_memory = problem;
+    any_memory.memory_limit = without_limit(any_memory.memory_limit);
+    Drawer(model, any_memory).draw(start);
+    Drawer drawer(model, problem);
+    for (DrawnPlan& plan : plans) {
+        drawer.draw(plan);
+    }
+    std::erase_if(plans, [](const DrawnPlan& plan) { return plan.steps_s.empty(); });
+    refuse_mistake(request.measured_step_s, start.mean_s);
+
+    designs.assign(1, today.plan);
+    for (const DrawnPlan& plan : plans) {
+        designs.push_back(plan.near.plan);
+    }
+    const bool measured = request.measured_step_s > 0.0;
+    const auto measurement = measured ? std::optional(MeasuredStep{request.measured_step_s, start.mean_s}) : std::nullopt;
+    const std::vector<double> errors = step_error_draws(scenario, any_memory, designs, measurement);
+    std::vector<double> of_today;
+    for (std::size_t d = 0; d < posterior_draws; ++d) {
+        of_today.push_back(errors[d * designs.size()]);
+    }
+    const double today_s =
+        measured ? request.measured_step_s : start.mean_s * std::exp(scenario.learned.empty() ? 0.0 : median(of_today));
+
+    const auto described = [&](const DrawnPlan& plan) {
+        return ImprovedPlan{.plan = plan.near.plan,
+                            .design = design_text(plan.near.plan, scenario.space),
+                            .axes = plan.near.axes,
+                            .best_of_all = plan.best_of_all,
+                            .changes = plan.near.changes,
+                            .step_s = today_s,
+                            .memory_bytes = plan.near.bound.memory_bytes,
+                            .fits = plan.near.fits,
+                            .reason = "",
+                            .steps_to_measure =
+                                steps_to_measure(plan.steps_s, drawn_fleets, drawn_steps, request.precision).count};
+    };
+    Improvement result;
+    result.today = described(start);
+    result.today.chance_faster = 0.5;
+    result.predicted_step_s = start.mean_s;
+    result.measured = measured;
+    result.limit = problem.memory_limit.probability;
+    result.complete = near.complete;
+    result.software = scenario.cluster.software.text();
+    result.precision = request.precision;
+    std::vector<ImprovedPlan> all;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        constexpr double tail = 0.05;
+        const RatioDraws ratios = ratio_draws(start, plans[i], i + 1, designs.size(), errors, scenario.seed);
+        ImprovedPlan plan = described(plans[i]);
+        const double ratio = ratios.quantile(0.5);
+        plan.step_s = today_s * ratio;
+        plan.gain = 1.0 - ratio;
+        plan.gain_low = 1.0 - ratios.quantile(1.0 - tail);
+        plan.gain_high = 1.0 - ratios.quantile(tail);
+        plan.chance_faster = ratios.below_one();
+        plan.reason = reason_text({start.stages, start.mean_s}, {plans[i].stages, plans[i].mean_s});
+        all.push_back(std::move(plan));
+    }
+    result.plans = shown(all, request);
+    return result;
+}
+
+const ImprovedPlan* best_within(const Improvement& improvement, int axes)
+{
+    const ImprovedPlan* best = nullptr;
+    for (const ImprovedPlan& plan : improvement.plans) {
+        if (plan.axes <= axes && (best == nullptr || gains_more(plan, *best))) {
+            best = &plan;
+        }
+    }
+    return best;
+}
+
+}  // namespace prismopt

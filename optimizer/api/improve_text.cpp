@@ -1,0 +1,149 @@
+#include "io/base/aligned.hpp"
+#include "io/base/percent.hpp"
+#include "io/toml/reading_units.hpp"
+#include "optimizer/api/improve.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <vector>
+
+namespace prismopt {
+
+using namespace literals;
+
+namespace {
+
+constexpr double table_gigabyte = (1_GB).si;
+
+std::string change_words(const ImprovedPlan& plan) { return fmt::format("{}", fmt::join(plan.changes, " ")); }
+
+/// "29.8 % (25.1 to 34.0 %)"
+std::string gain_text(const ImprovedPlan& plan)
+{
+    return fmt::format("{:.1f} % ({:.1f} to {:.1f} %)", 100.0 * plan.gain, 100.0 * plan.gain_low, 100.0 * plan.gain_high);
+}
+
+std::string which_text(const ImprovedPlan& plan) { return std::to_string(plan.axes) + (plan.best_of_all ? ", best of all" : ""); }
+
+/// One sentence for each number of changes that brings more than fewer do.
+std::string summary(const Improvement& of)
+{
+    std::string text;
+    const ImprovedPlan* before = nullptr;
+    constexpr std::array words{"one change", "two changes", "three changes"};
+    for (std::size_t axes = 1; axes <= words.size(); ++axes) {
+        const ImprovedPlan* best = best_within(of, static_cast<int>(axes));
+        if (best != nullptr && best != before) {
+            text += fmt::format("With {}, {}: {} faster, with probability {}; fits with {}.\n", words[axes - 1],
+                                change_words(*best), gain_text(*best), chance_text(best->chance_faster), chance_text(best->fits));
+        }
+        before = best;
+    }
+    if (of.plans.empty()) {
+        return "No plan that was tried is better than today's.\n";
+    }
+    const ImprovedPlan& last = of.plans.back();
+    if (last.best_of_all && &last != before) {
+        text += fmt::format("Best of all, {}: {} faster, with probability {}; fits with {}.\n", change_words(last),
+                            gain_text(last), chance_text(last.chance_faster), chance_text(last.fits));
+    }
+    return text;
+}
+
+nlohmann::json plan_json(const ImprovedPlan& plan)
+{
+    return {{"design", plan.design},
+            {"changes", plan.changes},
+            {"axes", plan.axes},
+            {"best_of_all", plan.best_of_all},
+            {"step_s", plan.step_s},
+            {"gain", plan.gain},
+            {"gain_low", plan.gain_low},
+            {"gain_high", plan.gain_high},
+            {"faster_probability", plan.chance_faster},
+            {"memory_bytes", plan.memory_bytes},
+            {"fit_probability", plan.fits},
+            {"reason", plan.reason},
+            {"steps_to_measure", plan.steps_to_measure}};
+}
+
+/// The change of a job's files, or in words.
+std::string change_text(const JobChange& change)
+{
+    if (!change.diff.empty()) {
+        return change.diff;
+    }
+    return fmt::format(
+        "Settings to change (no change of the files was found that gives this plan when it is imported again):\n  {}\n",
+        fmt::join(change.settings, "\n  "));
+}
+
+}  // namespace
+
+std::string improvement_text(const Improvement& of)
+{
+    const ImprovedPlan& today = of.today;
+    std::string text =
+        fmt::format("today: {}\n       step {}{}, peak {:.1f} GB, fits with {}\n\n", today.design, time_text(today.step_s, 4),
+                    of.measured ? fmt::format(" measured, {} predicted", time_text(of.predicted_step_s, 4)) : "",
+                    today.memory_bytes / table_gigabyte, chance_text(today.fits));
+    if (today.fits < of.limit) {
+        text += "Today's plan may not fit: plans that do are compared with it as if it did.\n\n";
+    }
+    if (!of.plans.empty()) {
+        std::vector<std::vector<std::string>> rows{
+            {"changes", "step", "faster by, %", "90 % interval", "faster, %", "fits, %", "GB", "change", "why"}};
+        for (const ImprovedPlan& plan : of.plans) {
+            rows.push_back({which_text(plan), time_text(plan.step_s, 4), fmt::format("{:.1f}", 100.0 * plan.gain),
+                            fmt::format("{:.1f} to {:.1f}", 100.0 * plan.gain_low, 100.0 * plan.gain_high),
+                            chance_figure(plan.chance_faster), chance_figure(plan.fits),
+                            fmt::format("{:.1f}", plan.memory_bytes / table_gigabyte), change_words(plan), plan.reason});
+        }
+        text += aligned(rows, {0, 7, 8}) + "\n";
+    }
+    text += summary(of);
+    text += fmt::format("Plans on the same GPUs with the same global batch{}. \"faster\" includes the error of the model{}.\n",
+                        of.software.empty() ? "" : fmt::format(", as {} runs them", of.software),
+                        of.measured ? ", given the measured step" : "");
+    text += of.complete ? "" : "Not all combinations of three changes were looked at: the most promising first.\n";
+    return text;
+}
+
+std::string job_changes_text(const Improvement& of, const std::vector<JobChange>& changes)
+{
+    std::string text;
+    const ImprovedPlan* before = nullptr;
+    for (int axes = 1; axes <= 3; ++axes) {
+        const ImprovedPlan* best = best_within(of, axes);
+        if (best != nullptr && best != before) {
+            const auto position = static_cast<std::size_t>(best - of.plans.data());
+            text += fmt::format("\n{}: {}\n{}", which_text(*best), change_words(*best), change_text(changes[position]));
+        }
+        before = best;
+    }
+    if (!of.plans.empty() && of.plans.back().best_of_all && &of.plans.back() != before) {
+        text += fmt::format("\nbest of all: {}\n{}", change_words(of.plans.back()), change_text(changes.back()));
+    }
+    return text;
+}
+
+std::string improvement_json(const Improvement& of, const std::vector<JobChange>& changes)
+{
+    nlohmann::json json{{"today", plan_json(of.today)}, {"predicted_step_s", of.predicted_step_s},
+                        {"measured", of.measured},      {"complete", of.complete},
+                        {"software", of.software},      {"plans", nlohmann::json::array()}};
+    for (std::size_t i = 0; i < of.plans.size(); ++i) {
+        nlohmann::json plan = plan_json(of.plans[i]);
+        if (!changes.empty()) {
+            plan["diff"] = changes[i].diff;
+            plan["settings"] = changes[i].settings;
+        }
+        json["plans"].push_back(std::move(plan));
+    }
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace prismopt

@@ -1,0 +1,300 @@
+#include "optimizer/api/job_changes.hpp"
+
+#include "io/authoring/jobs/job_edit.hpp"
+#include "io/base/input_error.hpp"
+#include "io/base/unified_diff.hpp"
+#include "io/export/launch.hpp"
+#include "io/trainers/trainer_settings.hpp"
+#include "model/plan_rules.hpp"
+#include "model/predictor.hpp"
+#include "optimizer/improve/axis_changes.hpp"
+#include "optimizer/program/release.hpp"
+#include "optimizer/study/study_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace prismopt {
+
+namespace {
+
+/// A format of job files that an export writes.
+struct WrittenFormat {
+    std::string_view format;
+    const TrainerSettings& (*settings)();
+    Exported (*make)(const Launch&);
+};
+constexpr auto written_formats = std::to_array<WrittenFormat>({{"Megatron-LM", megatron_settings, megatron_arguments},
+                                                               {"Megatron-Bridge", bridge_settings, bridge_overrides},
+                                                               {"torchtitan", torchtitan_settings, torchtitan_config}});
+
+const WrittenFormat* format_of(const std::string& format)
+{
+    const auto found = std::find_if(written_formats.begin(), written_formats.end(),
+                                    [&format](const WrittenFormat& known) { return format.starts_with(known.format); });
+    return found == written_formats.end() ? nullptr : &*found;
+}
+
+/// Settings whose values depend on each other.
+using Family = std::vector<std::string_view>;
+const std::vector<Family>& families()
+{
+    static const std::vector<Family> all{{"tp", "sequence_parallel", "tp_overlap"},
+                                         {"cp", "context_exchange", "ulysses"},
+                                         {"pp", "v", "group", "layout", "split", "schedule", "order"},
+                                         {"ep", "etp", "dispatch", "expert_overlap"},
+                                         {"sharding", "shard_gpus", "dp_overlap"},
+                                         {"recompute", "recompute_modules", "recomputed_layers"}};
+    return all;
+}
+
+/// Keys to write: those of the changed axes; their families as well; all of the plan and the batch.
+std::vector<std::set<std::string>> widening_keys(const ParallelPlan& from, const ParallelPlan& to)
+{
+    std::set<std::string> changed;
+    for (const std::string& value : changed_values(from, to)) {
+        changed.insert(value.substr(0, value.find_first_of("= ")));
+    }
+    if (changed.contains("schedule") || changed.contains("pp")) {
+        changed.insert("layout");
+    }
+    std::set<std::string> related = changed;
+    for (const Family& family : families()) {
+        const bool touched = std::any_of(family.begin(), family.end(),
+                                         [&changed](std::string_view key) { return changed.contains(std::string(key)); });
+        for (const std::string_view key : touched ? family : Family{}) {
+            related.emplace(key);
+        }
+    }
+    std::set<std::string> with_batch = related;
+    with_batch.insert("phase.global_batch");
+    std::set<std::string> all = with_batch;
+    all.insert("layout");
+    for_each_axis([&all](const auto& axis) { all.emplace(axis.name); });
+    return {changed, related, with_batch, all};
+}
+
+/// What an export needs of a plan; nothing: it is infeasible, also without a limit on memory.
+std::optional<Launch> launch_of(const ChosenPlan& today, const ParallelPlan& plan)
+{
+    const StudyModel model(today.scenario, tables_of(today.scenario, {plan}));
+    const Phase& phase = model.problem.phases.front();
+    Launch launch;
+    launch.study = today.scenario.name;
+    launch.program = program_name();
+    launch.phase = phase;
+    launch.phases = 1;
+    launch.longest_sequence = phase.sequence;
+    launch.samples = std::max(1L, std::lround(phase.steps())) * phase.global_batch;
+    launch.plan = plan_in_phase(plan, phase);
+    launch.design = design_text(plan, today.scenario.space);
+    launch.job = model.problem;
+    PlanCompiler compiler(without_memory_limit(setting_of(model.problem, phase)));
+    const auto compiled = compiler.compile(launch.plan, CompileFor::noise_free_step);
+    if (!std::holds_alternative<CompiledPlan>(compiled)) {
+        return std::nullopt;
+    }
+    launch.chunks = std::get<CompiledPlan>(compiled).chunks;
+    launch.orders = part_orders(*std::get<CompiledPlan>(compiled).graph.program);
+    return launch;
+}
+
+/// The settings of an exported file that give axes of a plan or the batch.
+std::vector<WantedSetting> settings_in(const std::string& text, const TrainerSettings& table)
+{
+    std::vector<WantedSetting> settings;
+    std::istringstream lines(text);
+    std::string section;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty() || line.front() == '#') {
+            continue;
+        }
+        if (line.front() == '[') {
+            section = line.substr(1, line.find(']') - 1) + ".";
+            continue;
+        }
+        const bool dashes = line.starts_with("--");
+        const std::size_t end = std::min(line.find_first_of(dashes ? " " : " ="), line.size());
+        WantedSetting setting;
+        setting.name = dashes ? line.substr(2, end - 2) : section + line.substr(0, end);
+        const std::size_t value = line.find_first_not_of(" =", end);
+        setting.value = value == std::string::npos ? "" : line.substr(value);
+        if (const KnownSetting known = known_setting(table, setting.name); known.row != nullptr) {
+            setting.key = known.row->key;
+            setting.usual = !setting.value.empty() && setting.value == known.row->usual;
+            settings.push_back(std::move(setting));
+        }
+    }
+    return settings;
+}
+
+/// Whether an imported plan is the one that was wanted: the same degrees, and the same time and memory, whatever it is called where
+/// values change nothing.
+bool is_plan(const JobImport& got, const JobImport& job, const ParallelPlan& wanted, const ChosenPlan& today)
+{
+    const ParallelPlan& plan = got.job.plan;
+    const auto main = [](const ParallelPlan& p) {
+        return std::array{p.tp,
+                          p.cp,
+                          p.pp,
+                          p.dp,
+                          p.ep,
+                          p.chunks,
+                          p.microbatch,
+                          static_cast<int>(p.schedule),
+                          static_cast<int>(p.recompute),
+                          static_cast<int>(p.sharding),
+                          static_cast<int>(p.offload)};
+    };
+    if (main(plan) != main(wanted) || got.job.global_batch != job.job.global_batch || got.job.sequence != job.job.sequence) {
+        return false;
+    }
+    StudyModel model(today.scenario, tables_of(today.scenario, {wanted}));
+    model.problem.memory_limit = without_limit(model.problem.memory_limit);
+    if (structural_problem(plan, model.problem)) {
+        return false;
+    }
+    Predictor predictor(model.problem);
+    const auto one = predictor.bound(plan);
+    const auto other = predictor.bound(wanted);
+    const auto* a = std::get_if<NoiseFree>(&one);
+    const auto* b = std::get_if<NoiseFree>(&other);
+    return a != nullptr && b != nullptr && a->step_s == b->step_s && a->memory_bytes == b->memory_bytes;
+}
+
+std::optional<JobImport> imported(ImportRequest request, const std::vector<JobFile>& files,
+                                  const std::vector<std::string>& catalogs)
+{
+    request.files = files;
+    try {
+        return import_job(request, catalogs);
+    } catch (const InputError&) {
+        return std::nullopt;  // the proposal is no job
+    }
+}
+
+/// How the trainer spells a setting, as in a command or as in a file.
+std::string setting_text(const std::string& setting, const std::string& value)
+{
+    const bool dashes = setting.find('.') == std::string::npos;
+    const std::string name = dashes ? "--" + setting : setting;
+    return value.empty() ? name : name + (dashes ? " " : " = ") + value;
+}
+
+/// What a user must change for the settings of these keys to be the wanted ones.
+std::vector<std::string> setting_texts(const std::vector<WantedSetting>& wanted, const std::vector<ImportedValue>& read,
+                                       const std::set<std::string>& keys)
+{
+    std::vector<std::string> texts;
+    const auto same_name = [](const ImportedValue& value, const WantedSetting& setting) { return value.name == setting.name; };
+    for (const WantedSetting& setting : wanted) {
+        const auto own =
+            std::find_if(read.begin(), read.end(), [&](const ImportedValue& value) { return same_name(value, setting); });
+        const bool as_read = own == read.end() ? setting.usual : own->value == setting.value;
+        if (keys.contains(setting.key) && !as_read) {
+            texts.push_back(setting_text(setting.name, setting.value));
+        }
+    }
+    for (const ImportedValue& value : read) {
+        const bool kept =
+            std::any_of(wanted.begin(), wanted.end(), [&](const WantedSetting& setting) { return same_name(value, setting); });
+        if (keys.contains(value.key) && !kept) {
+            texts.push_back("without " + setting_text(value.name, ""));
+        }
+    }
+    return texts;
+}
+
+/// The settings of the plan as exports write it; empty: no export writes this format, or the plan.
+std::vector<WantedSetting> exported_settings(const std::string& job_format, const ChosenPlan& today, const ParallelPlan& plan)
+{
+    const WrittenFormat* format = format_of(job_format);
+    const std::optional<Launch> launch = format == nullptr ? std::nullopt : launch_of(today, plan);
+    const Exported exported = launch ? format->make(*launch) : Exported(Refusals{});
+    const auto* written = std::get_if<std::vector<ExportFile>>(&exported);
+    const bool one_file = written != nullptr && written->size() == 1;  // others have a table of the schedule beside it
+    return one_file ? settings_in(written->front().text, format->settings()) : std::vector<WantedSetting>{};
+}
+
+/// Whether a text is a whole number.
+bool is_count(const std::string& text)
+{
+    return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// Settings that the job's own files state, with the values of another plan: numbers of axes, recompute switched off, and passes whose
+/// gradients are added up for the same batch. What else gives a changed axis is removed.
+std::vector<WantedSetting> own_settings(const JobImport& job, const ParallelPlan& from, const ParallelPlan& to)
+{
+    std::vector<WantedSetting> wanted;
+    std::vector<std::pair<std::string, int>> numbers;
+    for_each_axis([&](const auto& axis) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(from.*(axis.choice))>, int>) {
+            if (from.*(axis.choice) != to.*(axis.choice)) {
+                numbers.emplace_back(axis.name, to.*(axis.choice));
+            }
+        }
+    });
+    for (const ImportedValue& value : job.job.report.read) {
+        const auto number =
+            std::find_if(numbers.begin(), numbers.end(), [&](const auto& each) { return each.first == value.key; });
+        const bool accumulates = value.name.find("gradient_accumulation") != std::string::npos;
+        if (number != numbers.end() && is_count(value.value)) {
+            wanted.push_back({value.name, std::to_string(number->second), value.key});
+        } else if (value.key == "phase.global_batch" && accumulates && is_count(value.value)) {
+            const int passes = std::stoi(value.value) * from.microbatch * from.dp / (to.microbatch * to.dp);
+            wanted.push_back({value.name, std::to_string(std::max(1, passes)), value.key});
+        } else if (value.key == "phase.global_batch") {
+            wanted.push_back({value.name, value.value, value.key});
+        } else if (value.key == "recompute" && to.recompute == Recompute::none &&
+                   (value.value == "true" || value.value == "True")) {
+            wanted.push_back({value.name, value.value == "true" ? "false" : "False", value.key});
+        }
+    }
+    return wanted;
+}
+
+}  // namespace
+
+JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today, const ParallelPlan& plan,
+                      const std::vector<std::string>& catalogs)
+{
+    JobChange change;
+    const std::vector<ImportedValue>& read = job.job.report.read;
+    const std::vector<std::set<std::string>> keys = widening_keys(today.plan, plan);
+    const std::vector<WantedSetting> exported = exported_settings(job.job.format, today, plan);
+    const auto take = [&](const std::vector<WantedSetting>& wanted, const std::set<std::string>& of) {
+        const auto files = with_settings(request.files, read, wanted, of);
+        const auto got = files ? imported(request, *files, catalogs) : std::nullopt;
+        if (!got || !is_plan(*got, job, plan, today)) {
+            return false;
+        }
+        for (std::size_t i = 0; i < files->size(); ++i) {
+            const std::string& path = (*files)[i].path;
+            change.diff += unified_diff(request.files[i].text, (*files)[i].text, path, path);
+        }
+        change.files = *files;
+        return true;
+    };
+    for (const std::set<std::string>& of : exported.empty() ? std::vector<std::set<std::string>>{} : keys) {
+        if (take(exported, of)) {
+            return change;
+        }
+    }
+    std::set<std::string> own_keys = keys.front();
+    own_keys.insert("phase.global_batch");
+    if (take(own_settings(job, today.plan, plan), own_keys)) {
+        return change;
+    }
+    change.settings = exported.empty() ? changed_values(today.plan, plan) : setting_texts(exported, read, keys[1]);
+    return change;
+}
+
+}  // namespace prismopt

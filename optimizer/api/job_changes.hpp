@@ -1,0 +1,25 @@
+#pragma once
+
+/// Plans written into the files of an imported job.
+
+#include "optimizer/api/imports.hpp"
+#include "optimizer/api/plans.hpp"
+
+#include <string>
+#include <vector>
+
+namespace prismopt {
+
+/// The files of a job with another plan. Importing `files` gives that plan, which was checked; where no such files were found, they are
+/// empty and `settings` says what to change.
+struct JobChange {
+    std::vector<JobFile> files;
+    std::string diff;                   // of all files, as `patch -p0` reads it
+    std::vector<std::string> settings;  // "--tensor-model-parallel-size 1"; of a trainer without exports: values of axes
+};
+
+/// `request`: by which `job` was imported. `today`: its plan and scenario.
+JobChange changed_job(const ImportRequest& request, const JobImport& job, const ChosenPlan& today, const ParallelPlan& plan,
+                      const std::vector<std::string>& catalogs = {});
+
+}  // namespace prismopt

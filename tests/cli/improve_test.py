@@ -1,0 +1,127 @@
+"""`improve`: better plans for a job, as changes of its own files."""
+
+import csv
+import json
+import subprocess
+
+import support
+from support import CliTest
+
+JOB = """#!/bin/bash
+NODES=${NODES:-2}
+TP=4
+MBS=1
+ARGS=(
+    --num-layers 16 --hidden-size 2048 --num-attention-heads 16   # of a small network
+    --swiglu --disable-bias-linear --normalization RMSNorm --position-embedding-type rope
+    --untie-embeddings-and-output-weights --attention-dropout 0 --hidden-dropout 0
+    --seq-length 2048 --max-position-embeddings 2048
+    --micro-batch-size $MBS
+    --global-batch-size 64 --train-iters 100 --vocab-size 51200 --bf16
+    --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
+    --recompute-granularity full
+    --recompute-method uniform
+    --recompute-num-layers 1
+)
+torchrun --nnodes $NODES --nproc_per_node 8 pretrain_gpt.py "${ARGS[@]}" \\
+    --tensor-model-parallel-size ${TP} \\
+    --sequence-parallel
+"""
+
+
+class Improvements(CliTest):
+    def improved(self, *arguments):
+        return json.loads(self.output("improve", *arguments, "--accelerator", "h100-sxm", "--json"))
+
+    def job(self, text=JOB):
+        return self.write(text, "job.sh")
+
+    def imported(self, *files):
+        return json.loads(self.output("import", *files, "--accelerator", "h100-sxm", "--json"))["plan"]
+
+    def test_the_diff_gives_the_plan(self):
+        self.job()
+        found = self.improved("job.sh")
+        self.assertTrue(found["plans"])
+        for plan in found["plans"]:
+            self.assertTrue(plan["diff"], plan["changes"])
+            self.job()
+            subprocess.run(["patch", "-p0", "--quiet"], input=plan["diff"], text=True, cwd=self.folder, check=True)
+            subprocess.run(["bash", "-n", "job.sh"], cwd=self.folder, check=True)
+            got = self.imported("job.sh")
+            for change in plan["changes"]:
+                axis, value = change.split("=")
+                if axis in ("tp", "pp", "v", "microbatch", "recompute", "sharding", "schedule"):
+                    self.assertEqual(str(got[axis]), value, plan["diff"])
+
+    def test_a_variable_is_changed_where_nothing_else_uses_it(self):
+        self.job()
+        plan = next(p for p in self.improved("job.sh")["plans"] if p["changes"][0].startswith("tp="))
+        self.assertIn(f"-TP=4\n+TP={plan['changes'][0][3:]}\n", plan["diff"])
+        self.job(JOB + "echo $TP\n")
+        plan = next(p for p in self.improved("job.sh")["plans"] if p["changes"][0].startswith("tp="))
+        self.assertNotIn("-TP=4", plan["diff"])
+        self.assertIn(f"+    --tensor-model-parallel-size {plan['changes'][0][3:]} \\\n", plan["diff"])
+
+    def test_removed_recompute_leaves_no_half_setting(self):
+        self.job()
+        plan = next(p for p in self.improved("job.sh")["plans"] if p["changes"] == ["recompute=none"])
+        for name in ("granularity full", "method uniform", "num-layers 1"):
+            self.assertIn(f"-    --recompute-{name}\n", plan["diff"])
+
+    def test_fewer_changes_come_first_and_gain_less(self):
+        self.job()
+        found = self.improved("job.sh", "--changes", 2, "--most", 2)
+        axes = [plan["axes"] for plan in found["plans"] if not plan["best_of_all"]]
+        self.assertEqual(axes, sorted(axes))
+        self.assertLessEqual(axes.count(1), 2)
+        for plan in found["plans"]:
+            self.assertLess(plan["gain_low"], plan["gain"])
+            self.assertLess(plan["gain"], plan["gain_high"])
+            self.assertGreaterEqual(plan["fit_probability"], 0.9)
+            self.assertTrue(plan["reason"])
+
+    def test_predictions_are_conditioned_on_a_measured_step(self):
+        self.job()
+        free = self.improved("job.sh")
+        step_s = 1.2 * free["today"]["step_s"]
+        measured = self.improved("job.sh", "--measured-step", f"{step_s} s")
+        self.assertAlmostEqual(measured["today"]["step_s"], step_s)
+        one = {tuple(plan["changes"]): plan for plan in free["plans"]}
+        shared = [(one[tuple(plan["changes"])], plan) for plan in measured["plans"] if tuple(plan["changes"]) in one]
+        self.assertTrue(shared)
+        for before, after in shared:  # all plans share what made the job slower
+            self.assertGreater(after["step_s"], 1.05 * before["step_s"])
+
+    def test_wrong_input(self):
+        self.job()
+        for arguments, text in [(["--measured-step", "5.45"], "unit"), (["--changes", 4], "give 1, 2 or 3"),
+                                (["--measured-step", "500 s"], "seconds per step of the whole job"),
+                                (["--measured-memory", "500 GB"], "the peak of one GPU"), (["--most", 0], "not positive")]:
+            with self.subTest(arguments):
+                self.assertIn(text, self.refusal("improve", "job.sh", "--accelerator", "h100-sxm", *arguments))
+        self.assertIn("a job; give the script", self.refusal("improve", support.SMALL, "--run", "plans"))
+
+    def test_a_scenario_has_no_files_to_change(self):
+        found = json.loads(self.output("improve", support.SMALL, "--design", "gpus=64 tp=2 pp=4 schedule=1f1b", "--json"))
+        self.assertTrue(found["plans"])
+        self.assertNotIn("diff", found["plans"][0])
+
+    def test_learn_reads_what_was_measured(self):
+        self.job()
+        self.output("improve", "job.sh", "--accelerator", "h100-sxm", "--measured-step", "2 s", "--run", "plans")
+        plans = self.folder / "plans"
+        self.assertEqual((plans / "today" / "job.sh").read_text(), JOB)
+        self.assertTrue((plans / "plan-1" / "job.sh").exists())
+        self.assertIn("prismopt learn plans.h5 --measured measured.csv", (plans / "README.md").read_text())
+        with open(plans / "measured.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(rows[0]["step_time_s"], "2")
+        rows[1]["step_time_s"] = "1.5"
+        self.write("point,plan,step_time_s\n" + "".join(f"{row['point']},{row['plan']},{row['step_time_s']}\n" for row in rows[:2]),
+                   "measured.csv")
+        self.assertRegex(self.output("learn", "plans/plans.h5", "--measured", "measured.csv", "--accept"), r"(?m)^use ")
+
+
+if __name__ == "__main__":
+    support.main()
