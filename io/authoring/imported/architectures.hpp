@@ -39,6 +39,7 @@ ImportedFields gpt2(ModelConfig& config);
 ImportedFields deepseek_v2(ModelConfig& config);
 ImportedFields deepseek_v3(ModelConfig& config);
 ImportedFields deepseek_v32(ModelConfig& config);
+ImportedFields kimi_linear(ModelConfig& config);
 ImportedFields longcat_flash(ModelConfig& config);
 ImportedFields mimo_v2(ModelConfig& config);
 ImportedFields minimax_m3(ModelConfig& config);

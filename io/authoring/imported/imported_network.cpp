@@ -134,6 +134,12 @@ const ModelClass* class_of(const Decoder& decoder, const FieldNames& names)
             return known;
         }
     }
+    const auto undescribed = [](const json& level) {
+        return !undescribed_part(named_class(level)).empty() || !undescribed_part(model_type(level)).empty();
+    };
+    if (std::any_of(decoder.levels.begin(), decoder.levels.end(), undescribed)) {
+        return nullptr;
+    }
     // A class that is not known may share its type with one that is.
     const bool whole = decoder.levels.size() == 1;
     if (whole && !named_class(decoder.fields).empty()) {
@@ -276,7 +282,10 @@ std::string nearest_class(const json& fields, const std::string& path, const std
             fmt::format("{}: names no class, in architectures, _class_name or model_type{}", path,
                         near.empty() ? "; add \"architectures\": [\"LlamaForCausalLM\"] with the class of the model" : near));
     }
-    const std::string_view part = undescribed_part(called).empty() ? undescribed_part(type) : undescribed_part(called);
+    std::string_view part = undescribed_part(called);
+    for (const json& level : decoder.levels) {
+        part = part.empty() ? undescribed_part(model_type(level)) : part;
+    }
     throw InputError(fmt::format(
         "{}: {} {} cannot be imported{}; or describe the network by its layers (docs/networks.md, \"A network that cannot be "
         "imported\"), or capture it from its PyTorch code (docs/captured-networks.md)",

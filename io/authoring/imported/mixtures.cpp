@@ -200,6 +200,36 @@ ImportedFields deepseek_v32(ModelConfig& config)
     return {workload};
 }
 
+/// Kimi delta attention, and latent attention without positions in the layers that a list names, the first being 1
+/// (moonshotai/Kimi-Linear-48B-A3B-Instruct, modeling_kimi.py; arXiv 2510.26692).
+ImportedFields kimi_linear(ModelConfig& config)
+{
+    Workload workload = decoder_ends(config, Normalisation::rms_norm, false);
+    const LatentAttentionBlock full = latent_attention(config);
+    const ModelConfig own = config.object("linear_attn_config");
+    const int heads = own.positive("num_heads");
+    const int head = own.positive("head_dim");
+    GatedDeltaBlock linear{.key_heads = heads, .value_heads = heads, .key = head, .value = head, .by_channel = true};
+    linear.convolution = own.positive("short_conv_kernel_size");
+    const std::vector<int> listed = own.counts("full_attn_layers");
+    for (const std::string_view key : {"attn_res_block_size", "mla_use_output_gate", "routed_expert_hidden_size"}) {
+        if (config.has(key)) {
+            config.fail(key, "is in the file, for which there is no block in this class", "describe the network by its layers");
+        }
+    }
+    config.ignore({"mla_use_nope", "linear_attn_config"});
+    add_deepseek_layers(
+        config,
+        [&](int layer) -> BlockDescription {
+            if (std::find(listed.begin(), listed.end(), layer + 1) != listed.end()) {
+                return full;
+            }
+            return linear;
+        },
+        ExpertGroups::nodes, workload);
+    return {workload};
+}
+
 /// Two latent attentions and two MLPs in a layer; its experts stand beside the second pair (arXiv 2509.01322, section 2.2). Experts
 /// that return their input have no weights, and share the tokens evenly.
 ImportedFields longcat_flash(ModelConfig& config)

@@ -32,6 +32,7 @@ constexpr auto readers = std::to_array<Reader>({
     {"Gemma4ForCausalLM", gemma4},
     {"GraniteMoeHybridForCausalLM", granite_hybrid},
     {"Llama4ForCausalLM", llama4},
+    {"KimiLinearForCausalLM", kimi_linear},
     {"LongcatFlashForCausalLM", longcat_flash},
     {"Mamba2ForCausalLM", mamba2},
     {"MambaLMHeadModel", state_spaces_mamba},
@@ -87,6 +88,9 @@ constexpr auto equal_classes = std::to_array<ModelClass>({
     {"HunYuanMoEV1ForCausalLM", "Glm4MoeForCausalLM",
      "head_dim=attention_head_dim n_routed_experts=num_experts num_experts_per_tok=moe_topk n_shared_experts=num_shared_expert"},
     {"KimiK2ForCausalLM", "DeepseekV3ForCausalLM"},
+    {"KimiLinearForCausalLM", "KimiLinearForCausalLM",
+     "n_routed_experts=num_experts num_experts_per_tok=num_experts_per_token n_shared_experts=num_shared_experts "
+     "n_group=num_expert_group"},
     {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"},
     {"MiMoForCausalLM", "Qwen2ForCausalLM"},
     {"MiniMaxM3ForCausalLM", "MiniMaxM3ForCausalLM", minimax_m3_fields},

@@ -438,6 +438,9 @@ TEST(ImportedNetwork, SaysWhereAClassCannotBeDescribed)
     }
     const json v4 = changed(llama(), "architectures", {"DeepseekV4ForCausalLM"});
     EXPECT_THAT(refusal(v4.dump()), AllOf(HasSubstr("compressed keys"), testing::Not(HasSubstr("--model-class"))));
+    const json k3{{"architectures", {"KimiK3ForConditionalGeneration"}},
+                  {"text_config", changed(llama(), "model_type", "kimi_linear")}};
+    EXPECT_THAT(refusal(changed(k3, "text_config", {{"model_type", "kimi_linear"}}).dump()), HasSubstr("attention residuals"));
     json gla = changed(llama(), "model_type", "gla");
     gla.erase("architectures");
     EXPECT_THAT(refusal(gla.dump()), HasSubstr("without the delta rule"));
@@ -486,8 +489,8 @@ TEST(ImportedNetwork, IsComparedWithTheWeightsBesideTheFile)
 
 TEST(ImportedNetwork, RefusesWhatItDoesNotKnow)
 {
-    EXPECT_THAT(refusal(changed(llama(), "architectures", {"KimiLinearForCausalLM"}).dump()),
-                testing::AllOf(HasSubstr("KimiLinearForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
+    EXPECT_THAT(refusal(changed(llama(), "architectures", {"NewNetForCausalLM"}).dump()),
+                testing::AllOf(HasSubstr("NewNetForCausalLM"), HasSubstr("docs/networks.md"), HasSubstr("LlamaForCausalLM")));
     EXPECT_THAT(refusal(changed(llama(), "architectures", {"LamaForCausalLM"}).dump()),
                 HasSubstr("11 of its fields are those of LlamaForCausalLM"));
     EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
