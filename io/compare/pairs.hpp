@@ -41,7 +41,8 @@ struct ComparedPair {
     double ratio = 1.0;  // second over first
     double low = 1.0;    // its 95 % interval
     double high = 1.0;
-    double chance_less = 0.5;  // that one run of the second has less than one of the first
+    double chance_less = 0.5;           // that one run of the second has less than one of the first
+    double chance_expected_less = 0.5;  // that the expectation of the second is less
     std::vector<std::string>
         differ;                // of the machines: "accelerator", "software", "GPUs", "network"; empty: plans of one machine
     double correlation = 1.0;  // of the errors beyond those of the constants

@@ -21,7 +21,7 @@ using namespace literals;
 namespace {
 
 constexpr double gigabyte = (1_GB).si;
-constexpr const char* variation_name = "variation between GPUs and steps";
+constexpr const char* variation_name = "variation of GPUs, steps, samples";
 
 using Rows = std::vector<std::vector<std::string>>;
 

@@ -13,6 +13,9 @@ struct NormalPart {
     double deviation = 0.0;  // positive
 };
 
+/// Probability of a mixture below a value. `parts`: at least one.
+double mixture_probability(std::span<const NormalPart> parts, double below);
+
 /// Quantile of a mixture, by bisection of its distribution function. `parts`: at least one.
 double mixture_quantile(std::span<const NormalPart> parts, double probability);
 

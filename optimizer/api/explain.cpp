@@ -8,7 +8,10 @@
 #include "optimizer/study/study_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -29,14 +32,33 @@ struct Candidate {
     ChosenPlan chosen;
 };
 
+/// What a change is about: values without those that only fit others, of which the best stands for all.
+std::string kind_of(const std::vector<std::string>& values)
+{
+    constexpr std::array fitting{"v=", "group=", "recomputed_layers=", "split=", "order="};
+    std::string kind;
+    for (const std::string& value : values) {
+        const bool fits_others =
+            std::any_of(fitting.begin(), fitting.end(), [&value](const char* axis) { return value.starts_with(axis); });
+        kind += fits_others && values.size() > 1 ? "" : value + " ";
+    }
+    return kind;
+}
+
 /// Plans near the chosen one that fit, by their bounds: with one change, and with two.
 std::vector<Candidate> plans_to_try(const ChosenPlan& chosen)
 {
-    constexpr std::size_t most_tried = 8;  // of each number of changes
+    constexpr std::size_t most_bounded = 24;  // of each number of changes
+    constexpr std::size_t most_tried = 8;
     const StudyModel model(chosen.scenario, tables_of(chosen.scenario, {chosen.plan}));
-    const NearPlans near = near_plans(chosen.plan, chosen.scenario, model.problem, {.most_changes = 2, .most = most_tried});
+    const NearPlans near = near_plans(chosen.plan, chosen.scenario, model.problem, {.most_changes = 2, .most = most_bounded});
     std::vector<Candidate> candidates;
+    std::map<int, std::set<std::string>> kinds;  // by number of changes
     for (const NearPlan& plan : near.plans) {
+        std::set<std::string>& known = kinds[plan.axes];
+        if (known.size() == most_tried || !known.insert(kind_of(plan.changes)).second) {
+            continue;
+        }
         Candidate candidate{.values = plan.changes, .count = plan.axes, .setting = false, .price = {}, .chosen = chosen};
         candidate.chosen.plan = plan.plan;
         candidates.push_back(std::move(candidate));
@@ -61,7 +83,7 @@ Explanation taken_apart(PlanPredictor& predictor, int draws)
     Explanation of;
     of.prediction = predictor.predict(rung_of(scenario, draws));
     of.stages = predictor.breakdown();
-    of.memory = scenario.cluster.accelerator.memory;
+    of.memory = usable_memory(scenario.memory_limit, scenario.cluster.accelerator.memory);
     return of;
 }
 
@@ -96,7 +118,7 @@ std::optional<ExplainedChange> tried(const Candidate& candidate, const Today& to
     change.ratio = change.step_s / today.of.prediction.prediction.step.mean.value;
     change.low = change.ratio * pair.low / pair.ratio;
     change.high = change.ratio * pair.high / pair.ratio;
-    change.chance_faster = pair.chance_less;
+    change.chance_faster = pair.chance_expected_less;
     return change;
 }
 

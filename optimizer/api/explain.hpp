@@ -23,8 +23,8 @@ struct ExplainedChange {
     double ratio = 1.0;               // of the mean step to that of the plan, by common draws
     double low = 1.0;                 // its 95 % interval, with the error of the model
     double high = 1.0;
-    double chance_faster = 0.0;
-    double fits = 0.0;  // probability
+    double chance_faster = 0.0;  // that its mean step is shorter
+    double fits = 0.0;           // probability
     double memory_bytes = 0.0;
     std::string reason;  // the largest differences
 };
@@ -32,7 +32,7 @@ struct ExplainedChange {
 struct Explanation {
     PlanPrediction prediction;
     std::vector<StageBreakdown> stages;  // of the first phase; empty: the plan is infeasible, and not for want of memory
-    Bytes memory;                        // of the accelerator
+    Bytes memory;                        // of the accelerator, as far as plans may use it
     std::vector<ExplainedChange>
         changes;  // that make it fit; of a plan that fits, faster. By number of changes; first those that
                   // leave what is learnt, the fastest first

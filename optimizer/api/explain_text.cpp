@@ -112,6 +112,9 @@ std::string plan_text(const Explanation& of)
     const PlanPrediction& plan = of.prediction;
     const Prediction& p = plan.prediction;
     std::string text = fmt::format("{} dp={}\nsoftware {}\n", design_text(plan.plan, plan.space), plan.plan.dp, plan.software);
+    if (!plan.lacking.empty()) {
+        text += fmt::format("  it has no {}: this is of a plan that it does not run\n", fmt::join(plan.lacking, ", "));
+    }
     if (p.infeasible) {
         text += fmt::format("infeasible: {}\n", p.infeasible->text());
     }
@@ -136,6 +139,16 @@ std::string explanation_text(const Explanation& of)
     }
     text += "\n" + step_parts_text(of.stages, of.prediction.prediction.step.mean.value) + "\n" +
             memory_parts_text(of.stages, of.memory);
+    if (!of.prediction.memory_assumes.empty()) {
+        text += fmt::format("  assumes {}\n", fmt::join(of.prediction.memory_assumes, "; "));
+    }
+    const bool on_host = of.prediction.prediction.memory.host.si > 0.0;
+    if (on_host && !of.prediction.host_memory_known) {
+        text += fmt::format(
+            "  {:.1f} GB in the memory of a host with {} GPUs: whether it has that is not checked without host_memory in "
+            "[cluster]\n",
+            of.prediction.gpus_per_node * of.prediction.prediction.memory.host.si / gigabyte, of.prediction.gpus_per_node);
+    }
     if (const std::string stages = stage_parts_text(of.stages); !stages.empty()) {
         text += "\n" + stages;
     }

@@ -176,6 +176,33 @@ std::string import_text(const JobImport& of, bool all)
     return text;
 }
 
+std::vector<std::string> import_doubts(const JobImport& of)
+{
+    const ImportReport& report = of.job.report;
+    std::vector<std::string> doubts;
+    const auto add = [&doubts](const char* what, const std::vector<ImportedValue>& values) {
+        std::vector<std::string> words;
+        for (const ImportedValue& value : values) {
+            const std::string place = value.place.file.empty() ? "" : fmt::format(" ({})", plain(value.place.text()));
+            words.push_back(
+                fmt::format("{}{}{}", plain(value.name), value.value.empty() ? "" : " = " + plain(value.value), place));
+        }
+        if (!words.empty()) {
+            doubts.push_back(fmt::format("{}: {}", what, fmt::join(words, ", ")));
+        }
+    };
+    add("settings that are unknown, and not read", report.unknown);
+    add("settings that change time or memory, but no key states", report.no_key);
+    if (!report.assumed.empty()) {
+        std::vector<std::string> words;
+        for (const std::string& assumption : report.assumed) {
+            words.push_back(printable(escape_controls(assumption), 400));
+        }
+        doubts.push_back(fmt::format("assumed of the job: {}", fmt::join(words, "; ")));
+    }
+    return doubts;
+}
+
 std::string import_json(const JobImport& of)
 {
     const ImportReport& report = of.job.report;

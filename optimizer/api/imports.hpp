@@ -24,5 +24,7 @@ JobImport import_job(const ImportRequest& request, const std::vector<std::string
 std::string import_text(const JobImport& of, bool all = false);
 /// The same for programs, with plan, phase and network.
 std::string import_json(const JobImport& of);
+/// What makes the plan of a job doubtful, a sentence each: unknown settings, those that no key states, what was assumed; empty: nothing.
+std::vector<std::string> import_doubts(const JobImport& of);
 
 }  // namespace prismopt

@@ -75,7 +75,7 @@ std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Work
     if (!workload.trains()) {
         return all;
     }
-    if (workload.vocabulary > 0) {
+    if (workload.vocabulary > 0 && (workload.loss == LossKernel::of_stack || workload.loss == LossKernel::unfused)) {
         all.emplace_back("a loss that is neither fused nor in chunks, with logits in 16 and in 32 bits");
     }
     const OptimizerSettings optimizer = network_of(workload).optimizer;
@@ -168,6 +168,8 @@ MemoryInterval interval_of_memory(const MemoryUse& predicted, const Problem& pro
     return {bytes * ratio.low, bytes * ratio.high, std::move(basis)};
 }
 
+bool lacks_memory(Reason reason) { return reason == Reason::out_of_memory || reason == Reason::out_of_host_memory; }
+
 using CompiledOrNot = std::variant<CompiledRun, Infeasible>;
 
 /// The plan compiled for each phase, or why it is infeasible or would not end.
@@ -193,7 +195,7 @@ struct PlanPredictor::State {
         if (infeasible) {
             changes = single_changes(chosen.plan, chosen.scenario, model.problem);
         }
-        if (infeasible && infeasible->reason == Reason::out_of_memory) {
+        if (infeasible && lacks_memory(infeasible->reason)) {
             try_again();
         }
     }

@@ -7,6 +7,7 @@
 #include "io/scenario/reading/read_scenario.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
+#include "optimizer/program/log.hpp"
 
 #include <fmt/format.h>
 
@@ -148,6 +149,12 @@ ImportRequest job_request(const po::variables_map& values)
 ChosenJob chosen_job(const po::variables_map& values)
 {
     const Texts files = values.count("FILE") > 0 ? values["FILE"].as<Texts>() : Texts{};
+    const auto whole =
+        std::find_if(files.begin(), files.end(), [](const std::string& file) { return is_hdf5(file) || is_scenario(file); });
+    if (files.size() > 1 && whole != files.end()) {
+        throw InputError(
+            fmt::format("{} is a study of its own; give it alone, or the files of one job", escape_controls(*whole)));
+    }
     if (files.size() == 1 && (is_hdf5(files.front()) || is_scenario(files.front()))) {
         refuse_job_options(values, files.front());
         return {chosen_plan(files.front(), values), std::nullopt};
@@ -156,6 +163,9 @@ ChosenJob chosen_job(const po::variables_map& values)
         throw InputError("--point needs a results file; give the .h5 file of a search, or --design");
     }
     JobImport job = import_job(job_request(values), catalogs_of(values));
+    for (const std::string& doubt : import_doubts(job)) {
+        log_warning(doubt);
+    }
     const std::string design = values["design"].as<std::string>();
     ChosenPlan chosen = plan_with(job.scenario, design.empty() ? job.design : design);
     return {std::move(chosen), std::move(job)};

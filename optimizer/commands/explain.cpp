@@ -1,5 +1,6 @@
 #include "optimizer/api/explain.hpp"
 
+#include "io/base/input_error.hpp"
 #include "optimizer/commands/chosen_job.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
 #include "optimizer/commands/command.hpp"
@@ -42,6 +43,9 @@ Explanation explained(const ChosenPlan& chosen, bool changes, bool any_plan)
 
 int print_against(const ChosenPlan& first, const std::string& words, bool json)
 {
+    if (words.find_first_not_of(' ') == std::string::npos) {
+        throw InputError("--against is empty; give the values that differ, for example --against \"tp=4 recompute=full\"");
+    }
     const Versus versus = explain_against(first, changed_plan(first, words));
     fmt::print("{}", json ? versus_json(versus) : versus_text(versus));
     return std::max(exit_of(versus.first), exit_of(versus.second));

@@ -50,9 +50,6 @@ constexpr std::array rows{
     SettingRow{"[workload] optimizer = { master = \"none\" }", changes_updates,
                [](const Workload& w) { return w.trains() && w.optimizer.master != MasterCopy::none && !has_wide_parameters(w); },
                [](Workload& w) { w.optimizer.master = MasterCopy::none; }},
-    SettingRow{"[workload] optimizer = { paged = true }", "",
-               [](const Workload& w) { return has_moments(w) && !w.optimizer.paged; },
-               [](Workload& w) { w.optimizer.paged = true; }},
     SettingRow{"[workload] frozen_storage = \"nf4\"", "rounds the frozen weights",
                [](const Workload& w) {
                    return w.adapter_rank > 0 && w.frozen_storage == FrozenStorage::bf16 && !has_wide_parameters(w);

@@ -27,12 +27,15 @@ void add_kept(const StageOf& at, const Chunk& chunk, const CostsByBlock& costs, 
         }
         double of_blocks = 0.0;
         for (std::size_t b = 0; b < costs.blocks.size(); ++b) {
-            const std::string& name = costs.names[b][part.kind];
-            const double of_block = name.empty() ? 0.0 : times * part.count * part.in(costs.blocks[b]).*bytes;
-            of_blocks += of_block;
-            sum[name] += of_block;
+            of_blocks += costs.names[b][part.kind].empty() ? 0.0 : times * part.count * part.in(costs.blocks[b]).*bytes;
         }
-        sum["between blocks"] += all - of_blocks;
+        // What a block alone keeps, another may keep for it in the whole layer.
+        const double share = of_blocks > all ? all / of_blocks : 1.0;
+        for (std::size_t b = 0; b < costs.blocks.size(); ++b) {
+            const std::string& name = costs.names[b][part.kind];
+            sum[name] += name.empty() ? 0.0 : share * times * part.count * part.in(costs.blocks[b]).*bytes;
+        }
+        sum["between blocks"] += all - share * of_blocks;
     }
 }
 

@@ -328,7 +328,7 @@ nlohmann::ordered_json to_json(const PlanPrediction& of)
     if (p.draws == 0) {
         return json;
     }
-    if (p.infeasible) {
+    if (p.infeasible && p.infeasible->reason == Reason::out_of_memory) {
         json["missing_bytes"] = p.memory.total().si - of.usable_bytes;
     }
     json.update(Json{{"gpus", p.gpus},
@@ -387,7 +387,9 @@ void print_plan(const PlanPrediction& of)
         fmt::print("may not fit ({}): {}\n{}", chance_text(p.fit_probability), of.may_not_fit->detail,
                    changes_text(of.changes, "fit"));
     }
-    if (p.infeasible && p.draws > 0) {
+    if (p.infeasible && p.infeasible->reason == Reason::out_of_host_memory) {
+        fmt::print("With enough host memory, the plan would take:\n");
+    } else if (p.infeasible && p.draws > 0) {
         fmt::print("With {:.1f} GB more on each GPU, the plan would take:\n", (p.memory.total().si - of.usable_bytes) / gigabyte);
     }
 }
