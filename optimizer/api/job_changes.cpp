@@ -65,6 +65,9 @@ std::vector<std::set<std::string>> widening_keys(const ParallelPlan& from, const
     if (changed.contains("schedule") || changed.contains("pp")) {
         changed.insert("layout");
     }
+    if (changed.contains("recompute")) {  // no half of it may stay
+        changed.insert({"recompute_modules", "recomputed_layers"});
+    }
     std::set<std::string> related = changed;
     for (const Family& family : families()) {
         const bool touched = std::any_of(family.begin(), family.end(),
