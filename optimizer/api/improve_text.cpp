@@ -20,10 +20,10 @@ constexpr double table_gigabyte = (1_GB).si;
 
 std::string change_words(const ImprovedPlan& plan) { return fmt::format("{}", fmt::join(plan.changes, " ")); }
 
-/// "29.8 % (25.1 to 34.0 %)"
-std::string gain_text(const ImprovedPlan& plan)
+/// The step over today's: "0.702 (0.660 to 0.749)".
+std::string ratio_words(const ImprovedPlan& plan)
 {
-    return fmt::format("{:.1f} % ({:.1f} to {:.1f} %)", 100.0 * plan.gain, 100.0 * plan.gain_low, 100.0 * plan.gain_high);
+    return fmt::format("{:.3f} ({:.3f} to {:.3f})", 1.0 - plan.gain, 1.0 - plan.gain_high, 1.0 - plan.gain_low);
 }
 
 std::string which_text(const ImprovedPlan& plan) { return std::to_string(plan.axes) + (plan.best_of_all ? ", best of all" : ""); }
@@ -37,8 +37,9 @@ std::string summary(const Improvement& of)
     for (std::size_t axes = 1; axes <= words.size(); ++axes) {
         const ImprovedPlan* best = best_within(of, static_cast<int>(axes));
         if (best != nullptr && best != before) {
-            text += fmt::format("With {}, {}: {} faster, with probability {}; fits with {}.\n", words[axes - 1],
-                                change_words(*best), gain_text(*best), chance_text(best->chance_faster), chance_text(best->fits));
+            text +=
+                fmt::format("With {}, {}: {} times today's step, faster with {}, fits with {}.\n", words[axes - 1],
+                            change_words(*best), ratio_words(*best), chance_text(best->chance_faster), chance_text(best->fits));
         }
         before = best;
     }
@@ -47,8 +48,8 @@ std::string summary(const Improvement& of)
     }
     const ImprovedPlan& last = of.plans.back();
     if (last.best_of_all && &last != before) {
-        text += fmt::format("Best of all, {}: {} faster, with probability {}; fits with {}.\n", change_words(last),
-                            gain_text(last), chance_text(last.chance_faster), chance_text(last.fits));
+        text += fmt::format("Best of all, {}: {} times today's step, faster with {}, fits with {}.\n", change_words(last),
+                            ratio_words(last), chance_text(last.chance_faster), chance_text(last.fits));
     }
     return text;
 }
@@ -95,14 +96,13 @@ std::string improvement_text(const Improvement& of)
     }
     if (!of.plans.empty()) {
         std::vector<std::vector<std::string>> rows{
-            {"changes", "step", "faster by, %", "90 % interval", "faster, %", "fits, %", "GB", "change", "why"}};
+            {"changes", "mean step", "times today's (90 %)", "faster, %", "fits, %", "GB", "change", "because"}};
         for (const ImprovedPlan& plan : of.plans) {
-            rows.push_back({which_text(plan), time_text(plan.step_s, 4), fmt::format("{:.1f}", 100.0 * plan.gain),
-                            fmt::format("{:.1f} to {:.1f}", 100.0 * plan.gain_low, 100.0 * plan.gain_high),
-                            chance_figure(plan.chance_faster), chance_figure(plan.fits),
-                            fmt::format("{:.1f}", plan.memory_bytes / table_gigabyte), change_words(plan), plan.reason});
+            rows.push_back({which_text(plan), time_text(plan.step_s, 4), ratio_words(plan), chance_figure(plan.chance_faster),
+                            chance_figure(plan.fits), fmt::format("{:.1f}", plan.memory_bytes / table_gigabyte),
+                            change_words(plan), plan.reason});
         }
-        text += aligned(rows, {0, 7, 8}) + "\n";
+        text += aligned(rows, {0, 6, 7}) + "\n";
     }
     text += summary(of);
     text += fmt::format("Plans on the same GPUs with the same global batch{}. \"faster\" includes the error of the model{}.\n",
