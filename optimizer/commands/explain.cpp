@@ -69,6 +69,9 @@ int explain_command(const std::vector<std::string>& words, const Call& call)
     }
     const bool json = (*values)["json"].as<bool>();
     const ChosenJob job = chosen_job(*values);
+    if (names_no_plan(*values, job)) {
+        log_warning("no plan is named, so this is the default one of [space]; name yours with --design \"...\"");
+    }
     log_notes(job.chosen.scenario);
     if (values->count("against") > 0) {
         return print_against(job.chosen, (*values)["against"].as<std::string>(), json);
