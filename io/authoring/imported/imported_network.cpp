@@ -294,14 +294,25 @@ std::string nearest_class(const json& fields, const std::string& path, const std
                      : fmt::format(": no block describes its {}; leave it out", part)));
 }
 
+/// Whether an object of that name describes a tower: any configuration beside the decoder, or one that says what it reads.
+bool names_tower(std::string_view key, bool beside_decoder)
+{
+    constexpr auto beginnings =
+        std::to_array<std::string_view>({"audio", "image", "speech", "talker", "video", "vision", "visual"});
+    const bool reads =
+        std::any_of(beginnings.begin(), beginnings.end(), [key](std::string_view part) { return key.starts_with(part); });
+    const bool decoder = std::find(decoder_parts.begin(), decoder_parts.end(), key) != decoder_parts.end();
+    return key.ends_with("_config") && !decoder && key != "quantization_config" && (reads || beside_decoder);
+}
+
 /// Parts of a composite beside its decoder.
 void note_towers(const Decoder& decoder, ModelConfig& config)
 {
     std::vector<std::string> towers;
     for (const json& level : decoder.levels) {
+        const bool beside = &level != &decoder.levels.back();
         for (const auto& [key, value] : level.items()) {
-            const bool part = std::find(decoder_parts.begin(), decoder_parts.end(), key) != decoder_parts.end();
-            if (value.is_object() && key.ends_with("_config") && !part && key != "quantization_config") {
+            if (value.is_object() && names_tower(key, beside)) {
                 towers.push_back(printable(key));
                 config.ignore({key});
             }

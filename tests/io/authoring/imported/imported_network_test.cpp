@@ -332,6 +332,8 @@ TEST(ImportedNetwork, ReadsTheDecoderOfACompositeOfAnyClass)
         composite[part]["model_type"] = "llama";
         EXPECT_EQ(parameters(composite.dump()), expected) << part;
     }
+    EXPECT_THAT(workload_text(imported("dbrx")), testing::Not(HasSubstr("only the decoder")));
+    EXPECT_THAT(workload_text(imported("minimax-m3")), HasSubstr("images and sound (vision_config)"));
     const json nested{{"architectures", {"OmniForConditionalGeneration"}}, {"thinker_config", {{"text_config", llama()}}}};
     EXPECT_EQ(parameters(nested.dump()), expected);
 }
