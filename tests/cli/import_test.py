@@ -283,6 +283,38 @@ class Questions(Imports):
         self.assertEqual(self.imported("job.sh", "--set", "FAST=1")["plan"]["pp"], 4)
         self.assertEqual(self.imported("job.sh", "--set", "FAST=")["plan"]["pp"], 2)
 
+    def test_conditional_commands(self):
+        for condition, batch in {'[ -n "${DEBUG:-}" ] && MBS=4': 1, "true || MBS=4": 1, "true && MBS=4": 4, "(MBS=4)": 1, "echo 4 | MBS=4": 1,
+                                 "mkdir -p out && cd out && MBS=4": 4}.items():
+            with self.subTest(condition):
+                self.job("--micro-batch-size $MBS", f"MBS=1\n{condition}\n")
+                self.assertEqual(self.imported("job.sh")["plan"]["microbatch"], batch)
+        self.job("--micro-batch-size $MBS", 'MBS=1\n[[ "$D" == 1 ]] && MBS=4\n')
+        self.assertIn("--set 'D=VALUE'", self.refusal("import", "job.sh"))
+        self.assertEqual(self.imported("job.sh", "--set", "D=1")["plan"]["microbatch"], 4)
+        self.assertEqual(self.imported("job.sh", "--set", "D=")["plan"]["microbatch"], 1)
+        for unknown in ("nvidia-smi | grep -q H100 && MBS=4", "read MBS < file", "printf -v MBS %d 4"):
+            with self.subTest(unknown):
+                self.job("--micro-batch-size $MBS", f"MBS=1\n{unknown}\n")
+                self.assertIn("--set 'MBS=VALUE'", self.refusal("import", "job.sh"))
+                self.assertEqual(self.imported("job.sh", "--set", "MBS=2")["plan"]["microbatch"], 2)
+
+    def test_launches_behind_other_commands(self):
+        for before in ("cd /x && ", "mkdir -p a && ", "program && "):
+            self.write(JOB.replace("MORE", "").replace("torchrun", before + "torchrun"), "job.sh")
+            self.assertEqual(self.imported("job.sh")["plan"]["tp"], 2)
+
+    def test_arguments_of_the_script_are_asked_for(self):
+        for value in ('"$@"', "$*", "$1"):
+            with self.subTest(value):
+                self.job("--lr 1e-4 $EXTRA", f"EXTRA={value}\n")
+                self.assertRegex(self.refusal("import", "job.sh"), r"EXTRA \(is \$. in line 1, .*argument.* of the script\) may hold arguments")
+                self.assertEqual(self.imported("job.sh", "--set", "EXTRA=")["plan"]["pp"], 1)
+        self.job('--lr 1e-4 "$@"')
+        self.assertIn("--set '$@=ARGUMENTS'", self.refusal("import", "job.sh"))
+        self.assertEqual(self.imported("job.sh", "--set", "$@=--pipeline-model-parallel-size 2")["plan"]["pp"], 2)
+        self.assertEqual(self.imported(self.job("--pipeline-model-parallel-size ${1}"), "--set", "$1=2")["unknown"], [])
+
     def test_files_that_are_sourced(self):
         self.write("PP=4\n", "more.sh")
         self.job("--pipeline-model-parallel-size $PP", 'source "$(dirname $0)/more.sh"\n')

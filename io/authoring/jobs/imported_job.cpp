@@ -328,13 +328,24 @@ const std::vector<Format>& formats()
     return all;
 }
 
+/// A name of a missing value, and why it has none.
+std::string explained(const FoundFiles& job, const std::string& name)
+{
+    const auto why = job.why.find(name);
+    return why == job.why.end() ? name : fmt::format("{} ({})", name, why->second);
+}
+
 void refuse_questions(const FoundFiles& job)
 {
     if (!job.sources.command || job.sources.command->loose.empty()) {
         return;
     }
     const LaunchCommand& command = *job.sources.command;
-    throw InputError(command.place, fmt::format("{} may hold arguments, but has no value here", listed(command.loose)),
+    std::vector<std::string> names;
+    for (const std::string& name : command.loose) {
+        names.push_back(explained(job, name));
+    }
+    throw InputError(command.place, fmt::format("{} may hold arguments, but has no value here", listed(names)),
                      fmt::format("add --set '{}=ARGUMENTS', empty if it has none, or the FILE that sets it{}{}",
                                  command.loose.front(), job.problems.empty() ? "" : "; ",
                                  job.problems.empty() ? "" : job.problems.front()));
@@ -343,9 +354,12 @@ void refuse_questions(const FoundFiles& job)
 /// Whether a name that the user sets stands in some file.
 bool names_variable(const ImportRequest& request, const std::string& name)
 {
-    return request.command.find(name) != std::string::npos ||
-           std::any_of(request.files.begin(), request.files.end(),
-                       [&name](const JobFile& file) { return file.text.find(name) != std::string::npos; });
+    const std::string braced = name.starts_with('$') ? fmt::format("${{{}", name.substr(1)) : name;
+    const auto names = [&](const std::string& text) {
+        return text.find(name) != std::string::npos || text.find(braced) != std::string::npos;
+    };
+    return names(request.command) ||
+           std::any_of(request.files.begin(), request.files.end(), [&](const JobFile& file) { return names(file.text); });
 }
 
 /// Says beside the names of missing values why they have none.
@@ -353,8 +367,7 @@ void explain_missing(const FoundFiles& job, JobSettingList& settings)
 {
     for (JobSetting& setting : settings) {
         for (std::string& name : setting.missing) {
-            const auto why = job.why.find(name);
-            name = why == job.why.end() ? name : fmt::format("{} ({})", name, why->second);
+            name = explained(job, name);
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "io/authoring/shell/shell_script.hpp"
 
+#include "io/authoring/shell/shell_conditions.hpp"
 #include "io/authoring/shell/shell_values.hpp"
 #include "io/toml/toml.hpp"
 
@@ -15,104 +16,22 @@ namespace shell {
 
 namespace {
 
+/// What a compound command was opened by, and when its commands run.
 struct Branch {
+    enum class Kind { branches, group, subshell, patterns };  // if, loops; { }; ( ); case
+
+    Kind kind = Kind::branches;
+    When outer = {};  // of the whole compound command
     Runs runs = Runs::maybe;
     bool decided = true;  // so far, each condition
     bool taken = false;   // an earlier branch of the same `if`
     Names names = {};     // that decide it
+    Status before = {};   // of what stands before it, and the operator between
+    std::string joint = {};
+    bool negated = false;
+    bool piped = false;                                               // behind |
+    std::optional<std::map<std::string, ShellValue>> variables = {};  // that its end may restore
 };
-
-/// What a condition gives.
-struct Status {
-    std::optional<bool> holds;  // nothing: it cannot be decided
-    Names missing;              // names whose values it needs
-};
-
-/// Of two commands joined by && or ||.
-Status joined_status(const Status& first, const std::string& op, const Status& second)
-{
-    Status both = second;
-    both.missing.insert(both.missing.end(), first.missing.begin(), first.missing.end());
-    const bool either = op == "||";
-    const bool settled = (first.holds && *first.holds == either) || (second.holds && *second.holds == either);
-    const bool known = first.holds && second.holds;
-    both.holds = settled ? std::optional(either) : known ? std::optional(!either) : std::nullopt;
-    return both;
-}
-
-enum class Decision { holds, fails, unknown };
-
-Decision decision_of(bool holds) { return holds ? Decision::holds : Decision::fails; }
-
-/// What stands between the brackets of a test: -z X, -n X, A = B, A -gt B.
-Decision decided(const std::vector<std::string>& w)
-{
-    if (w.size() == 2 && (w[0] == "-z" || w[0] == "-n")) {
-        return decision_of(w[1].empty() == (w[0] == "-z"));
-    }
-    if (w.size() == 3 && (w[1] == "=" || w[1] == "==" || w[1] == "!=")) {
-        return decision_of((w[0] == w[2]) == (w[1] != "!="));
-    }
-    if (w.size() != 3) {
-        return Decision::unknown;
-    }
-    Names missing;
-    const auto a = shell_arithmetic(w[0], {}, missing);
-    const auto b = shell_arithmetic(w[2], {}, missing);
-    if (!a || !b) {
-        return Decision::unknown;
-    }
-    return w[1] == "-eq"   ? decision_of(*a == *b)
-           : w[1] == "-ne" ? decision_of(*a != *b)
-           : w[1] == "-gt" ? decision_of(*a > *b)
-           : w[1] == "-ge" ? decision_of(*a >= *b)
-           : w[1] == "-lt" ? decision_of(*a < *b)
-           : w[1] == "-le" ? decision_of(*a <= *b)
-                           : Decision::unknown;
-}
-
-/// A test without && and ||.
-Status single_test(std::vector<std::string> w)
-{
-    const bool negated = !w.empty() && w.front() == "!";
-    if (negated) {
-        w.erase(w.begin());
-    }
-    const Decision decision = decided(w);
-    return decision == Decision::unknown ? Status{} : Status{(decision == Decision::holds) != negated, {}};
-}
-
-/// Whether a command is a test, and holds.
-Status status_of(const std::vector<ShellWord>& words)
-{
-    constexpr std::array<std::string_view, 3> heads{"[", "[[", "test"};
-    if (words.empty() || std::find(heads.begin(), heads.end(), words.front().text) == heads.end()) {
-        return {};
-    }
-    Status status;
-    std::vector<std::string> w;
-    for (const ShellWord& word : words) {
-        w.push_back(word.text);
-        status.missing.insert(status.missing.end(), word.missing.begin(), word.missing.end());
-    }
-    if (w.back() == "]" || w.back() == "]]") {
-        w.pop_back();
-    }
-    w.erase(w.begin(), w.begin() + (w.empty() ? 0 : 1));
-    if (!status.missing.empty()) {
-        return status;
-    }
-    std::string joint;
-    for (std::size_t begin = 0; begin <= w.size();) {
-        const auto end = std::find_if(w.begin() + static_cast<std::ptrdiff_t>(begin), w.end(),
-                                      [](const std::string& word) { return word == "&&" || word == "||"; });
-        const Status own = single_test({w.begin() + static_cast<std::ptrdiff_t>(begin), end});
-        status = joint.empty() ? own : joined_status(status, joint, own);
-        joint = end == w.end() ? "" : *end;
-        begin = static_cast<std::size_t>(end - w.begin()) + 1;
-    }
-    return status;
-}
 
 struct HereDocument {
     std::string end;
@@ -183,23 +102,18 @@ struct Simple {
     int line = 0;
 };
 
-void run_text(Reader& r, std::string_view text, const std::string& path, int line);
+void run_text(Reader& r, std::string_view text, const std::string& path, int line, const When& outer);
 
-When when_of(const std::vector<Branch>& branches)
+/// `when`, and also when `by` says.
+void narrow(When& when, const When& by)
 {
-    When when;
-    for (const Branch& branch : branches) {
-        when.runs = branch.runs == Runs::no || when.runs == Runs::no ? Runs::no
-                    : branch.runs == Runs::maybe                     ? Runs::maybe
-                                                                     : when.runs;
-        if (branch.runs == Runs::maybe) {
-            when.names.insert(when.names.end(), branch.names.begin(), branch.names.end());
-        }
+    when.runs = by.runs == Runs::no || when.runs == Runs::no ? Runs::no : by.runs == Runs::maybe ? Runs::maybe : when.runs;
+    if (by.runs == Runs::maybe) {
+        when.names.insert(when.names.end(), by.names.begin(), by.names.end());
     }
-    return when;
 }
 
-void source(Reader& r, const Text& in, const ShellWord& file)
+void source(Reader& r, const Text& in, const ShellWord& file, const When& when)
 {
     const std::size_t slash = file.text.find_last_of('/');
     const std::string name = file.text.substr(slash == std::string::npos ? 0 : slash + 1);
@@ -215,7 +129,7 @@ void source(Reader& r, const Text& in, const ShellWord& file)
     grow(r, in, text->size());
     std::string own = *text;
     std::replace(own.begin(), own.end(), ShellWord::mark, ' ');
-    run_text(r, own, name, 1);
+    run_text(r, own, name, 1, when);
     --r.depth;
 }
 
@@ -236,23 +150,70 @@ std::size_t text_of_commands(const std::vector<ShellWord>& words)
     return 0;
 }
 
-/// `words`: expanded.
-void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::map<std::string, ShellWord> environment, int line,
-                 Runs runs)
+bool is_name(std::string_view word)
 {
-    if (words.empty() || runs == Runs::no) {
+    return !word.empty() && begins_name(word[0]) && std::all_of(word.begin(), word.end(), in_name);
+}
+
+/// Variables to which a command gives values that are not known: those of read, mapfile, getopts, printf -v.
+std::vector<std::string> names_that_get_values(const std::vector<ShellWord>& words)
+{
+    struct Command {
+        std::string_view name;
+        std::string_view options;  // with a value of their own
+    };
+    constexpr std::array<Command, 5> commands{
+        {{"read", "dnNptui"}, {"mapfile", "dnOsucC"}, {"readarray", "dnOsucC"}, {"getopts", ""}, {"printf", ""}}};
+    const auto known = std::find_if(commands.begin(), commands.end(),
+                                    [&words](const Command& command) { return command.name == words.front().text; });
+    if (known == commands.end()) {
+        return {};
+    }
+    if (known->name == "printf") {
+        const bool gives = words.size() > 2 && words[1].text == "-v";
+        return gives ? std::vector<std::string>{words[2].text} : std::vector<std::string>{};
+    }
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string& word = words[i].text;
+        if (word.size() > 1 && word[0] == '-') {
+            i += known->options.find(word.back()) != std::string_view::npos ? 1 : 0;
+        } else if (is_name(word)) {
+            names.push_back(word);
+        }
+    }
+    return names;
+}
+
+void unset(Reader& r, const std::vector<ShellWord>& words, int line, const When& when)
+{
+    for (const ShellWord& word : words) {
+        if (when.runs == Runs::yes && !r.inputs.given.contains(word.text)) {
+            r.script.variables.erase(word.text);
+        } else if (when.runs == Runs::maybe && r.script.variables.contains(word.text)) {
+            give_unknown(r, word.text, fmt::format("depends on a condition in or before line {}", line), when);
+        }
+    }
+}
+
+/// `words`: expanded. `inner`: when what it does reaches the script.
+void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::map<std::string, ShellWord> environment, int line,
+                 const When& when, const When& inner)
+{
+    if (words.empty() || when.runs == Runs::no) {
         return;
     }
     const std::string& name = words.front().text;
     if ((name == "source" || name == ".") && words.size() > 1) {
-        source(r, in, words[1]);
+        source(r, in, words[1], when);
         return;
     }
     if (name == "unset") {
-        for (const ShellWord& word : words) {
-            r.script.variables.erase(word.text);
-        }
+        unset(r, words, line, inner);
         return;
+    }
+    for (const std::string& own : names_that_get_values(words)) {
+        give_unknown(r, own, fmt::format("is what {} gives in line {}", name, line), inner);
     }
     if (name == "echo" || name == "printf") {
         return;
@@ -269,7 +230,7 @@ void run_command(Reader& r, const Text& in, std::vector<ShellWord> words, std::m
             refuse(in, line, "eval nests too deeply", "write the command out");
         }
         grow(r, in, text.size());
-        run_text(r, text, in.path, line);
+        run_text(r, text, in.path, line, when);
         --r.depth;
         return;
     }
@@ -285,9 +246,14 @@ std::string trimmed(const std::string& text)
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-/// Runs a simple command; returns its status.
-Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
+/// Whether a command is run whose output is a value.
+bool substitutes(const std::string& word) { return word.find("$(") != std::string::npos || word.find('`') != std::string::npos; }
+
+/// Runs a simple command; returns its status. `piped`: it is a process of its own, whose variables do not reach the script.
+Status run_simple(Reader& r, Text& in, const Simple& command, const When& when, bool piped)
 {
+    const When inner = piped ? When{Runs::no, {}} : when;
+    r.when = inner;
     std::size_t first = 0;
     std::vector<std::size_t> assignments;
     while (first < command.words.size() && assigned_name(command.words[first].text) > 0) {
@@ -296,12 +262,14 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
     const bool declares = first < command.words.size() &&
                           std::find(declaring.begin(), declaring.end(), command.words[first].text) != declaring.end();
     if (first == command.words.size() || declares) {
+        bool succeeds = true;
         for (const RawWord& word : command.words) {
             if (const std::size_t length = assigned_name(word.text); length > 0) {
-                assign(r, in, word, length, when);
+                assign(r, in, word, length, inner);
+                succeeds = succeeds && (declares || !substitutes(word.text));
             }
         }
-        return {};
+        return succeeds ? Status{true, {}} : Status{};
     }
     std::map<std::string, ShellWord> environment;
     for (const std::size_t i : assignments) {
@@ -316,7 +284,7 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
             words.push_back(std::move(word));
         }
     }
-    Status status = status_of(words);
+    const Status status = status_of(r, words);
     const bool takes = !words.empty() && words.front().text == "read" && !command.documents.empty();
     for (const HereDocument& document : command.documents) {
         const std::string body = document_body(in, document);
@@ -325,13 +293,15 @@ Status run_simple(Reader& r, Text& in, const Simple& command, const When& when)
             escaped += c == '"' ? "\\\"" : std::string(1, c);
         }
         const ShellWord text = document.literal ? shell_word_of(body) : expand_whole(r, in, fmt::format("\"{}\"", escaped));
-        if (takes && when.runs != Runs::no) {
-            r.script.variables[words.back().text] = {shell_word_of(trimmed(text.marked), text.place)};
-        } else if (!command.output.empty()) {
+        if (takes) {
+            give(r, words.back().text, {shell_word_of(trimmed(text.marked), text.place)}, inner, command.line);
+        } else if (!command.output.empty() && when.runs != Runs::no) {
             r.script.files[command.output] = text.text;
         }
     }
-    run_command(r, in, std::move(words), std::move(environment), command.line, when.runs);
+    if (!takes) {
+        run_command(r, in, std::move(words), std::move(environment), command.line, when, inner);
+    }
     return status;
 }
 
@@ -391,93 +361,297 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
 }
 
 constexpr std::array<std::string_view, 4> openers{"for", "while", "until", "case"};
-constexpr std::array<std::string_view, 3> closers{"done", "esac", "}"};
+constexpr std::array<std::string_view, 4> closers{"fi", "done", "esac", "}"};
 
-/// Handles a reserved word at the beginning of a command. Returns whether it was one; what follows it is a command of its own.
-bool take_reserved(const std::string& word, std::vector<Branch>& branches, const Status& status)
+template <class Words>
+bool is_one_of(const Words& words, std::string_view word)
 {
-    if (word == "if") {
-        branches.push_back({});
-        branches.back().runs = Runs::yes;  // of the condition itself
-        return true;
-    }
-    if (word == "then" && !branches.empty()) {
-        Branch& branch = branches.back();
-        branch.decided = branch.decided && status.holds.has_value();
-        branch.runs = branch.taken ? Runs::no : !branch.decided ? Runs::maybe : *status.holds ? Runs::yes : Runs::no;
-        branch.taken = branch.taken || branch.runs == Runs::yes;
-        if (!status.holds) {
-            branch.names.insert(branch.names.end(), status.missing.begin(), status.missing.end());
-        }
-        return true;
-    }
-    if ((word == "elif" || word == "else") && !branches.empty()) {
-        Branch& branch = branches.back();
-        branch.runs = branch.taken ? Runs::no : branch.decided ? Runs::yes : Runs::maybe;
-        return true;
-    }
-    if (word == "fi" || std::find(closers.begin(), closers.end(), word) != closers.end()) {
-        if (!branches.empty()) {
-            branches.pop_back();
-        }
-        return true;
-    }
-    if (std::find(openers.begin(), openers.end(), word) != openers.end() || word == "{") {
-        branches.push_back({word == "{" ? Runs::yes : Runs::maybe});
-        return word == "{";
-    }
-    return word == "do" || word == "!" || word == "time" || word == "in";
+    return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-void run_text(Reader& r, std::string_view text, const std::string& path, int line)
-{
-    Text in{text, path, 0, line};
-    std::vector<Branch> branches;
-    Status status;
-    std::string joint;     // && or || between the last command and this one
-    bool defines = false;  // name() before its body
-    while (!in.ends()) {
-        Simple command;
-        const std::string op = read_simple(r, in, command);
-        if (op == "\n" && command.documents.empty()) {
-            in.next();
-        } else if (op == "\n") {
-            in.next();  // the documents follow
+/// The commands of a text, one after the other, and the compound commands around them.
+class Commands {
+public:
+    Commands(Reader& r, Text& in, When outer) : r_(r), in_(in), outer_(std::move(outer)) {}
+
+    void run()
+    {
+        while (!in_.ends()) {
+            Simple command;
+            const std::string op = read_simple(r_, in_, command);
+            if (op == "\n") {
+                in_.next();  // the documents follow
+            }
+            run(command, op);
         }
+    }
+
+private:
+    When when() const
+    {
+        When all = outer_;
+        for (const Branch& branch : branches_) {
+            narrow(all, branch.outer);
+            narrow(all, {branch.runs, branch.names});
+        }
+        narrow(all, when_joined(before_, before_joint_));
+        return all;
+    }
+
+    void forget()
+    {
+        status_ = {};
+        joint_.clear();
+        before_ = {};
+        before_joint_.clear();
+    }
+
+    std::map<std::string, ShellValue> saved_variables()
+    {
+        for (const auto& [name, words] : r_.script.variables) {
+            std::size_t size = name.size();
+            for (const ShellWord& word : words) {
+                size += word.marked.size();
+            }
+            grow(r_, in_, size);
+        }
+        return r_.script.variables;
+    }
+
+    void open(Branch::Kind kind, Runs runs)
+    {
+        Branch branch;
+        branch.kind = kind;
+        branch.outer = when_joined(before_, before_joint_);
+        branch.runs = runs;
+        branch.before = before_;
+        branch.joint = before_joint_;
+        branch.negated = negated_;
+        branch.piped = joint_ == "|";
+        const bool may_be_piped = kind == Branch::Kind::group || branch.piped;
+        if (kind == Branch::Kind::subshell || (may_be_piped && !defines_)) {
+            branch.variables = saved_variables();
+        }
+        branches_.push_back(std::move(branch));
+        negated_ = false;
+        forget();
+    }
+
+    /// `op`: behind the end of the compound command.
+    void close(const std::string& op)
+    {
+        if (branches_.empty()) {
+            return;
+        }
+        Branch& branch = branches_.back();
+        const bool piped = branch.piped || op == "|" || op == "&";
+        if (branch.variables && (branch.kind == Branch::Kind::subshell || piped)) {
+            r_.script.variables = std::move(*branch.variables);
+        }
+        const bool of_last = branch.kind == Branch::Kind::group || branch.kind == Branch::Kind::subshell;
+        const Status own = of_last && !piped ? status_ : Status{};
+        status_ = joined_status(branch.before, branch.joint, branch.negated ? negated_status(own) : own);
+        before_ = branch.before;
+        before_joint_ = branch.joint;
+        branches_.pop_back();
+        closed_ = true;
+    }
+
+    void then()
+    {
+        Branch& branch = branches_.back();
+        branch.decided = branch.decided && status_.holds.has_value();
+        branch.runs = branch.taken ? Runs::no : !branch.decided ? Runs::maybe : *status_.holds ? Runs::yes : Runs::no;
+        branch.taken = branch.taken || branch.runs == Runs::yes;
+        if (!status_.holds) {
+            branch.names.insert(branch.names.end(), status_.missing.begin(), status_.missing.end());
+        }
+        forget();
+    }
+
+    void otherwise()
+    {
+        Branch& branch = branches_.back();
+        branch.runs = branch.taken ? Runs::no : branch.decided ? Runs::yes : Runs::maybe;
+        forget();
+    }
+
+    /// A loop or `case`, up to the end of its first line: its variable has many values.
+    void open_loop(Simple& command)
+    {
+        const std::string& word = command.words.front().text;
+        open(word == "case" ? Branch::Kind::patterns : Branch::Kind::branches, Runs::maybe);
+        std::vector<ShellWord> words;
+        for (std::size_t i = 1; i < command.words.size(); ++i) {
+            words.push_back(shell_word_of(command.words[i].text));
+        }
+        std::vector<std::string> names;
+        if (word == "for" && !words.empty()) {
+            names = {words.front().text};
+        } else if (word != "case") {
+            while (!words.empty() && assigned_name(words.front().text) > 0) {  // IFS= read
+                words.erase(words.begin());
+            }
+            names = words.empty() ? names : names_that_get_values(words);
+        }
+        for (const std::string& name : names) {
+            give_unknown(r_, name, fmt::format("is a variable of the loop in line {}", command.line), when());
+        }
+        command.words.clear();
+    }
+
+    /// Handles a reserved word at the beginning of a command. Returns whether it was one; what follows it is a command of its own.
+    bool take_reserved(const std::string& word, const std::string& op)
+    {
+        const bool inside = !branches_.empty();
+        if (word == "if") {
+            open(Branch::Kind::branches, Runs::yes);  // of the condition itself
+        } else if (word == "{") {
+            open(Branch::Kind::group, defines_ ? Runs::maybe : Runs::yes);
+            defines_ = false;
+        } else if (word == "then" && inside) {
+            then();
+        } else if ((word == "elif" || word == "else") && inside) {
+            otherwise();
+        } else if (is_one_of(closers, word)) {
+            close(op);
+        } else if (word == "do") {
+            forget();
+        } else if (word == "!") {
+            negated_ = !negated_;
+        } else {
+            return word == "time" || word == "in";
+        }
+        return true;
+    }
+
+    /// An arithmetic command, behind its parentheses: what it changes is not known.
+    void arithmetic()
+    {
+        const std::size_t begin = in_.at;
+        int open = 2;
+        while (!in_.ends() && open > 0) {
+            open += in_.peek() == '(' ? 1 : in_.peek() == ')' ? -1 : 0;
+            in_.next();
+        }
+        const std::string text(in_.all.substr(begin, in_.at - begin - std::min<std::size_t>(2, in_.at - begin)));
+        const bool changes = text.find("++") != std::string::npos || text.find("--") != std::string::npos;
+        for (std::size_t at = 0; at < text.size();) {
+            std::size_t end = at;
+            while (end < text.size() && in_name(text[end])) {
+                ++end;
+            }
+            const std::size_t sign = std::min(text.find_first_not_of(" +-*/%<>&|^", end), text.size());
+            const bool assigned = text.substr(sign, 1) == "=" && text.substr(sign, 2) != "==" &&
+                                  (sign == 0 || (text[sign - 1] != '<' && text[sign - 1] != '>'));
+            const std::string name = text.substr(at, end - at);
+            if (is_name(name) && (assigned || changes)) {
+                give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line), when());
+            }
+            at = std::max(end, at + 1);
+        }
+        status_ = joined_status(before_, before_joint_, {});
+        closed_ = true;
+    }
+
+    /// Parentheses behind the words of a command.
+    void parenthesis(const std::string& op)
+    {
+        const bool in_patterns = !branches_.empty() && branches_.back().kind == Branch::Kind::patterns;
+        if (op == "((" && in_.all.find("))", in_.at) != std::string_view::npos) {
+            arithmetic();
+        } else if (op.front() == '(' && !in_patterns) {
+            for (std::size_t i = 0; i < op.size(); ++i) {
+                open(Branch::Kind::subshell, defines_ ? Runs::maybe : Runs::yes);
+                defines_ = false;
+            }
+        } else if (op.front() == ')') {
+            for (std::size_t i = 0; i < op.size() && !branches_.empty() && branches_.back().kind == Branch::Kind::subshell; ++i) {
+                close("");
+            }
+        }
+    }
+
+    /// The parentheses of a function's definition.
+    bool takes_definition(const Simple& command, const std::string& op)
+    {
+        if (op != "(" || command.words.empty()) {
+            return false;
+        }
+        Text ahead = in_;
+        while (is_blank(ahead.peek())) {
+            ahead.next();
+        }
+        if (ahead.peek() != ')') {
+            return false;
+        }
+        while (in_.at <= ahead.at) {
+            in_.next();
+        }
+        return true;
+    }
+
+    void run(Simple& command, const std::string& op)
+    {
+        if (command.words.empty()) {
+            joint_ = closed_ ? op : joint_;
+        }
+        if (joint_ != "|" && (!command.words.empty() || op.starts_with('('))) {
+            before_ = status_;
+            before_joint_ = joint_ == "&&" || joint_ == "||" ? joint_ : "";
+        }
+        closed_ = false;
+        negated_ = false;
         while (!command.words.empty() && assigned_name(command.words.front().text) == 0) {
             const std::string word = command.words.front().text;
             if (word == "function" && command.words.size() > 1) {
                 command.words.erase(command.words.begin(), command.words.begin() + 2);
-                defines = true;
-                continue;
-            }
-            const bool loops = std::find(openers.begin(), openers.end(), word) != openers.end();
-            if (!take_reserved(word, branches, status)) {
-                if (loops) {  // its variable has many values
-                    if (word == "for" && command.words.size() > 1) {
-                        r.script.variables[command.words[1].text] = {shell_word_of(marked(command.words[1].text))};
-                    }
-                    command.words.clear();
-                }
+                defines_ = true;
+            } else if (is_one_of(openers, word)) {
+                open_loop(command);
+            } else if (take_reserved(word, op)) {
+                command.words.erase(command.words.begin());
+            } else {
                 break;
             }
-            if (word == "{" && defines) {
-                branches.back().runs = Runs::maybe;
-                defines = false;
-            }
-            if (word == "if" || word == "elif") {
-                joint.clear();
-                status = {};
-            }
-            command.words.erase(command.words.begin());
         }
-        defines = op == "(" || (defines && command.words.empty());
+        if (takes_definition(command, op)) {
+            defines_ = true;
+            return;
+        }
         if (!command.words.empty()) {
-            const Status own = run_simple(r, in, command, when_of(branches));
-            status = joint == "&&" || joint == "||" ? joined_status(status, joint, own) : own;
-            joint = op;
+            const bool piped = joint_ == "|" || op == "|" || op == "&";
+            Status own = run_simple(r_, in_, command, when(), piped);
+            own = piped ? Status{std::nullopt, own.missing} : own;
+            status_ = joined_status(before_, before_joint_, negated_ ? negated_status(own) : own);
+            joint_ = op;
+            defines_ = false;
+        } else if (closed_) {
+            joint_ = op;
+            closed_ = false;
+        }
+        if (op.starts_with('(') || op.starts_with(')')) {
+            parenthesis(op);
         }
     }
+
+    Reader& r_;
+    Text& in_;
+    When outer_;
+    std::vector<Branch> branches_;
+    Status status_;             // of the last command
+    std::string joint_;         // the operator between the last command and this one
+    Status before_;             // of what stands before the pipeline of the last command
+    std::string before_joint_;  // && or || between that and the pipeline
+    bool negated_ = false;
+    bool closed_ = false;   // whether a compound command has just ended, so that an operator may follow
+    bool defines_ = false;  // name() before its body
+};
+
+void run_text(Reader& r, std::string_view text, const std::string& path, int line, const When& outer)
+{
+    Text in{text, path, 0, line};
+    Commands(r, in, outer).run();
 }
 
 }  // namespace
@@ -519,7 +693,7 @@ ShellScript read_shell_script(const std::string& text, const std::string& path, 
     r.script.directives = sbatch_directives(text);
     std::string own = text;
     std::replace(own.begin(), own.end(), ShellWord::mark, ' ');
-    shell::run_text(r, own, path, 1);
+    shell::run_text(r, own, path, 1, {});
     return std::move(r.script);
 }
 

@@ -110,6 +110,21 @@ void add_array(Reader& r, Fields& fields, const ShellValue& value, bool quoted)
     }
 }
 
+/// Arguments of the script, which no file states: $1, $@, $*; other names that are no variables: $?.
+void add_argument(Reader& r, const std::string& name, bool quoted, Fields& fields)
+{
+    const bool all = name == "$@" || name == "$*";
+    if (const ShellValue* value = value_of(r, name)) {
+        r.empty_array = r.empty_array || (all && value->size() == 1 && value->front().marked.empty());
+        add_array(r, fields, *value, quoted && name != "$@");
+        return;
+    }
+    if (all || std::isdigit(static_cast<unsigned char>(name[1])) != 0) {
+        r.script.why[name] = all ? "the arguments of the script" : fmt::format("argument {} of the script", name);
+    }
+    fields.missing({name});
+}
+
 /// ${...}
 void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quoted, Fields& fields)
 {
@@ -117,14 +132,20 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
     while (length < inner.size() && in_name(inner[length])) {
         ++length;
     }
-    const std::string name(inner.substr(0, length));
+    const bool argument = length > 0 && std::isdigit(static_cast<unsigned char>(inner[0])) != 0;
+    const std::string name = (argument ? "$" : "") + std::string(inner.substr(0, length));
     std::string_view rest = inner.substr(length);
     const ShellValue* value = value_of(r, name);
     if (name.empty()) {
-        r.empty_array = true;
-        if (!inner.starts_with('@') && !inner.starts_with('*')) {  // further arguments of the script: none
+        if (inner == "@" || inner == "*") {
+            add_argument(r, fmt::format("${}", inner), quoted, fields);
+        } else {
             fields.missing({fmt::format("${{{}}}", printable(std::string(inner)))});
         }
+        return;
+    }
+    if (argument && rest.empty()) {
+        add_argument(r, name, quoted, fields);
         return;
     }
     if (rest.starts_with("[@]") || rest.starts_with("[*]")) {
@@ -158,7 +179,7 @@ void add_expansion(Reader& r, const Text& in, std::string_view inner, bool quote
             const ShellWord usual = expand_whole(r, in, other);
             fields.add(usual, quoted);
             if (form == '=') {
-                r.script.variables[name] = {usual};
+                give(r, name, {usual}, r.when, r.line);
             }
         }
     } else if (form == '+') {
@@ -228,14 +249,7 @@ void add_dollar(Reader& r, const Text& in, std::string_view raw, std::size_t& at
         add_expansion(r, in, name, quoted, fields);
     } else if (c != '\0' && std::string_view("0123456789@*#?$!-").find(c) != std::string_view::npos) {
         ++at;
-        const std::string name(1, c);
-        if (const ShellValue* value = value_of(r, name)) {
-            add_array(r, fields, *value, quoted);
-        } else if (c == '@' || c == '*') {
-            r.empty_array = true;  // further arguments of the script: none
-        } else {
-            fields.missing({name});
-        }
+        add_argument(r, fmt::format("${}", c), quoted, fields);
     } else {
         fields.text("$");
     }
@@ -397,6 +411,32 @@ std::size_t assigned_name(std::string_view word)
     return length > 0 && begins_name(word[0]) && (rest.starts_with('=') || rest.starts_with("+=")) ? length : 0;
 }
 
+void give(Reader& r, const std::string& name, ShellValue value, const When& when, int line, bool adds)
+{
+    if (r.inputs.given.contains(name) || when.runs == Runs::no) {
+        return;
+    }
+    ShellValue& variable = r.script.variables[name];
+    if (when.runs == Runs::yes) {
+        variable = std::move(value);
+        return;
+    }
+    Names names = when.names;
+    if (names.empty()) {
+        names = {name};
+        r.script.why[name] = fmt::format("depends on a condition in or before line {}", line);
+    }
+    assign_perhaps(variable, std::move(value), adds, names);
+}
+
+void give_unknown(Reader& r, const std::string& name, const std::string& why, const When& when)
+{
+    if (!r.inputs.given.contains(name) && when.runs != Runs::no) {
+        r.script.variables[name] = {shell_word_of(marked(name))};
+        r.script.why[name] = why;
+    }
+}
+
 void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, const When& when)
 {
     const std::string name = word.text.substr(0, length);
@@ -409,16 +449,11 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
     const bool array = value.starts_with('(');
     ShellValue own =
         array ? array_words(r, in, value.substr(1, value.size() - 2), word.line) : ShellValue{expand_whole(r, in, value)};
-    ShellValue& variable = r.script.variables[name];
     if (when.runs == Runs::maybe) {
-        Names names = when.names;
-        if (names.empty()) {
-            names = {name};
-            r.script.why[name] = fmt::format("depends on a condition before line {}", word.line);
-        }
-        assign_perhaps(variable, std::move(own), adds, names);
+        give(r, name, std::move(own), when, word.line, adds);
         return;
     }
+    ShellValue& variable = r.script.variables[name];
     if (!adds || variable.empty()) {
         variable = std::move(own);
     } else if (array) {
@@ -429,8 +464,10 @@ void assign(Reader& r, const Text& in, const RawWord& word, std::size_t length, 
     // A value that is not run has no name by which the user could give it, but that of the variable.
     const bool whole = !array && variable.size() == 1 && variable.front().text.empty() && variable.front().missing.size() == 1;
     if (whole && variable.front().missing.front().starts_with('$')) {
-        r.script.why[name] =
-            fmt::format("is {} in line {}, which is not run", printable(variable.front().missing.front()), word.line);
+        const std::string& value_name = variable.front().missing.front();
+        const auto why = r.script.why.find(value_name);
+        const std::string what = why == r.script.why.end() ? "which is not run" : why->second;
+        r.script.why[name] = fmt::format("is {} in line {}, {}", printable(value_name), word.line, what);
         variable = {shell_word_of(marked(name))};
     }
 }

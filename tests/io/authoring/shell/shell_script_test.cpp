@@ -46,7 +46,7 @@ TEST(ShellScript, SubstitutesVariablesAndDefaults)
     EXPECT_THAT(last_words("A='two words'\nrun $A \"$A\" '$A' \\$A"),
                 ElementsAre("run", "two", "words", "two words", "$A", "$A"));
     EXPECT_THAT(last_words("A=\nrun \"$A\" $A ${A:-x} ${A-y}"), ElementsAre("run", "", "x"));
-    EXPECT_THAT(last_words("run ${1:-usual} \"$@\""), ElementsAre("run", "usual"));
+    EXPECT_THAT(last_words("run ${1:-usual}"), ElementsAre("run", "usual"));
 }
 
 TEST(ShellScript, ReadsArrays)
@@ -109,6 +109,73 @@ TEST(ShellScript, NamesWhatUndecidedBranchesNeed)
     EXPECT_THAT(missing_of("A=x\nif [ -n \"$FAST\" ]; then A=\"$A y\"; fi\nrun $A"), ElementsAre("FAST"));
     EXPECT_THAT(missing_of("B=no\nif command; then B=yes; fi\nrun $B"), ElementsAre("B"));
     EXPECT_THAT(missing_of("for i in 1 2; do\n  A=$i\ndone\nrun $A"), ElementsAre("A"));
+}
+
+TEST(ShellScript, TakesConditionalCommandsAsBranches)
+{
+    const std::string usual = "B=no\n";
+    for (const char* runs :
+         {"[ -n \"${X:-1}\" ] && B=yes", "[[ 1 == 1 ]] && B=yes", "true && B=yes", ": && B=yes", "false || B=yes",
+          "! false && B=yes", "true && true && B=yes", "false && true || B=yes", "cd x && B=yes", "export A=1 && B=yes",
+          "[ 1 = 1 ] && { A=1; B=yes; }", "[ 1 = 1 ] &&\n  B=yes", "[ x ] && B=yes", "[[ 1 == 1 || 1 == 1 && 1 == 2 ]] && B=yes",
+          "if ! [ -n \"\" ]; then B=yes; fi", "if true && [ 1 -lt 2 ]; then B=yes; fi", "true && eval B=yes", "(false) || B=yes",
+          "{ false; } || B=yes"}) {
+        EXPECT_THAT(last_words(usual + runs + "\nrun $B"), ElementsAre("run", "yes")) << runs;
+    }
+    for (const char* runs :
+         {"[ -n \"${X:-}\" ] && B=yes", "[[ 1 == 2 ]] && B=yes", "true || B=yes", ": || B=yes", "false && B=yes",
+          "! true && B=yes", "true && false && B=yes", "true || false && false && B=yes", "[ 1 = 2 ] && { A=1; B=yes; }",
+          "[ 1 = 2 ] && (run; run)", "[ ] && B=yes", "cd x || B=yes", "false && eval B=yes", "false && : ${B:=yes}",
+          "false && if true; then B=yes; fi", "if false; then [ 1 = 1 ] && B=yes; fi", "(true) || B=yes"}) {
+        EXPECT_THAT(last_words(usual + runs + "\nrun $B"), ElementsAre("run", "no")) << runs;
+    }
+    EXPECT_EQ(script_of("true || run a\nfalse && run b").commands.size(), 2U);  // true and false
+}
+
+TEST(ShellScript, NamesWhatConditionalCommandsNeed)
+{
+    EXPECT_THAT(missing_of("B=no\n[[ \"$D\" == 1 ]] && B=yes\nrun $B"), ElementsAre("D"));
+    EXPECT_THAT(missing_of("B=no\n[ \"$D\" = 1 ] || B=yes\nrun $B"), ElementsAre("D"));
+    EXPECT_THAT(missing_of("B=no\n[ \"$D\" = 1 ] && [ 1 = 1 ] && B=yes\nrun $B"), ElementsAre("D"));
+    EXPECT_THAT(missing_of("B=no\n[ \"$D\" = 1 ] && { A=1; B=yes; }\nrun $B"), ElementsAre("D"));
+    EXPECT_THAT(missing_of("B=no\nnvidia-smi | grep -q H100 && B=yes\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("B=no\n[[ llama3 == llama* ]] && B=yes\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("B=no\nprogram && unset B\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("B=no\n(( N > 1 )) && B=yes\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("B=2\n(( B *= 2 ))\nrun $B"), ElementsAre("B"));
+    EXPECT_THAT(missing_of("B=no\n[ \"$D\" = 1 ] && B=no\nrun $B"), IsEmpty());
+    EXPECT_THAT(last_words("cd x && run a"), ElementsAre("run", "a"));
+    EXPECT_THAT(last_words("mkdir -p a && program && run a"), ElementsAre("run", "a"));
+}
+
+TEST(ShellScript, KeepsAssignmentsOfOtherProcessesFromTheScript)
+{
+    for (const char* other : {"(B=yes)", "( A=1; B=yes )", "echo 3 | B=yes", "echo 3 | { B=yes; }", "{ B=yes; } | cat", "B=yes &",
+                              "(true && (B=yes))", "echo yes | read B"}) {
+        EXPECT_THAT(last_words(std::string("B=no\n") + other + "\nrun $B"), ElementsAre("run", "no")) << other;
+    }
+    EXPECT_THAT(last_words("(B=yes; run $B)"), ElementsAre("run", "yes"));
+    EXPECT_THAT(last_words("f() {\n  A=1\n}\nf\nB=2\nrun $B"), ElementsAre("run", "2"));
+    EXPECT_THAT(last_words("case x in\n a) A=1 ;;\n (b) A=2 ;;\nesac\nB=2\nrun $B"), ElementsAre("run", "2"));
+}
+
+TEST(ShellScript, NamesValuesThatCommandsRead)
+{
+    for (const char* gives : {"read B < file", "read -r B <<< \"1\"", "read -p text B", "printf -v B %d 3", "mapfile -t B < file",
+                              "while read -r B; do x; done < file", "while IFS=, read -r A B; do x; done < file"}) {
+        EXPECT_THAT(missing_of(std::string("B=no\n") + gives + "\nrun $B"), ElementsAre("B")) << gives;
+    }
+    EXPECT_THAT(script_of("read B < file").why.at("B"), "is what read gives in line 1");
+    EXPECT_THAT(last_words("read B < file\nrun $B", {{"B", "2"}}), ElementsAre("run", "2"));
+}
+
+TEST(ShellScript, NamesArgumentsOfTheScript)
+{
+    EXPECT_THAT(missing_of("run $1 ${2} \"$@\" $* ${@}"), ElementsAre("$1", "$2", "$@", "$*", "$@"));
+    EXPECT_THAT(missing_of("A=\"$@\"\nrun $A"), ElementsAre("A"));
+    EXPECT_THAT(script_of("A=$1").why.at("A"), "is $1 in line 1, argument $1 of the script");
+    EXPECT_THAT(last_words("run \"$@\"", {{"$@", "--x 1"}}), ElementsAre("run", "--x", "1"));
+    EXPECT_THAT(last_words("run \"$@\"", {{"$@", ""}}), ElementsAre("run"));
 }
 
 TEST(ShellScript, ReadsHereDocuments)
