@@ -283,6 +283,16 @@ class Questions(Imports):
         self.assertEqual(self.imported("job.sh", "--set", "FAST=1")["plan"]["pp"], 4)
         self.assertEqual(self.imported("job.sh", "--set", "FAST=")["plan"]["pp"], 2)
 
+    def test_values_that_the_trainer_does_not_take_are_refused(self):
+        for setting in ("recompute-granularity fully", "optimizer adamx", "recompute-method foo", "cp-comm-type xx", "normalization Foo",
+                        "position-embedding-type foo", "attention-backend foo", "cuda-graph-impl foo", "moe-token-dispatcher-type foo",
+                        "fp8-format foo", "fp8-recipe foo"):
+            with self.subTest(setting):
+                text = self.refusal("import", self.job(f"--{setting}"))
+                name, value = setting.split()
+                self.assertRegex(text, rf"job.sh:8: {name} = {value} is no value that Megatron-LM takes; use one of \w+, \w+")
+        self.assertEqual(self.imported(self.job("--cp-comm-type p2p a2a --context-parallel-size 2"))["plan"]["cp"], 2)
+
     def test_conditional_commands(self):
         for condition, batch in {'[ -n "${DEBUG:-}" ] && MBS=4': 1, "true || MBS=4": 1, "true && MBS=4": 4, "(MBS=4)": 1, "echo 4 | MBS=4": 1,
                                  "mkdir -p out && cd out && MBS=4": 4}.items():
