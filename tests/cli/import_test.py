@@ -293,6 +293,12 @@ class Questions(Imports):
                 self.assertRegex(text, rf"job.sh:8: {name} = {value} is no value that Megatron-LM takes; use one of \w+, \w+")
         self.assertEqual(self.imported(self.job("--cp-comm-type p2p a2a --context-parallel-size 2"))["plan"]["cp"], 2)
 
+    def test_float8_of_torchtitan_without_a_key(self):
+        self.write('[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 1\nseq_len = 8192\nsteps = 10\n'
+                   '[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = true\nrecipe_name = "tensorwise"\n', "run.toml")
+        names = [value["name"] for value in self.imported("run.toml", "--gpus", "8")["no_key"]]
+        self.assertEqual(names, ["float8.enable_fsdp_float8_all_gather", "float8.precompute_float8_dynamic_scale_for_fsdp"])
+
     def test_conditional_commands(self):
         for condition, batch in {'[ -n "${DEBUG:-}" ] && MBS=4': 1, "true || MBS=4": 1, "true && MBS=4": 4, "(MBS=4)": 1, "echo 4 | MBS=4": 1,
                                  "mkdir -p out && cd out && MBS=4": 4}.items():
