@@ -299,6 +299,12 @@ class Questions(Imports):
         names = [value["name"] for value in self.imported("run.toml", "--gpus", "8")["no_key"]]
         self.assertEqual(names, ["float8.enable_fsdp_float8_all_gather", "float8.precompute_float8_dynamic_scale_for_fsdp"])
 
+    def test_files_that_are_no_jobs(self):
+        (self.folder / "bytes.sh").write_bytes(bytes(range(256)) * 8)
+        self.assertIn("bytes.sh: is a binary file; give the script", self.refusal("import", "bytes.sh"))
+        self.assertIn("empty.toml: is empty; give the script", self.refusal("import", self.write("\n", "empty.toml")))
+        self.assertIn("is a scenario of prismopt, not a job; predict", self.refusal("import", self.scenario("own.toml")))
+
     def test_conditional_commands(self):
         for condition, batch in {'[ -n "${DEBUG:-}" ] && MBS=4': 1, "true || MBS=4": 1, "true && MBS=4": 4, "(MBS=4)": 1, "echo 4 | MBS=4": 1,
                                  "mkdir -p out && cd out && MBS=4": 4}.items():
