@@ -23,14 +23,16 @@ struct TrainerSetting {
     std::string_view key = {};    // "tp" of [space]; "workload.hidden", "phase.sequence_length"; of no_key: what it is, in words
     std::string_view usual = {};  // the program's value where it is not given; empty: off, none, or required
     SettingEffect effect = SettingEffect::read;
+    std::string_view values = {};  // that the program takes, separated by blanks; empty: any
 };
 
 /// Another program's spelling of a setting, or its default where that differs.
 struct SettingDialect {
-    std::string_view name;        // of the program
-    std::string_view of;          // row of the table; empty: the same
-    std::string_view usual = {};  // empty: as in the row
-    bool inverse = false;         // true means false there
+    std::string_view name;         // of the program
+    std::string_view of;           // row of the table; empty: the same
+    std::string_view usual = {};   // empty: as in the row
+    bool inverse = false;          // true means false there
+    std::string_view values = {};  // empty: as in the row
 };
 
 struct TrainerSettings {

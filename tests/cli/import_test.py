@@ -283,6 +283,28 @@ class Questions(Imports):
         self.assertEqual(self.imported("job.sh", "--set", "FAST=1")["plan"]["pp"], 4)
         self.assertEqual(self.imported("job.sh", "--set", "FAST=")["plan"]["pp"], 2)
 
+    def test_values_that_the_trainer_does_not_take_are_refused(self):
+        for setting in ("recompute-granularity fully", "optimizer adamx", "recompute-method foo", "cp-comm-type xx", "normalization Foo",
+                        "position-embedding-type foo", "attention-backend foo", "cuda-graph-impl foo", "moe-token-dispatcher-type foo",
+                        "fp8-format foo", "fp8-recipe foo"):
+            with self.subTest(setting):
+                text = self.refusal("import", self.job(f"--{setting}"))
+                name, value = setting.split()
+                self.assertRegex(text, rf"job.sh:8: {name} = {value} is no value that Megatron-LM takes; use one of \w+, \w+")
+        self.assertEqual(self.imported(self.job("--cp-comm-type p2p a2a --context-parallel-size 2"))["plan"]["cp"], 2)
+
+    def test_float8_of_torchtitan_without_a_key(self):
+        self.write('[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 1\nseq_len = 8192\nsteps = 10\n'
+                   '[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = true\nrecipe_name = "tensorwise"\n', "run.toml")
+        names = [value["name"] for value in self.imported("run.toml", "--gpus", "8")["no_key"]]
+        self.assertEqual(names, ["float8.enable_fsdp_float8_all_gather", "float8.precompute_float8_dynamic_scale_for_fsdp"])
+
+    def test_files_that_are_no_jobs(self):
+        (self.folder / "bytes.sh").write_bytes(bytes(range(256)) * 8)
+        self.assertIn("bytes.sh: is a binary file; give the script", self.refusal("import", "bytes.sh"))
+        self.assertIn("empty.toml: is empty; give the script", self.refusal("import", self.write("\n", "empty.toml")))
+        self.assertIn("is a scenario of prismopt, not a job; predict", self.refusal("import", self.scenario("own.toml")))
+
     def test_conditional_commands(self):
         for condition, batch in {'[ -n "${DEBUG:-}" ] && MBS=4': 1, "true || MBS=4": 1, "true && MBS=4": 4, "(MBS=4)": 1, "echo 4 | MBS=4": 1,
                                  "mkdir -p out && cd out && MBS=4": 4}.items():

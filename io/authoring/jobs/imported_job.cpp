@@ -372,8 +372,22 @@ void explain_missing(const FoundFiles& job, JobSettingList& settings)
     }
 }
 
+void refuse_binary(const JobFile& file)
+{
+    const auto is_control = [](unsigned char c) {
+        return c == 0 || (c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b');
+    };
+    constexpr std::ptrdiff_t share = 20;  // one character in so many may be a control character
+    const std::ptrdiff_t controls = std::count_if(file.text.begin(), file.text.end(), is_control);
+    if (file.text.find('\0') != std::string::npos || controls * share > static_cast<std::ptrdiff_t>(file.text.size())) {
+        throw InputError(InputPlace{file.path, 0}, "is a binary file",
+                         "give the script or configuration that starts the training");
+    }
+}
+
 void read_file(const JobFile& file, FoundFiles& job)
 {
+    refuse_binary(file);
     switch (kind_of(file)) {
         case FileKind::shell: read_script(file, job); break;
         case FileKind::arguments: {
@@ -418,6 +432,20 @@ ImportedJob imported_job(const ImportRequest& request, const Catalog& catalog)
             names.emplace_back(known.name);
         }
         const std::string path = request.files.empty() ? "" : request.files.front().path;
+        if (has_section(job.documents, "workload.") &&
+            (has_section(job.documents, "cluster.") || has_section(job.documents, "space."))) {
+            throw InputError(
+                InputPlace{path, 0}, "is a scenario of prismopt, not a job",
+                fmt::format("predict a plan of it: prismopt predict {0} --design \"...\", or search it: prismopt search {0}",
+                            printable(path)));
+        }
+        const bool empty =
+            request.command.empty() && std::all_of(request.files.begin(), request.files.end(), [](const JobFile& file) {
+                return file.text.find_first_not_of(" \t\r\n") == std::string::npos;
+            });
+        if (empty) {
+            throw InputError(InputPlace{path, 0}, "is empty", "give the script or configuration that starts the training");
+        }
         throw InputError(
             fmt::format("{}{}no file states settings of a known trainer; known are: {}. Give the script or configuration that "
                         "starts the training{}",

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -40,6 +41,27 @@ std::optional<double> number_in(std::string text)
                                                                                              : std::nullopt;
 }
 
+/// Of a list as YAML, Python or a command line writes it.
+std::vector<std::string> list_words(std::string_view text)
+{
+    std::vector<std::string> words(1);
+    for (const char c : text) {
+        if (c == ' ' || c == ',' || c == '[' || c == ']' || c == '\'' || c == '"') {
+            words.emplace_back();
+        } else {
+            words.back() += c;
+        }
+    }
+    std::erase(words, "");
+    return words;
+}
+
+bool same_but_for_case(std::string_view a, std::string_view b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
 }  // namespace
 
 bool says_true(std::string_view text)
@@ -68,6 +90,7 @@ JobSettings::JobSettings(const TrainerSettings& table, const JobSettingList& giv
         }
     }
     refuse_missing();
+    refuse_other_values();
 }
 
 namespace {
@@ -123,6 +146,32 @@ void JobSettings::refuse_missing() const
     throw InputError(place, fmt::format("{}: no value is known", fmt::join(lines, "\n  ")), remedy + " (empty for none)");
 }
 
+void JobSettings::refuse_other_values() const
+{
+    for (const Entry& entry : entries_) {
+        const bool own = entry.known.dialect != nullptr && !entry.known.dialect->values.empty();
+        const std::string_view all = own                          ? entry.known.dialect->values
+                                     : entry.known.row != nullptr ? entry.known.row->values
+                                                                  : std::string_view{};
+        const std::vector<std::string> values = list_words(all);
+        if (values.empty() || !entry.setting.missing.empty()) {
+            continue;
+        }
+        for (const std::string& word : list_words(entry.setting.text())) {
+            const std::string name = word.substr(word.find_last_of('.') + 1);  // AttnBackend.flash
+            const bool known = is_nothing(name) || std::any_of(values.begin(), values.end(), [&name](const std::string& value) {
+                                   return same_but_for_case(value, name);
+                               });
+            if (!known) {
+                throw InputError(entry.setting.place,
+                                 fmt::format("{} = {} is no value that {} takes", entry.setting.name, printable(word),
+                                             table_.program),
+                                 fmt::format("use one of {}", listed(values)));
+            }
+        }
+    }
+}
+
 JobSettings::Entry* JobSettings::find(std::string_view row)
 {
     const auto found = std::find_if(entries_.begin(), entries_.end(), [row](const Entry& entry) {
@@ -172,16 +221,7 @@ std::vector<std::string> JobSettings::texts(std::string_view row)
     if (entry != nullptr && entry->setting.values.size() > 1) {
         return entry->setting.values;
     }
-    std::vector<std::string> words(1);
-    for (const char c : text) {
-        if (c == ' ' || c == ',' || c == '[' || c == ']' || c == '\'' || c == '"') {
-            words.emplace_back();
-        } else {
-            words.back() += c;
-        }
-    }
-    std::erase(words, "");
-    return words;
+    return list_words(text);
 }
 
 std::vector<std::string> JobSettings::values(std::string_view row)

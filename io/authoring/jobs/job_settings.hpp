@@ -34,7 +34,7 @@ struct ImportReport {
 class JobSettings {
 public:
     /// Of a setting that is given several times, the last counts. `prefixes`: unique beginnings of names count as the names. Throws
-    /// InputError where what a setting needs has no value.
+    /// InputError where what a setting needs has no value, or one that the trainer does not take.
     JobSettings(const TrainerSettings& table, const JobSettingList& given, bool prefixes = false);
 
     /// Whether the files state it, and not as null.
@@ -67,6 +67,7 @@ private:
         bool used = false;
     };
     void refuse_missing() const;
+    void refuse_other_values() const;
     Entry* find(std::string_view row);
     const Entry* find(std::string_view row) const;
     /// The value of the row, recorded as read or as default; nullopt: neither.
