@@ -182,7 +182,10 @@ std::string memory_note(const StageBreakdown& stage, std::string_view part)
         return list_text(blocks, gigabyte);
     }
     const std::string& of = stage.workspace_of;
-    return part != "workspace" || of.empty() ? "" : of == "head" ? "temporaries of the loss" : "temporaries of layer " + of;
+    if (part != "workspace" || of.empty()) {
+        return "";
+    }
+    return of == "head" ? "temporaries of the loss" : "temporaries of layer " + of;
 }
 
 /// Decimals with which a time of this size has four digits in its unit.

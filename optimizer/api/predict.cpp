@@ -85,7 +85,6 @@ std::vector<std::string> memory_assumptions(const ParallelPlan& plan, const Work
     return all;
 }
 
-/// What is known of the plan before it is predicted.
 /// Values of the plan that its software brought, where they have an effect.
 std::vector<std::string> brought_by_software(const Scenario& scenario, const ParallelPlan& plan)
 {
@@ -100,6 +99,7 @@ std::vector<std::string> brought_by_software(const Scenario& scenario, const Par
     return brought;
 }
 
+/// What is known of the plan before it is predicted.
 PlanPrediction described(const ChosenPlan& chosen)
 {
     const Scenario& scenario = chosen.scenario;
