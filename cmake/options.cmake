@@ -18,3 +18,7 @@ endif()
 target_include_directories(prismopt_options INTERFACE ${CMAKE_SOURCE_DIR})
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# The libraries also go into the Python module, a shared object. Hidden names keep calls within it as direct as in a program.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
