@@ -32,7 +32,8 @@ constexpr std::array<Look, 10> looks{{{"F", "#56b4e9"},
 constexpr std::array streams{"compute", "receive activations", "receive gradients", "exchange between replicas"};
 constexpr int threads_of_stream = 1000;  // numbers of threads that a stream may take
 
-const Look& look(const TimelineEvent& event) { return looks[static_cast<std::size_t>(event.activity)]; }
+const Look& look(Activity activity) { return looks.at(static_cast<std::size_t>(activity)); }
+const Look& look(const TimelineEvent& event) { return look(event.activity); }
 
 std::string label(const TimelineEvent& event)
 {
@@ -63,6 +64,9 @@ std::string rectangle(double x, double y, double width, double height, const Tim
 
 }  // namespace
 
+std::string_view activity_name(Activity activity) { return look(activity).name; }
+std::string_view stream_name(TimelineStream stream) { return streams.at(static_cast<std::size_t>(stream)); }
+
 std::string timeline_json(const std::vector<TimelineEvent>& events)
 {
     nlohmann::json list = nlohmann::json::array();
@@ -77,7 +81,7 @@ std::string timeline_json(const std::vector<TimelineEvent>& events)
         const int thread = static_cast<int>(event.stream) * threads_of_stream + static_cast<int>(number);
         if (at == threads.end()) {
             threads.push_back(event.end_s);
-            list.push_back(metadata("thread_name", event.stage, thread, streams[static_cast<std::size_t>(event.stream)]));
+            list.push_back(metadata("thread_name", event.stage, thread, std::string(stream_name(event.stream))));
         } else {
             *at = event.end_s;
         }

@@ -5,9 +5,15 @@
 #include "model/step/timeline.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prismopt {
+
+/// "F", "B+W", "all-gather", ...
+std::string_view activity_name(Activity activity);
+/// "compute", "receive activations", ...
+std::string_view stream_name(TimelineStream stream);
 
 /// Trace Event Format (Google, "Trace Event Format", JSON object form): a process per stage, a thread per stream, complete events
 /// in microseconds. Overlapping events of a stream go to additional threads.

@@ -3,7 +3,9 @@
 #include "io/base/input_error.hpp"
 #include "io/scenario/catalog_facts.hpp"
 #include "io/scenario/gpu_price.hpp"
+#include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"
+#include "optimizer/api/plans.hpp"
 #include "optimizer/program/release.hpp"
 #include "optimizer/space/design_text.hpp"
 #include "optimizer/study/stored_study.hpp"
@@ -50,6 +52,16 @@ StudyLaunches::~StudyLaunches() = default;
 std::uint64_t StudyLaunches::number(std::optional<std::int64_t> asked) const
 {
     return point_number(state_->results, state_->study, asked);
+}
+
+Launch StudyLaunches::feasible_launch(std::uint64_t number, int phase, const std::string& stem)
+{
+    auto made = launch(number, phase, stem);
+    if (const auto* refusal = std::get_if<Infeasible>(&made)) {
+        throw InfeasiblePlan(*refusal,
+                             fmt::format("--point {} is infeasible: {}; choose another point", number, refusal->text()));
+    }
+    return std::get<Launch>(std::move(made));
 }
 
 std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int phase, const std::string& stem)
@@ -104,6 +116,31 @@ std::variant<Launch, Infeasible> StudyLaunches::launch(std::uint64_t number, int
         }
     }
     return launch;
+}
+
+const ExportTarget& export_target(const std::string& name)
+{
+    std::vector<std::string> names;
+    for (const ExportTarget& target : export_targets()) {
+        if (name == target.name) {
+            return target;
+        }
+        names.emplace_back(target.name);
+    }
+    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", name, guess_of(name, names), listed(names)));
+}
+
+std::vector<ExportFile> exported_files(const ExportTarget& target, const Launch& launch)
+{
+    Exported exported = target.make(launch);
+    if (const auto* why = std::get_if<Refusals>(&exported)) {
+        std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
+        for (const std::string& reason : *why) {
+            text += "\n  " + reason;
+        }
+        throw InputError(text);
+    }
+    return std::get<std::vector<ExportFile>>(std::move(exported));
 }
 
 }  // namespace prismopt

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace prismopt {
 
@@ -26,10 +27,17 @@ public:
     /// Returns the plan in a phase (from 1), or why this version finds it infeasible. `stem`: of the names of further files; empty:
     /// "plan". Throws InputError for a phase that the study does not have.
     std::variant<Launch, Infeasible> launch(std::uint64_t number, int phase = 1, const std::string& stem = "");
+    /// The same. Throws InfeasiblePlan where this version finds the plan infeasible.
+    Launch feasible_launch(std::uint64_t number, int phase = 1, const std::string& stem = "");
 
 private:
     struct State;
     std::unique_ptr<State> state_;
 };
+
+/// Returns the target of this name. Throws InputError.
+const ExportTarget& export_target(const std::string& name);
+/// Returns the files of an export, the main one first. Throws InputError, with the reasons, if the target cannot run the plan.
+std::vector<ExportFile> exported_files(const ExportTarget& target, const Launch& launch);
 
 }  // namespace prismopt

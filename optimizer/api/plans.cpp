@@ -72,7 +72,7 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
     const bool several = as_written.workloads.size() > 1 || as_written.machines.size() > 1;
     if (several && chosen.variant.empty()) {
         throw InputError(fmt::format(
-            "--design: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}",
+            "plan: the scenario has several networks or clusters; name one, and a value for each [[knob]], for example {}",
             first));
     }
     if (!chosen.variant.empty()) {
@@ -80,7 +80,7 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
         const auto variant = values ? variant_at(as_written, *values) : std::nullopt;
         if (!variant) {
             throw InputError(
-                fmt::format("--design: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
+                fmt::format("plan: {} is not a variant of this study, or a limit excludes it; give the value of each choice "
                             "and [[knob]], as reports print them, for example {}",
                             chosen.variant, first));
         }
@@ -88,15 +88,21 @@ ChosenPlan plan_with(const Scenario& as_written, const std::string& words)
         chosen.longer = variant->longer;
         chosen.scenario = with_variant(as_written, *values, *variant);
     }
-    chosen.plan = parse_design(design, chosen.scenario);
+    chosen.plan = parsed_plan(design, chosen.scenario);
     chosen.scenario.gives_order = chosen.scenario.gives_order || states_axis(design, "order", chosen.scenario);
-    if (chosen.plan.local_steps > 1 && !chosen.scenario.local_updates.stated()) {
+    return chosen;
+}
+
+ParallelPlan parsed_plan(const std::string& words, const Scenario& scenario)
+{
+    const ParallelPlan plan = parse_design(words, scenario);
+    if (plan.local_steps > 1 && !scenario.local_updates.stated()) {
         throw InputError(
             fmt::format("local_steps={} needs its price in tokens: list it in [space], and add [local_updates] with loss_gap or "
                         "more_tokens (docs/learning.md)",
-                        chosen.plan.local_steps));
+                        plan.local_steps));
     }
-    return chosen;
+    return plan;
 }
 
 ChosenPlan plan_at(const Results& results, std::optional<std::int64_t> number)

@@ -20,6 +20,7 @@
 #include "model/step/graph/searched_orders.hpp"
 #include "optimizer/accuracy/pair_error.hpp"
 #include "optimizer/study/host_wait.hpp"
+#include "optimizer/study/plan_bounds.hpp"
 #include "optimizer/study/study_model.hpp"
 #include "optimizer/study/study_plan.hpp"
 
@@ -192,9 +193,6 @@ struct PlanPredictor::State {
         : chosen(std::move(of)), model(chosen.scenario, std::move(tables))
     {
         compile(order);
-        if (infeasible) {
-            changes = single_changes(chosen.plan, chosen.scenario, model.problem);
-        }
         if (infeasible && lacks_memory(infeasible->reason)) {
             try_again();
         }
@@ -251,6 +249,17 @@ struct PlanPredictor::State {
         return std::nullopt;
     }
 
+    /// Single changes that make an infeasible plan feasible, and one that may not fit, fit.
+    std::vector<SingleChange> changes() const
+    {
+        if (!infeasible && !may_not_fit) {
+            return {};
+        }
+        Problem given = model.problem;
+        given.memory_limit = chosen.scenario.memory_limit;
+        return single_changes(chosen.plan, chosen.scenario, given);
+    }
+
     const CompiledRun& feasible_run() const
     {
         if (infeasible) {
@@ -290,7 +299,6 @@ struct PlanPredictor::State {
     std::optional<CompiledRun> run;  // of a feasible plan; or without a limit on memory, where that is all it lacks
     std::optional<Infeasible> infeasible;
     std::optional<Infeasible> may_not_fit;  // as in PlanPrediction
-    std::vector<SingleChange> changes;      // that make an infeasible plan feasible, and one that may not fit, fit
     double usable_bytes = 0.0;              // per GPU, where memory is what the plan lacks
     std::optional<AssignedNodes> assigned;
     PhaseDraws draws;
@@ -308,7 +316,8 @@ PlanPredictor::~PlanPredictor() = default;
 
 const std::optional<Infeasible>& PlanPredictor::infeasible() const { return state_->infeasible; }
 const std::optional<Infeasible>& PlanPredictor::may_not_fit() const { return state_->may_not_fit; }
-const std::vector<std::vector<double>>& PlanPredictor::draws() const { return state_->draws; }
+const std::vector<std::vector<double>>& PlanPredictor::draws() const& { return state_->draws; }
+std::vector<std::vector<double>> PlanPredictor::draws() && { return std::move(state_->draws); }
 
 const AssignedNodes& PlanPredictor::assign_nodes(const Rung& rung)
 {
@@ -335,7 +344,7 @@ PlanPrediction PlanPredictor::predict(const Rung& rung)
     if (s.assigned) {
         of.positions = WrittenAssignment{"", *s.assigned};
     }
-    of.changes = s.changes;
+    of.changes = s.changes();
     if (s.run) {
         s.evaluate(of, rung);
     }
@@ -401,17 +410,6 @@ PlanPrediction predict(const ChosenPlan& chosen, int draws)
 struct ScenarioPredictor::State {
     State(const Scenario& of, NoiseTables with) : scenario(of), tables(std::move(with)) {}
 
-    /// The tables, also of a plan outside of [space].
-    NoiseTables tables_for(const ChosenPlan& chosen) const
-    {
-        const std::vector<Phase>& phases = chosen.scenario.phases;
-        const bool known = std::all_of(phases.begin(), phases.end(), [&](const Phase& phase) {
-            const ParallelPlan here = plan_in_phase(chosen.plan, phase);
-            return tables.group.contains(here.tp * here.cp);
-        });
-        return known ? tables : tables_of(chosen.scenario, {chosen.plan});
-    }
-
     Scenario scenario;
     NoiseTables tables;
 };
@@ -433,7 +431,7 @@ PlanPredictor ScenarioPredictor::plan(const std::string& words, const TaskOrder&
 
 PlanPredictor ScenarioPredictor::plan(ChosenPlan chosen, const TaskOrder& order) const
 {
-    NoiseTables tables = state_->tables_for(chosen);
+    NoiseTables tables = tables_for(chosen.plan, chosen.scenario, state_->tables);
     return PlanPredictor(std::make_unique<PlanPredictor::State>(std::move(chosen), order, std::move(tables)));
 }
 
@@ -444,12 +442,30 @@ PlanPrediction ScenarioPredictor::predict(const std::string& words, int draws) c
 
 std::variant<NoiseFree, Infeasible> ScenarioPredictor::noise_free(const std::string& words) const
 {
-    const ChosenPlan chosen = plan_with(state_->scenario, words);
-    if (auto why = structural_problem(chosen.plan, chosen.scenario)) {
-        return *why;
+    std::variant<NoiseFree, Infeasible> found;
+    noise_free({&words, 1}, [&found](const auto& bound) { found = bound; });
+    return found;
+}
+
+void ScenarioPredictor::noise_free(std::span<const std::string> plans,
+                                   const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const
+{
+    const Scenario& scenario = state_->scenario;
+    PlanBounds bounds(state_->tables);
+    const auto bound = [&](const std::string& words) -> std::variant<NoiseFree, Infeasible> {
+        try {
+            if (scenario.choices.empty()) {
+                return bounds.bound(parsed_plan(words, scenario), scenario, "");
+            }
+            const ChosenPlan chosen = plan_with(scenario, words);
+            return bounds.bound(chosen.plan, chosen.scenario, chosen.variant);
+        } catch (const DegreesDoNotFit& error) {
+            return error.as_infeasible();
+        }
+    };
+    for (const std::string& words : plans) {
+        receive(bound(words));
     }
-    const StudyModel model(chosen.scenario, state_->tables_for(chosen));
-    return Predictor(model.problem).bound(chosen.plan);
 }
 
 }  // namespace prismopt

@@ -15,6 +15,7 @@
 #include "optimizer/nodes/assign_nodes.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,7 +110,8 @@ public:
     PlanPrediction predict(const Rung& rung);
     /// Step times of the last predict() in seconds, [phase][draw], without the factor common_step. Draws with the same number use
     /// the same random numbers for all plans.
-    const std::vector<std::vector<double>>& draws() const;
+    const std::vector<std::vector<double>>& draws() const&;
+    std::vector<std::vector<double>> draws() &&;
     /// The first phase's step at mean times, or draw number `draw` of a rung. Throws InfeasiblePlan.
     std::vector<TimelineEvent> timeline(std::optional<int> draw, const Rung& rung) const;
     /// Where the step of the first phase at mean times and the memory go, [stage]; nothing of a plan that is infeasible, unless memory
@@ -145,6 +147,10 @@ public:
     PlanPrediction predict(const std::string& words, int draws = 0) const;
     /// Returns the noise-free times, which are lower bounds of the means, or why the plan is infeasible.
     std::variant<NoiseFree, Infeasible> noise_free(const std::string& words) const;
+    /// The same for many plans, in order, which is faster: what they share is made once. Degrees that do not fit the
+    /// number of GPUs make a plan infeasible here.
+    void noise_free(std::span<const std::string> plans,
+                    const std::function<void(const std::variant<NoiseFree, Infeasible>&)>& receive) const;
 
 private:
     struct State;

@@ -32,6 +32,7 @@
 #include "optimizer/api/pairs.hpp"
 #include "optimizer/api/plans.hpp"
 #include "optimizer/api/predict.hpp"
+#include "optimizer/api/prediction_text.hpp"
 #include "optimizer/api/reports.hpp"
 #include "optimizer/api/results.hpp"
 #include "optimizer/api/scenarios.hpp"

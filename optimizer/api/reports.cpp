@@ -8,6 +8,7 @@
 #include "io/report/placement_text.hpp"
 #include "io/report/subject.hpp"
 #include "io/results/stored_scenario.hpp"
+#include "io/toml/nearest.hpp"
 #include "model/plan/phase.hpp"
 #include "optimizer/api/pairs.hpp"
 #include "optimizer/improve/single_changes.hpp"
@@ -292,6 +293,42 @@ std::string comparison_page(const std::vector<NamedResults>& studies)
         reported.push_back(std::move(study));
     }
     return report_page(reported, program_name(), compared(studies, compared_pairs(studies)));
+}
+
+namespace {
+
+std::string objectives_of(const Results& results)
+{
+    std::vector<std::string> names;
+    for (const ObjectiveInfo& objective : results.objectives) {
+        names.push_back(objective.name);
+    }
+    std::sort(names.begin(), names.end());
+    return listed(names);
+}
+
+}  // namespace
+
+void share_objectives(std::vector<NamedResults>& studies, OtherObjectives others)
+{
+    const std::vector<std::string> common = common_objectives(studies);
+    if (others == OtherObjectives::refused) {
+        const std::string first = objectives_of(studies.front().results);
+        for (const NamedResults& study : studies) {
+            if (const std::string other = objectives_of(study.results); other != first) {
+                throw InputError(
+                    fmt::format("{} minimises {}, and {} minimises {}: fronts with different objectives cannot be compared; add "
+                                "--common to compare only the objectives that all results share",
+                                studies.front().file, first, study.file, other));
+            }
+        }
+    }
+    if (common.empty()) {
+        throw InputError("the results have no objective in common; search again with a shared objective");
+    }
+    for (NamedResults& study : studies) {
+        study.results = with_objectives(std::move(study.results), common);
+    }
 }
 
 }  // namespace prismopt

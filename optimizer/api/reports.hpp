@@ -32,6 +32,11 @@ std::string html_report(const Results& results, const std::string& file, const s
 /// are no timelines.
 ReportedStudy reported_study(const Results& results, const std::string& file);
 
+/// Objectives that not all of several studies have.
+enum class OtherObjectives { refused, dropped };
+/// Reduces studies to the objectives that all of them have. Throws InputError if there are none, or if others are refused.
+void share_objectives(std::vector<NamedResults>& studies, OtherObjectives others);
+
 /// The HTML page of several studies with the same objectives, named by study_names().
 std::string comparison_page(const std::vector<NamedResults>& studies);
 

@@ -16,43 +16,6 @@ namespace prismopt {
 
 namespace po = boost::program_options;
 
-namespace {
-
-std::string objectives_of(const Results& results)
-{
-    std::vector<std::string> names;
-    for (const ObjectiveInfo& objective : results.objectives) {
-        names.push_back(objective.name);
-    }
-    std::sort(names.begin(), names.end());
-    return listed(names);
-}
-
-/// Reduces all studies to the objectives that they share; throws if that drops any and the user has not allowed it.
-void share_objectives(std::vector<NamedResults>& studies, bool common_only)
-{
-    const std::vector<std::string> common = common_objectives(studies);
-    if (!common_only) {
-        const std::string first = objectives_of(studies.front().results);
-        for (const NamedResults& study : studies) {
-            if (const std::string other = objectives_of(study.results); other != first) {
-                throw InputError(
-                    fmt::format("{} minimises {}, and {} minimises {}: fronts with different objectives cannot be compared; add "
-                                "--common to compare only the objectives that all results share",
-                                studies.front().file, first, study.file, other));
-            }
-        }
-    }
-    if (common.empty()) {
-        throw InputError("the results have no objective in common; search again with a shared objective");
-    }
-    for (NamedResults& study : studies) {
-        study.results = with_objectives(std::move(study.results), common);
-    }
-}
-
-}  // namespace
-
 int compare_command(const std::vector<std::string>& words, const Call& call)
 {
     po::options_description options("Options");
@@ -84,7 +47,7 @@ int compare_command(const std::vector<std::string>& words, const Call& call)
             "prismopt compare needs 2 or more results files, or one of a study with several [[cluster]]; see prismopt compare "
             "--help");
     }
-    share_objectives(studies, (*values)["common"].as<bool>());
+    share_objectives(studies, (*values)["common"].as<bool>() ? OtherObjectives::dropped : OtherObjectives::refused);
     const std::vector<ComparedPair> pairs = compared_pairs(studies);
     const auto write = [&](const char* option, const auto& make) {
         if (values->count(option) > 0) {

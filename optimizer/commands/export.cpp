@@ -43,24 +43,13 @@ const ExportTarget& target_of(const po::variables_map& values)
     if (values.count("target") == 0) {
         throw InputError(fmt::format("prismopt export needs a --target; choose from: {}", listed(names)));
     }
-    const std::string asked = values["target"].as<std::string>();
-    for (const ExportTarget& target : export_targets()) {
-        if (asked == target.name) {
-            return target;
-        }
-    }
-    throw InputError(fmt::format("--target {} is unknown{}; choose from: {}", asked, guess_of(asked, names), listed(names)));
+    return export_target(values["target"].as<std::string>());
 }
 
 /// `out`: the main file; empty: standard output.
 Launch launch_of(const po::variables_map& values, StudyLaunches& study, std::uint64_t number, const std::filesystem::path& out)
 {
-    auto launch = study.launch(number, values["phase"].as<int>(), out.empty() ? "" : out.stem().string());
-    if (const auto* refusal = std::get_if<Infeasible>(&launch)) {
-        throw InfeasiblePlan(*refusal,
-                             fmt::format("--point {} is infeasible: {}; choose another point", number, refusal->text()));
-    }
-    return std::get<Launch>(std::move(launch));
+    return study.feasible_launch(number, values["phase"].as<int>(), out.empty() ? "" : out.stem().string());
 }
 
 void write(const std::vector<ExportFile>& files, const std::string& out, const std::string& results)
@@ -200,15 +189,7 @@ int export_command(const std::vector<std::string>& words, const Call& call)
     StudyLaunches study(results);
     const std::string out = values->count("out") > 0 ? (*values)["out"].as<std::string>() : "";
     const Launch launch = launch_of(*values, study, study.number(number_of_point(*values)), out);
-    const Exported exported = target.make(launch);
-    if (const auto* why = std::get_if<Refusals>(&exported)) {
-        std::string text = fmt::format("point {} ({}) cannot be exported to {}:", launch.point, launch.design, target.name);
-        for (const std::string& reason : *why) {
-            text += "\n  " + reason;
-        }
-        throw InputError(text);
-    }
-    const auto& files = std::get<std::vector<ExportFile>>(exported);
+    const std::vector<ExportFile> files = exported_files(target, launch);
     if (values->count("out") > 0) {
         write(files, (*values)["out"].as<std::string>(), path);
     } else if (files.size() == 1) {

@@ -32,7 +32,7 @@ int parse_value(const std::string& key, const std::string& value, int)
     for_each_axis([&](const auto& axis) { least = axis.name == key ? axis.low : least; });
     least = key == "group" ? 0 : least;  // the default, as design_text() writes it
     if (error != std::errc{} || end != value.data() + value.size() || number < least) {
-        throw InputError("--design: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
+        throw InputError("plan: " + key + "=" + value + " is not a whole number of at least " + std::to_string(least) +
                          "; write for example " + key + "=8");
     }
     return number;
@@ -43,7 +43,7 @@ Seconds parse_value(const std::string& key, const std::string& value, Seconds)
     const auto parsed = parse_quantity<Seconds>(value, "300 s");
     const auto* time = std::get_if<Seconds>(&parsed);
     if (time == nullptr || !(time->si >= 0.0)) {
-        throw InputError("--design: " + key + "=" + value + " is not a time; write for example " + key + "=300s");
+        throw InputError("plan: " + key + "=" + value + " is not a time; write for example " + key + "=300s");
     }
     return *time;
 }
@@ -55,7 +55,7 @@ ModuleSet parse_value(const std::string& key, const std::string& value, ModuleSe
     if (const auto parsed = parse_modules(value, choices)) {
         return *parsed;
     }
-    throw InputError("--design: " + key + "=" + value +
+    throw InputError("plan: " + key + "=" + value +
                      " is not \"default\" or a set such as layernorm+moe_act; choose from: " + names_of_modules(choices));
 }
 
@@ -65,7 +65,7 @@ Enum parse_value(const std::string& key, const std::string& value, Enum)
     if (const auto parsed = parse<Enum>(value)) {
         return *parsed;
     }
-    throw InputError("--design: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
+    throw InputError("plan: " + key + "=" + value + " is unknown; choose from: " + choices<Enum>());
 }
 
 /// Each axis keeps the default of the plan if the space has it, and else takes the space's first value. Where the default is what
@@ -162,18 +162,18 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
         } else if (const auto axes = axes_with(word, space); axes.size() == 1) {
             named = {axes.front(), word};
         } else if (!axes.empty()) {
-            throw InputError("--design: " + word + " is a value of several axes; write for example " + axes.front() + "=" + word);
+            throw InputError("plan: " + word + " is a value of several axes; write for example " + axes.front() + "=" + word);
         }
         if (!is_name(named.name, space)) {
             if (is_hardware(named.name)) {  // as [[knob]] names them
-                throw InputError("--design: " + named.name +
+                throw InputError("plan: " + named.name +
                                  " is a hardware parameter, not part of a plan; set its value in [cluster] of the scenario, " +
                                  "remove its [[knob]], and leave it out here");
             }
-            throw InputError("--design: unknown name '" + named.name + "'; names are " + axis_names(space));
+            throw InputError("plan: unknown name '" + named.name + "'; names are " + axis_names(space));
         }
         if (std::count_if(all.begin(), all.end(), [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
-            throw InputError("--design: " + named.name + " is given twice; remove one of the two");
+            throw InputError("plan: " + named.name + " is given twice; remove one of the two");
         }
     }
     return all;
@@ -200,35 +200,35 @@ struct GpuCount {
 int replicas_of(const ParallelPlan& plan, int asked, const GpuCount& count)
 {
     if (count.gpus > count.cluster) {
-        throw InputError(
-            fmt::format("--design: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
+        throw DegreesDoNotFit(
+            fmt::format("plan: gpus={} is more than the cluster's {}; use at most that many", count.gpus, count.cluster));
     }
     const int most = count.named || asked == 0 ? count.gpus : count.cluster;
     for (const auto& [key, degree] :
          {std::pair{"tp", plan.tp}, {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"etp", plan.etp}, {"dp", asked}}) {
         if (degree > most) {
-            throw InputError(fmt::format("--design: {}={} is more than gpus={}; use at most that many", key, degree, most));
+            throw DegreesDoNotFit(fmt::format("plan: {}={} is more than gpus={}; use at most that many", key, degree, most));
         }
     }
     if (static_cast<std::int64_t>(plan.ep) * plan.etp > std::numeric_limits<int>::max()) {
-        throw InputError(fmt::format("--design: ep*etp = {} is more than gpus={}; lower one of them",
-                                     static_cast<std::int64_t>(plan.ep) * plan.etp, most));
+        throw DegreesDoNotFit(fmt::format("plan: ep*etp = {} is more than gpus={}; lower one of them",
+                                          static_cast<std::int64_t>(plan.ep) * plan.etp, most));
     }
     const double replica = static_cast<double>(plan.tp) * plan.pp * plan.cp;
     const std::string product = fmt::format("tp*pp{} = {:.0f}", plan.cp > 1 ? "*cp" : "", replica);
     if (asked == 0) {
         if (std::fmod(count.gpus, replica) != 0.0) {
-            throw InputError(fmt::format("--design: {} does not divide gpus={}; change one of them", product, count.gpus));
+            throw DegreesDoNotFit(fmt::format("plan: {} does not divide gpus={}; change one of them", product, count.gpus));
         }
         return static_cast<int>(count.gpus / replica);
     }
     if (count.named && asked * replica != count.gpus) {
-        throw InputError(fmt::format("--design: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
-                                     product, asked * replica, count.gpus));
+        throw DegreesDoNotFit(fmt::format("plan: dp={} with {} needs {:.0f} GPUs, not gpus={}; leave dp or gpus out", asked,
+                                          product, asked * replica, count.gpus));
     }
     if (asked * replica > count.cluster) {
-        throw InputError(fmt::format("--design: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them",
-                                     asked, product, asked * replica, count.cluster));
+        throw DegreesDoNotFit(fmt::format("plan: dp={} with {} needs {:.0f} GPUs, more than the cluster's {}; lower one of them",
+                                          asked, product, asked * replica, count.cluster));
     }
     return asked;
 }

@@ -2,6 +2,7 @@
 
 /// A plan as text: `--design`, results files and reports.
 
+#include "io/base/input_error.hpp"
 #include "io/scenario/scenario.hpp"
 #include "model/plan/plan.hpp"
 
@@ -10,10 +11,18 @@
 
 namespace prismopt {
 
+/// Degrees of parallelism that the number of GPUs does not allow: as a value, a plan infeasible for Reason::gpus_and_replica.
+class DegreesDoNotFit : public InputError {
+public:
+    using InputError::InputError;
+
+    Infeasible as_infeasible() const { return {Reason::gpus_and_replica, what()}; }
+};
+
 /// Parses a plan from "tp=8 pp=16 v=2 ..." or, as reports print it, "tp 8 pp 16 dp 2 v 2 mb 1 interleaved ...", with the names of
 /// the axes. A value that only one axis has needs no name. Axes that are not named take their only choice or, if they have
 /// several, the default of ParallelPlan; gpus follows from dp or is the largest choice. Throws InputError on unknown names,
-/// values of the wrong kind, or degrees whose product is not the number of GPUs.
+/// values of the wrong kind, and DegreesDoNotFit.
 ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
 /// Whether such a text states the axis of this name ("order").

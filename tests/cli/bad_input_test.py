@@ -215,11 +215,11 @@ class BadCommandLine(CliTest):
 
     def test_designs(self):
         for design, message in (
-            ("tq=2", r"--design: unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order crossing local_steps microbatch schedule v group .* shard_gpus .* dp"),
-            ("tp=two", r"--design: tp=two is not a whole number of at least 1; write for example tp=8"),
-            ("schedule=zigzag", r"--design: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v"),
-            ("gpus=64 tp=3 pp=7", r"--design: tp\*pp = 21 does not divide gpus=64; change one of them"),
-            ("gpus=128", r"--design: gpus=128 is more than the cluster's 64; use at most that many"),
+            ("tq=2", r"plan: unknown name 'tq'; names are gpus tp cp ulysses pp ep etp table_shards order crossing local_steps microbatch schedule v group .* shard_gpus .* dp"),
+            ("tp=two", r"plan: tp=two is not a whole number of at least 1; write for example tp=8"),
+            ("schedule=zigzag", r"plan: schedule=zigzag is unknown; choose from: gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, v_half, v_min, dualpipe, dualpipe_v"),
+            ("gpus=64 tp=3 pp=7", r"plan: tp\*pp = 21 does not divide gpus=64; change one of them"),
+            ("gpus=128", r"plan: gpus=128 is more than the cluster's 64; use at most that many"),
         ):
             self.assert_refused(["predict", support.SMALL, "--json", "--design", design], message)
 

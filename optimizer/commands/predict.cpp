@@ -1,8 +1,8 @@
 #include "io/base/input_error.hpp"
+#include "optimizer/api/prediction_text.hpp"
 #include "optimizer/api/scenarios.hpp"
 #include "optimizer/commands/command.hpp"
 #include "optimizer/commands/output.hpp"
-#include "optimizer/commands/predict/prediction_text.hpp"
 
 #include "io/plots/timeline_file.hpp"
 #include "optimizer/commands/chosen_plan.hpp"
@@ -12,7 +12,6 @@
 #include "optimizer/study/study_plan.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -135,7 +134,7 @@ std::string write_assignment(const po::variables_map& values, PlanPredictor& pre
 }
 
 /// Neither a plan nor an order of its tasks.
-bool names_no_plan(const po::variables_map& values)
+bool names_neither_plan_nor_order(const po::variables_map& values)
 {
     return values.count("point") == 0 && values["design"].as<std::string>().empty() && values.count("orders") == 0 &&
            values.count("search-order") == 0;
@@ -203,7 +202,7 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     PlanPredictor predictor(chosen, task_order(*values));
     const std::optional<Infeasible>& doubt = predictor.infeasible() ? predictor.infeasible() : predictor.may_not_fit();
-    if (doubt && names_no_plan(*values)) {
+    if (doubt && names_neither_plan_nor_order(*values)) {
         if (const std::string example = example_design(scenario); !example.empty()) {
             log_warning(fmt::format(
                 "without --design: the default plan {} ({}), so this is the plan of [space] with the best "
@@ -227,9 +226,9 @@ int predict_command(const std::vector<std::string>& words, const Call& call)
     }
     log_notes(scenario);
     if ((*values)["json"].as<bool>()) {
-        fmt::print("{}\n", to_json(of).dump(2));
+        fmt::print("{}", prediction_json(of));
     } else {
-        print_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off);
+        fmt::print("{}", prediction_text(of, (*values)["stages"].as<bool>() ? StageTable::on : StageTable::off));
     }
     if (infeasible) {
         refuse_files(*values, *infeasible);
