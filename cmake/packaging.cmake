@@ -1,5 +1,5 @@
-# What `cmake --install` and the Debian packages hold: the program, its manual page and completion, scenarios, and their schema; and, for
-# development, the library with the headers of optimizer/api/prismopt.hpp.
+# What `cmake --install` and the Debian packages hold: the program, its manual page and completion, scenarios, and their schema; the Python
+# module (optimizer/python); and, for development, the library with the headers of optimizer/api/prismopt.hpp.
 set(texts ${CMAKE_BINARY_DIR}/texts)  # optimizer/CMakeLists.txt
 
 install(TARGETS prismopt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -32,8 +32,11 @@ install(FILES cmake/library_dependencies.cmake ${CMAKE_CURRENT_BINARY_DIR}/prism
   ${CMAKE_CURRENT_BINARY_DIR}/prismopt-config-version.cmake DESTINATION ${package_folder} COMPONENT development)
 
 set(CPACK_GENERATOR DEB)
-# The package of the program; `cmake --install` puts down the library as well.
+# Packages of the program and of the Python module; `cmake --install` puts down the library as well.
 set(CPACK_COMPONENTS_ALL Unspecified)
+if(PRISMOPT_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME prismopt)
 set(PRISMOPT_MAINTAINER "The authors of prismopt <root@localhost>" CACHE STRING "maintainer of the Debian package: name and address")
@@ -49,4 +52,13 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 include(mpi_launcher)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS ${MPI_LAUNCHER_PACKAGE})
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-prismopt)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The module prismopt for Python programs and notebooks")
+if(PRISMOPT_PYTHON)
+  # An extension is for one minor version of Python.
+  math(EXPR next "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, python3-matplotlib, python3-xarray, python3-h5netcdf")
+endif()
 include(CPack)

@@ -5,11 +5,12 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: bash jobs/install.sh [--browser] [--slurm] [--all]
+usage: bash jobs/install.sh [--browser] [--slurm] [--python] [--all]
 
 Installs the Debian packages that prismopt needs, as root or through sudo.
   --browser  also Chromium and what drives it, for the tests of HTML reports
   --slurm    also Slurm and its munge, for the tests that start one
+  --python   also what tests the Python module and its notebook: pandas, matplotlib, Optuna, Jupyter's kernel, pip
   --all      also these, and the tools of `tests/run.sh --all`: clang, clang-tidy, ThreadSanitizer, shellcheck; pagmo, the
              yardstick of jobs/search_quality_study; matplotlib, for jobs/failure_study and jobs/sensitivity_study; and
              PyTorch, for jobs/capture_network.py (1 GB)
@@ -26,7 +27,12 @@ packages=(
     zlib1g-dev libcsv-dev libyaml-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     python3 python3-h5py python3-xarray python3-h5netcdf python3-jsonschema
+    python3-dev pybind11-dev python3-numpy
     clang-format dpkg-dev
+)
+module=(
+    python3-pandas python3-matplotlib python3-optuna python3-nbclient python3-ipykernel
+    python3-venv python3-pip python3-setuptools python3-wheel
 )
 tools=(libpagmo-dev clang clang-tidy libomp-dev libclang-rt-dev shellcheck codespell python3-matplotlib python3-torch)
 
@@ -37,9 +43,9 @@ Install the counterparts of these Debian packages, then build as CONTRIBUTING.md
   ${packages[*]}
 Untested names elsewhere:
   Fedora  gcc-c++ cmake ninja-build git openmpi-devel hdf5-devel boost-devel Random123-devel tomlplusplus-devel
-          json-devel fmt-devel spdlog-devel NLopt-devel eigen3-devel zlib-devel libcsv-devel libyaml-devel gtest-devel gmock-devel google-benchmark-devel python3-h5py python3-xarray
+          json-devel fmt-devel spdlog-devel NLopt-devel eigen3-devel zlib-devel libcsv-devel libyaml-devel gtest-devel gmock-devel google-benchmark-devel python3-devel pybind11-devel python3-h5py python3-xarray
   Spack   cmake ninja openmpi hdf5+hl~mpi boost+program_options random123 tomlplusplus nlohmann-json fmt spdlog nlopt eigen zlib libcsv libyaml
-          googletest+gmock benchmark py-h5py py-xarray py-h5netcdf
+          googletest+gmock benchmark py-pybind11 py-numpy py-h5py py-xarray py-h5netcdf
 TEXT
     exit 1
 }
@@ -50,9 +56,10 @@ for argument in "$@"; do
     case $argument in
         --browser) browser=true ;;
         --slurm) packages+=("${slurm[@]}") ;;
+        --python) packages+=("${module[@]}") ;;
         --all)
             browser=true
-            packages+=("${tools[@]}" "${slurm[@]}")
+            packages+=("${tools[@]}" "${slurm[@]}" "${module[@]}")
             ;;
         -h | --help) usage; exit 0 ;;
         *)

@@ -8,7 +8,7 @@
 # 2. MPI, HDF5, NLopt and toml++ each have one door: one source file includes their headers.
 # 3. OpenMP is used in one file.
 # 4. No two headers define a type of the same name: the linker would take one of its functions for both.
-# 5. Commands include nothing of model and search: what they need is in optimizer/api.
+# 5. Commands and the Python module include nothing of model and search: what they need is in optimizer/api.
 # 6. The header of the library and all that it includes need no library but the standard one.
 
 cmake_minimum_required(VERSION 3.22)
@@ -36,7 +36,7 @@ set(library_header optimizer/api/prismopt.hpp)
 set(model_order base numerics hardware plan network schedule distribution step run calibration top)
 set(search_order top components strategies)
 set(io_order base toml trainers scenario measured results report compare plots html authoring logs traces export)
-set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview improve api commands top)
+set(optimizer_order program parallel nodes numerics space sensitivity accuracy fit study loop preview improve api commands python top)
 
 # The place of a file in the order of its folder; of sub-folders that the order does not have, an error.
 function(place_in folder file result)
@@ -109,8 +109,8 @@ function(check_include file folder quoted header)
     if(NOT header MATCHES "${${folder}_may_include}")
       message(SEND_ERROR "${file} includes ${header}: ${folder} may not know it")
     endif()
-    if(file MATCHES "^optimizer/commands/" AND header MATCHES "^(model|search)/")
-      message(SEND_ERROR "${file} includes ${header}: commands may not know it; offer what they need in optimizer/api")
+    if(file MATCHES "^optimizer/(commands|python)/" AND header MATCHES "^(model|search)/")
+      message(SEND_ERROR "${file} includes ${header}: commands and the Python module may not know it; offer what they need in optimizer/api")
     endif()
   elseif(quoted)
     message(SEND_ERROR "${file} includes \"${header}\": write the path from the root of the project")

@@ -26,7 +26,7 @@ for tool in "$mpicc" "$mpirun"; do
     fi
 done
 
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DPRISMOPT_UNITY_BUILD=ON -DPRISMOPT_BENCHMARKS=OFF \
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DPRISMOPT_UNITY_BUILD=ON -DPRISMOPT_BENCHMARKS=OFF -DPRISMOPT_PYTHON=OFF \
     -DMPI_C_COMPILER="$(command -v "$mpicc")" -DMPIEXEC_EXECUTABLE="$(command -v "$mpirun")"
 cmake --build "$build" --target prismopt optimizer_mpi_tests failing_rank
 "$build/prismopt" --version

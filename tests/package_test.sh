@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Debian package: what is in it, what it depends on, and that the program in it runs.
+# The Debian packages: what is in them, what they depend on, and that program and Python module run.
 # usage: package_test.sh BUILD_FOLDER    exit status 77: the tools that make packages are missing
 set -euo pipefail
 
@@ -39,3 +39,19 @@ for file in bin/prismopt share/man/man1/prismopt.1 share/bash-completion/complet
 done
 "$scratch/root/usr/bin/prismopt" --version
 "$scratch/root/usr/bin/prismopt" validate "$scratch/root/usr/share/prismopt/scenarios/small.toml"
+
+module=$(find "$scratch" -maxdepth 1 -name 'python3-prismopt_*.deb')
+if [[ -z $module ]]; then
+    echo "the Python module was not built: its package is not checked"
+    exit 0
+fi
+depends=$(dpkg-deb -f "$module" Depends)
+for library in "python3 (>= " "python3 (<< " python3-numpy libhdf5 libc6; do
+    [[ $depends == *"$library"* ]] || { echo "FAILED: the module does not depend on $library: $depends"; exit 1; }
+done
+dpkg-deb -x "$module" "$scratch/module"
+PYTHONPATH=$scratch/module/usr/lib/python3/dist-packages /usr/bin/python3 -B -c '
+import sys, prismopt
+assert prismopt.__file__.startswith(sys.argv[1]), prismopt.__file__
+print(prismopt.Scenario.read(sys.argv[2]).predict("gpus=64 tp=2 pp=4", draws=128).training_time_p99)
+' "$scratch" "$scratch/root/usr/share/prismopt/scenarios/small.toml"

@@ -52,7 +52,7 @@ build_and_test() {
 if $all; then
     bash jobs/install.sh --all
 elif [[ ${CI:-} == true ]]; then
-    bash jobs/install.sh --browser
+    bash jobs/install.sh --browser --python
     bash jobs/install.sh --slurm || echo "run.sh: without Slurm, its tests are skipped" >&2
 else
     bash jobs/install.sh

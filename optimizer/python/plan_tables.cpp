@@ -1,0 +1,180 @@
+#include "optimizer/python/bindings.hpp"
+
+#include "io/report/csv_text.hpp"
+#include "io/report/deadline_risk.hpp"
+#include "io/results/plan_results.hpp"
+#include "optimizer/api/prediction_text.hpp"
+#include "optimizer/python/arrays.hpp"
+#include "optimizer/python/without_lock.hpp"
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace prismopt::python {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Columns of numbers, a row per plan, and why plans are infeasible. Infeasible plans have no numbers.
+class PlanTable {
+public:
+    explicit PlanTable(std::vector<std::string> columns) : names_(std::move(columns)), columns_(names_.size()) {}
+
+    void add_infeasible(const Infeasible& why)
+    {
+        reasons_.push_back(why.category());
+        details_.push_back(why.detail);
+        for (std::vector<double>& column : columns_) {
+            column.push_back(not_a_number);
+        }
+    }
+
+    /// `numbers`: [column].
+    void add(const std::vector<double>& numbers)
+    {
+        reasons_.emplace_back();
+        details_.emplace_back();
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            columns_[i].push_back(numbers.at(i));
+        }
+    }
+
+    /// The columns by name, in order; needs the interpreter lock.
+    py::dict release() &&
+    {
+        std::vector<std::uint8_t> feasible;
+        for (const std::string& reason : reasons_) {
+            feasible.push_back(reason.empty() ? 1 : 0);
+        }
+        py::dict table;
+        table["feasible"] = array_of(std::move(feasible)).attr("view")("bool");
+        table["reason"] = reasons_;
+        table["detail"] = details_;
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            table[py::str(names_[i])] = array_of(std::move(columns_[i]));
+        }
+        return table;
+    }
+
+private:
+    std::vector<std::string> names_;
+    std::vector<std::vector<double>> columns_;
+    std::vector<std::string> reasons_;  // empty: the plan is feasible
+    std::vector<std::string> details_;
+};
+
+/// Lets Python handle its signals from time to time, so that Ctrl-C ends a long table.
+class Signals {
+public:
+    void look()
+    {
+        if (++calls_ % calls_between_looks != 0) {
+            return;
+        }
+        const py::gil_scoped_acquire locked;
+        if (PyErr_CheckSignals() != 0) {
+            throw py::error_already_set();
+        }
+    }
+
+private:
+    static constexpr int calls_between_looks = 64;
+    int calls_ = 0;
+};
+
+py::dict noise_free_table(const SharedScenario& of, const std::vector<std::string>& plans)
+{
+    return without_lock([&] {
+               PlanTable table({"step_s", "training_s", "cost_usd", "memory_bytes", "gpus", "energy_j"});
+               Signals signals;
+               of.predictor().noise_free(plans, [&](const std::variant<NoiseFree, Infeasible>& found) {
+                   signals.look();
+                   if (const auto* why = std::get_if<Infeasible>(&found)) {
+                       table.add_infeasible(*why);
+                       return;
+                   }
+                   const auto& times = std::get<NoiseFree>(found);
+                   table.add({times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
+               });
+               return table;
+           })
+        .release();
+}
+
+std::vector<std::string> result_columns()
+{
+    constexpr std::array<std::string_view, 3> limits{"", "_low", "_high"};
+    std::vector<std::string> columns;
+    for (const auto& row : plan_results<Estimate>(&Outputs::predict)) {
+        for (const std::string_view limit : limits) {
+            columns.push_back(csv_column(row.name, limit, row.units));
+        }
+    }
+    for (const auto& row : plan_results<double>(&Outputs::predict)) {
+        columns.push_back(csv_column(row.name, "", row.units));
+    }
+    return columns;
+}
+
+/// [column of result_columns()].
+std::vector<double> numbers_of(const PlanPrediction& of)
+{
+    const PlanResults results = results_of(of);
+    std::vector<double> numbers;
+    for (const auto& row : plan_results<Estimate>(&Outputs::predict)) {
+        const Estimate estimate = stated(row.name, row.of(results));
+        numbers.insert(numbers.end(), {estimate.value, estimate.low, estimate.high});
+    }
+    for (const auto& row : plan_results<double>(&Outputs::predict)) {
+        numbers.push_back(row.of(results));
+    }
+    return numbers;
+}
+
+/// Adds the prediction of one plan.
+void add_prediction(PlanTable& table, const SharedScenario& of, const std::string& words, const Rung& rung)
+{
+    try {
+        PlanPredictor plan = of.predictor().plan(words);
+        if (plan.infeasible()) {
+            table.add_infeasible(*plan.infeasible());
+        } else {
+            table.add(numbers_of(plan.predict(rung)));
+        }
+    } catch (const DegreesDoNotFit& error) {
+        table.add_infeasible(error.as_infeasible());
+    }
+}
+
+py::dict prediction_table(const SharedScenario& of, const std::vector<std::string>& plans, int draws)
+{
+    return without_lock([&] {
+               PlanTable table(result_columns());
+               Signals signals;
+               const Rung rung = rung_of(of.scenario(), draws);
+               for (const std::string& words : plans) {
+                   signals.look();
+                   add_prediction(table, of, words, rung);
+               }
+               return table;
+           })
+        .release();
+}
+
+}  // namespace
+
+void bind_plan_tables(py::module_& module)
+{
+    module.def("noise_free_table", &noise_free_table);
+    module.def("prediction_table", &prediction_table);
+}
+
+}  // namespace prismopt::python

@@ -1,0 +1,91 @@
+"""Plots with matplotlib, which is imported when the first is drawn."""
+
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which colour-blind readers tell apart; as in the project's own pictures.
+_colours = {
+    "F": "#56b4e9",
+    "B+W": "#009e73",
+    "B": "#009e73",
+    "W": "#f0e442",
+    "F&B": "#0072b2",
+    "bubble": "#eeeeee",
+    "transfer": "#d55e00",
+    "all-gather": "#cc79a7",
+    "reduce-scatter": "#e69f00",
+    "optimizer": "#555555",
+}
+_front_colour = "#d55e00"
+_other_colour = "#bbbbbb"
+_display_units = (
+    ("s", "days", 86400.0),
+    ("s", "h", 3600.0),
+    ("USD", "million USD", 1e6),
+    ("USD", "thousand USD", 1e3),
+    ("B", "GB", 1e9),
+)
+
+
+def _axes(ax: "Optional[Axes]", size: tuple[float, float]) -> "Axes":
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size)[1]
+
+
+def _in_display_unit(name: str, units: str, most: float) -> tuple[str, float]:
+    """The label of an objective, and what its values are divided by. `most`: the largest of them."""
+    words = name.replace("_", " ")
+    for unit, label, size in _display_units:
+        if unit == units and most >= size:
+            return f"{words} ({label})", size
+    return f"{words} ({units})" if units else words, 1.0
+
+
+def draw_front(results: Any, x: str, y: str, ax: "Optional[Axes]") -> "Axes":
+    """Two objectives: the front with its confidence intervals, and all plans with draws."""
+    units = results.objectives
+    names = list(units)
+    x = x or names[0]
+    y = y or names[min(1, len(names) - 1)]
+    for name in (x, y):
+        if name not in units:
+            raise ValueError(f"the study has no objective {name!r}; it has {', '.join(names)}")
+    plans = results.evaluations
+    front = set(results._core.front_points)
+    on_front = [point in front for point in plans["point"]]
+    ax = _axes(ax, (6.4, 4.2))
+    x_label, x_unit = _in_display_unit(x, units[x], np.nanmax(plans[x]))
+    y_label, y_unit = _in_display_unit(y, units[y], np.nanmax(plans[y]))
+    ax.scatter(plans[x] / x_unit, plans[y] / y_unit, s=8, color=_other_colour, label="evaluated")
+    ax.scatter(plans[x][on_front] / x_unit, plans[y][on_front] / y_unit, s=24, color=_front_colour, label="front")
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_timeline(events: Any, ax: "Optional[Axes]") -> "Axes":
+    """A row per stage: passes of microbatches above, transfers and exchanges as thin lines below them."""
+    stages = int(max(events["stage"])) + 1
+    ax = _axes(ax, (9.0, 0.9 + 0.45 * stages))
+    labelled = set()
+    columns = (events[name] for name in ("stage", "stream", "activity", "start_s", "end_s"))
+    for stage, stream, activity, start, end in zip(*columns):
+        in_lane = stream == "compute"
+        place, height = (stage - 0.3, 0.5) if in_lane else (stage + 0.25, 0.12)
+        label = None if activity in labelled else activity
+        labelled.add(activity)
+        ax.broken_barh([(start * 1e3, (end - start) * 1e3)], (place, height), facecolors=_colours[activity], label=label)
+    ax.set_yticks(range(stages))
+    ax.invert_yaxis()
+    ax.set_xlabel("time (ms)")
+    ax.set_ylabel("stage")
+    ax.legend(frameon=False, ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.28 if stages < 4 else -0.15), fontsize="small")
+    return ax
