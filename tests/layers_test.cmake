@@ -52,7 +52,8 @@ expect(inside_io_upwards io/scenario/learned.hpp "#include \"io/results/results.
 expect(inside_io_top io/toml/toml.cpp "#include \"io/other.hpp\"" "io/top has no place in the order")
 expect(inside_optimizer_upwards optimizer/study/evaluator.hpp "#include \"optimizer/commands/output.hpp\""
   "optimizer/study/evaluator.hpp includes optimizer/commands/output.hpp: the sub-folder of optimizer comes later")
-expect(commands_see_model optimizer/commands/predict.cpp "#include \"model/plan/plan.hpp\"" "commands may not know it")
+expect(commands_see_model optimizer/commands/predict.cpp "#include \"model/plan/plan.hpp\"" "commands and the Python module may not know it")
+expect(the_python_module_sees_model optimizer/python/plans.cpp "#include \"model/plan/plan.hpp\"" "commands and the Python module may not know it")
 expect(library_needs_json optimizer/api/prismopt.hpp "#include \"io/base/a.hpp\"" "leads to <nlohmann/json.hpp>"
   io/base/a.hpp "#include <vector>\n#include <nlohmann/json.hpp>")
 expect(library_alone optimizer/api/prismopt.hpp "#include \"io/base/a.hpp\"\n#include <vector>" "" io/base/a.hpp "#include <string>")

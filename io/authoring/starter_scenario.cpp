@@ -237,10 +237,23 @@ StarterChoice with_gpus(StarterChoice choice, int gpus)
     return choice;
 }
 
+/// Throws InputError for counts that no job has.
+void refuse_nonsense(const StarterChoice& given)
+{
+    if (given.gpus < 1) {
+        throw InputError({}, fmt::format("{} GPUs are not a cluster", given.gpus), "give at least 1");
+    }
+    if (given.sequence < 0 || given.global_batch < 0 || given.node_gpus < 0 || !(given.tokens >= 0.0)) {
+        throw InputError({}, "sequence length, global batch, tokens and GPUs per node cannot be negative",
+                         "give positive numbers, or 0 for the usual ones");
+    }
+}
+
 }  // namespace
 
 std::string starter_scenario(const StarterChoice& given, const Catalog& catalog)
 {
+    refuse_nonsense(given);
     const StarterChoice named = with_names_of(given, catalog);
     const Workload workload = named.imported ? named.imported->workload : catalog_workload(named.workload, catalog);
     const UsualSample sample = named.imported ? sample_of(*named.imported) : usual_sample(named.workload, catalog);

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import re
 import resource
 import signal
@@ -107,6 +108,10 @@ class Scenarios(ModuleTest):
     def test_texts_of_a_dictionary_may_hold_anything(self):
         values = {**self.scenario.to_dict(), "name": 'a "quoted" \\ name with [x] = ü'}
         self.assertEqual(prismopt.Scenario.from_dict(values).name, values["name"])
+
+    def test_can_be_sent_to_other_processes(self):
+        again = pickle.loads(pickle.dumps(self.scenario))
+        self.assertEqual(again.predict(PLAN, draws=256)["estimates"], self.scenario.predict(PLAN, draws=256)["estimates"])
 
     def test_starts_as_the_command_does(self):
         started = prismopt.Scenario.start("llama3-8b", 64, accelerator="h100-sxm")

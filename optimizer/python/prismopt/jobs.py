@@ -25,7 +25,7 @@ class Job(Record):
     """
 
     def __init__(self, core: "_core.Job") -> None:
-        super().__init__(core.json(), core.text())
+        super().__init__(core.json, core.text)
         self._core = core
 
     @property
@@ -85,7 +85,7 @@ def improve(
     request.measured_memory_bytes = measured_memory
     request.most_changes = most_changes
     request.most = most
-    return Improvement(*_core.improve(plan._core, request, None if job is None else job._core))
+    return Improvement.of_texts(_core.improve(plan._core, request, None if job is None else job._core))
 
 
 def import_job(

@@ -1,6 +1,7 @@
 """A plan of a scenario: predicted, explained, and its timeline drawn."""
 
 import html
+import json
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -58,21 +59,19 @@ class Prediction(Record):
     `changes`. A plan that only lacks memory is predicted as if it had enough.
     """
 
-    def __init__(self, drawn: "_core.DrawnPlan") -> None:
-        super().__init__(drawn.json(), "")
-        self._drawn: Optional[_core.DrawnPlan] = drawn
+    _drawn: "Optional[_core.DrawnPlan]" = None
+
+    @classmethod
+    def of(cls, drawn: "_core.DrawnPlan") -> "Prediction":
+        made = cls(drawn.json, lambda: drawn.text(False))
+        made._drawn = drawn
+        return made
 
     @classmethod
     def impossible(cls, words: str, why: str) -> "Prediction":
         """That of words which name no plan, as its degrees do not fit the number of GPUs."""
-        made = cls.__new__(cls)
-        Record.__init__(made, {"feasible": False, "reason": why, "design": words, "draws": 0, "changes": []}, why)
-        made._drawn = None
-        return made
-
-    @property
-    def text(self) -> str:
-        return self._text if self._drawn is None else self._drawn.text(False)
+        values = {"feasible": False, "reason": why, "design": words, "draws": 0, "changes": []}
+        return cls.of_texts((json.dumps(values), why))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -106,7 +105,7 @@ class Prediction(Record):
 
     def stages(self) -> str:
         """The text with a table of the pipeline stages: layers, times per microbatch, memory."""
-        return self._text if self._drawn is None else self._drawn.text(True)
+        return self.text if self._drawn is None else self._drawn.text(True)
 
 
 class Explanation(Record):
@@ -144,7 +143,7 @@ class Plan:
         orders: file with the order of tasks, PyTorch's table of pipeline actions, instead of the schedule's.
         search_order: search the order of tasks, where a stage holds the activations of at most so many (chunk, microbatch) pairs.
         """
-        return Prediction(self._core.predict(draws, orders, search_order))
+        return Prediction.of(self._core.predict(draws, orders, search_order))
 
     def changed(self, plan: "Optional[OnePlan]" = None, **axes: Any) -> "Plan":
         """The plan with other values on these axes: `plan.changed(tp=4, recompute="full")`."""
@@ -157,8 +156,8 @@ class Plan:
         two is the faster, with the error of the model.
         """
         if against is not None:
-            return Explanation(*self._core.explain_against(against._core))
-        return Explanation(*self._core.explain(changes))
+            return Explanation.of_texts(self._core.explain_against(against._core))
+        return Explanation.of_texts(self._core.explain(changes))
 
     def sensitivity(
         self, *, draws: int = 4096, faster: float = 10.0, pairs: int = 3, only: "tuple[str, ...] | list[str]" = ()
@@ -168,7 +167,7 @@ class Plan:
         faster: percentage by which kernels and hardware are made faster.  pairs: number of the strongest ones to pair.
         only: names of kernel classes, noise sources or hardware parameters; empty: all.
         """
-        return Sensitivity(*self._core.sensitivity(draws, faster, pairs, list(only)))
+        return Sensitivity.of_texts(self._core.sensitivity(draws, faster, pairs, list(only)))
 
     def timeline(self, draw: Optional[int] = None, *, draws: int = 0) -> "Union[pandas.DataFrame, Table]":
         """Events of a step of the first phase: stage, stream, activity, chunk, microbatch, start_s, end_s.

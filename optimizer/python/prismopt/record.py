@@ -1,10 +1,11 @@
 """Results of one thing: the JSON object that the command prints, with its text."""
 
 import copy
+import functools
 import html
 import json
-from collections.abc import Mapping
-from typing import Any, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
 
 
 class Record(Mapping[str, Any]):
@@ -13,9 +14,19 @@ class Record(Mapping[str, Any]):
     results/README.md of the project lists the keys of all objects.
     """
 
-    def __init__(self, values: "str | dict[str, Any]", text: str = "") -> None:
-        self._values: dict[str, Any] = json.loads(values) if isinstance(values, str) else values
-        self._text = text
+    def __init__(self, make_json: Callable[[], str], make_text: Callable[[], str]) -> None:
+        self._make_json = make_json
+        self._make_text = make_text
+
+    @classmethod
+    def of_texts(cls, texts: tuple[str, str]) -> Self:
+        """From JSON and text."""
+        return cls(lambda: texts[0], lambda: texts[1])
+
+    @functools.cached_property
+    def _values(self) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(self._make_json())
+        return values
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -26,10 +37,10 @@ class Record(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
-    @property
+    @functools.cached_property
     def text(self) -> str:
         """For people, as the command prints it."""
-        return self._text
+        return self._make_text()
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the object."""

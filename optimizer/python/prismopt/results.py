@@ -33,9 +33,13 @@ class Comparison(Record):
 class Learned(Record):
     """What measured plans teach: `prismopt learn --json`. `overlay` is the file for later studies."""
 
-    def __init__(self, texts: tuple[str, str], overlay: str) -> None:
-        super().__init__(*texts)
-        self.overlay = overlay
+    overlay: str = ""
+
+    @classmethod
+    def of(cls, learned: tuple[tuple[str, str], str]) -> "Learned":
+        made = cls.of_texts(learned[0])
+        made.overlay = learned[1]
+        return made
 
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Writes the overlay, which scenarios read with `learned` in [cluster]."""
@@ -46,7 +50,7 @@ class Results(Record):
     """Results of a search: the object that `prismopt report --json` prints, and its tables."""
 
     def __init__(self, core: "_core.Results", folder: "Optional[tempfile.TemporaryDirectory[str]]" = None) -> None:
-        super().__init__(core.json(), core.text())
+        super().__init__(core.json, core.text)
         self._core = core
         self._folder = folder
 
@@ -146,7 +150,7 @@ class Results(Record):
 
     def shortlist(self, objective: str = "", *, most: int = 0, cover: float = 0.9) -> Shortlist:
         """Plans to measure: the smallest set that has the best one with probability `cover`, or the `most` useful ones."""
-        return Shortlist(*self._core.shortlist(objective, most, cover))
+        return Shortlist.of_texts(self._core.shortlist(objective, most, cover))
 
     def learn(self, measured: "Union[str, os.PathLike[str], pandas.DataFrame]", *, accept: bool = False) -> Learned:
         """What measured plans teach: a CSV file or a DataFrame with the columns point or plan, step_time_s, peak_memory_gb.
@@ -154,11 +158,11 @@ class Results(Record):
         accept: also measurements that the intervals of the model do not allow.
         """
         if isinstance(measured, (str, os.PathLike)):
-            return Learned(*self._core.learn(os.fspath(measured), accept))
+            return Learned.of(self._core.learn(os.fspath(measured), accept))
         with tempfile.TemporaryDirectory(prefix="prismopt-") as folder:
             path = os.path.join(folder, "measured.csv")
             measured.to_csv(path, index=False)
-            return Learned(*self._core.learn(path, accept))
+            return Learned.of(self._core.learn(path, accept))
 
     def __repr__(self) -> str:
         return f"<Results of {len(self._core.front_points)} plans on the front, {self.path}>"
@@ -176,7 +180,7 @@ def compare(results: "Sequence[Results]", *, common: bool = False) -> Comparison
 
     common: compare only the objectives that all of them have.
     """
-    return Comparison(*_core.compare([study._core for study in results], common))
+    return Comparison.of_texts(_core.compare([study._core for study in results], common))
 
 
 def learn(results: Results, measured: "Union[str, os.PathLike[str], pandas.DataFrame]", *, accept: bool = False) -> Learned:

@@ -203,6 +203,10 @@ class Scenario:
         choice.max_time_s = max_time
         return searching.run(lambda log: _core.search(self._core, choice, progress, log), choice.out, folder)
 
+    def __reduce__(self) -> "tuple[Callable[[str, str], Scenario], tuple[str, str]]":
+        """Scenarios can be sent to other processes."""
+        return Scenario.parse, (self.text, self._core.path)
+
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}>"
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace prismopt {
 namespace {
@@ -43,6 +44,19 @@ TEST(StarterScenario, HasAsManyFailuresForAsManyGpus)
                 HasSubstr("# 9 times that of nodes of 8 GPUs (6.5e-3 /day: "));
     EXPECT_NEAR(failures_a_day(choice("llama3-8b", "gb200", 36)), 0.0065 * 36 / 8, 1e-9);  // half a node
     EXPECT_NEAR(failures_a_day(choice("llama3-8b", "h100-sxm", 4)), 0.0065, 1e-12);
+}
+
+/// Programs may ask for anything; a search for a batch that suits no GPUs would not end.
+TEST(StarterScenario, RefusesCountsThatNoJobHas)
+{
+    EXPECT_THROW(starter_scenario(choice("llama3-8b", "h100-sxm", 0)), InputError);
+    EXPECT_THROW(starter_scenario(choice("llama3-8b", "h100-sxm", -8)), InputError);
+    StarterChoice made = choice("llama3-8b", "h100-sxm", 8);
+    made.global_batch = -1;
+    EXPECT_THROW(starter_scenario(made), InputError);
+    made.global_batch = 0;
+    made.tokens = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THROW(starter_scenario(made), InputError);
 }
 
 TEST(StarterScenario, SharesLongSequences)
