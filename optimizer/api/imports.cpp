@@ -138,10 +138,30 @@ nlohmann::json network_values(const JobImport& of)
     return json;
 }
 
+void refuse_wrong_request(const ImportRequest& request)
+{
+    if (request.files.empty() && request.command.empty()) {
+        throw InputError("give the files that start the training, or --command; see --help");
+    }
+    for (const auto& [option, count] : {std::pair{"gpus", request.gpus}, std::pair{"gpus-per-node", request.node_gpus}}) {
+        if (count < 0) {
+            throw InputError(
+                fmt::format("--{} {} is not positive; give a positive number or leave the option out", option, count));
+        }
+    }
+    if (!request.accelerator.empty() && !request.instance.empty()) {
+        throw InputError("--instance and --accelerator both name the accelerator; remove one of the two");
+    }
+    if (!request.workload.empty() && request.model_config) {
+        throw InputError("--workload and --model-config both name the network; remove one of the two");
+    }
+}
+
 }  // namespace
 
 JobImport import_job(const ImportRequest& request, const std::vector<std::string>& catalogs)
 {
+    refuse_wrong_request(request);
     const auto own = catalog_with(catalogs);
     const Catalog& catalog = own ? *own : Catalog::built_in();
     JobImport of;

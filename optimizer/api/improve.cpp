@@ -205,7 +205,7 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
     std::vector<ImprovedPlan> sorted = all;
     std::stable_sort(sorted.begin(), sorted.end(), gains_more);
     for (int axes = 1; axes <= request.most_changes; ++axes) {
-        std::size_t taken = 0;
+        int taken = 0;
         for (const ImprovedPlan& plan : sorted) {
             if (!plan.best_of_all && plan.axes == axes && taken < request.most) {
                 result.push_back(plan);
@@ -228,8 +228,22 @@ std::vector<ImprovedPlan> shown(const std::vector<ImprovedPlan>& all, const Impr
 
 }  // namespace
 
+void refuse_wrong(const ImproveRequest& request)
+{
+    if (!(request.measured_step_s >= 0.0 && request.measured_memory_bytes >= 0.0)) {
+        throw InputError("--measured-step and --measured-memory cannot be negative; leave out what was not measured");
+    }
+    if (request.most_changes < 1 || request.most_changes > 3) {
+        throw InputError(fmt::format("--changes {} is out of range; give 1, 2 or 3", request.most_changes));
+    }
+    if (request.most < 1) {
+        throw InputError(fmt::format("--most {} is not positive; give the number of plans to list, for example 3", request.most));
+    }
+}
+
 Improvement improve(const ChosenPlan& today, const ImproveRequest& request)
 {
+    refuse_wrong(request);
     const Scenario& scenario = today.scenario;
     const StudyModel model(scenario, tables_of(scenario, {today.plan}));
     Problem problem = model.problem;

@@ -16,9 +16,12 @@ struct ImproveRequest {
     double measured_step_s = 0.0;        // mean step of today's plan; 0: not measured
     double measured_memory_bytes = 0.0;  // its peak on one GPU; 0: not measured
     int most_changes = 3;                // 1 to 3
-    std::size_t most = 3;                // plans of each number of changes
+    int most = 3;                        // plans of each number of changes
     double precision = 0.01;             // of the mean of measured steps
 };
+
+/// Throws InputError for what nothing can be found for; improve() does, too.
+void refuse_wrong(const ImproveRequest& request);
 
 /// A plan beside today's. Shares and probabilities are from 0 to 1; intervals hold 90 % and include the error of the model.
 struct ImprovedPlan {

@@ -268,8 +268,24 @@ struct PlanPredictor::State {
         return *run;
     }
 
+    /// All draws of the plan, in parts between which the caller may pause. A draw depends on its fleet alone.
+    PhaseDraws sample(Predictor& predictor, const Rung& rung, const SamplerOptions& sampler, const Pause& pause) const
+    {
+        constexpr int draws_between_pauses = 1 << 14;
+        const int fleets = std::max(block_fleets, draws_between_pauses / rung.steps / block_fleets * block_fleets);
+        PhaseDraws all(run->phases.size());
+        for (int first = 0; first < rung.fleets; first += fleets) {
+            pause();
+            const PhaseDraws some = predictor.sample(*run, {first, std::min(fleets, rung.fleets - first), rung.steps}, sampler);
+            for (std::size_t phase = 0; phase < all.size(); ++phase) {
+                all[phase].insert(all[phase].end(), some[phase].begin(), some[phase].end());
+            }
+        }
+        return all;
+    }
+
     /// Draws the plan, and fills in what follows from its draws.
-    void evaluate(PlanPrediction& of, const Rung& rung)
+    void evaluate(PlanPrediction& of, const Rung& rung, const Pause& pause)
     {
         const Phase& first_phase = chosen.scenario.phases.front();
         of.placement =
@@ -277,7 +293,7 @@ struct PlanPredictor::State {
         of.host = host_wait_text(model.problem, of.plan);
         Predictor predictor(model.problem);
         const SamplerOptions sampler = model.sampler({Purpose::confirm});
-        draws = predictor.sample(*run, {0, rung.fleets, rung.steps}, sampler);
+        draws = sample(predictor, rung, sampler, pause);
         const FittedModel fitted = fitted_model();
         of.model = model_interval(model.problem, *run, fitted);
         const bool promised = model.problem.promise.includes_model_error();
@@ -336,7 +352,7 @@ const AssignedNodes& PlanPredictor::assign_nodes(const Rung& rung)
     return *state_->assigned;
 }
 
-PlanPrediction PlanPredictor::predict(const Rung& rung)
+PlanPrediction PlanPredictor::predict(const Rung& rung, const Pause& pause)
 {
     State& s = *state_;
     PlanPrediction of = described(s.chosen);
@@ -346,7 +362,7 @@ PlanPrediction PlanPredictor::predict(const Rung& rung)
     }
     of.changes = s.changes();
     if (s.run) {
-        s.evaluate(of, rung);
+        s.evaluate(of, rung, pause);
     }
     of.prediction.infeasible = s.infeasible;
     of.may_not_fit = s.may_not_fit;

@@ -107,7 +107,9 @@ public:
     /// InputError if a slowdown factor is unknown, and InfeasiblePlan.
     const AssignedNodes& assign_nodes(const Rung& rung);
     /// Predicts the plan. Of an infeasible one: values that change that, and if it only lacks memory, what it takes with enough.
-    PlanPrediction predict(const Rung& rung);
+    /// `pause` is called between draws, several times per second.
+    PlanPrediction predict(
+        const Rung& rung, const Pause& pause = [] {});
     /// Step times of the last predict() in seconds, [phase][draw], without the factor common_step. Draws with the same number use
     /// the same random numbers for all plans.
     const std::vector<std::vector<double>>& draws() const&;

@@ -311,6 +311,9 @@ std::string objectives_of(const Results& results)
 
 void share_objectives(std::vector<NamedResults>& studies, OtherObjectives others)
 {
+    if (studies.empty()) {
+        throw InputError({}, "there are no results to compare", "give 2 or more");
+    }
     const std::vector<std::string> common = common_objectives(studies);
     if (others == OtherObjectives::refused) {
         const std::string first = objectives_of(studies.front().results);

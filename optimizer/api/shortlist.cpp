@@ -101,6 +101,13 @@ void refuse_implausible(const PlanPosterior& plans)
     }
 }
 
+void refuse_no_share(const char* option, double value, double usual)
+{
+    if (!(value > 0.0 && value < 1.0)) {
+        throw InputError(fmt::format("--{0} {1} is not between 0 and 1; write for example --{0} {2}", option, value, usual));
+    }
+}
+
 }  // namespace
 
 struct PlanChoice::State {
@@ -180,6 +187,8 @@ PlanChoice::~PlanChoice() = default;
 
 Shortlists PlanChoice::shortlists(const ShortlistRequest& request)
 {
+    refuse_no_share("cover", request.cover, ShortlistRequest{}.cover);
+    refuse_no_share("precision", request.precision, ShortlistRequest{}.precision);
     const Results& results = state_->results;
     const std::size_t objective = objective_of(request.objective, results);
     Shortlists all;

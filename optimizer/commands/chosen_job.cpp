@@ -121,9 +121,6 @@ ImportRequest job_request(const po::variables_map& values)
         request.files.push_back(file_of("", file));
     }
     request.command = option_text(values, "command");
-    if (files.empty() && request.command.empty()) {
-        throw InputError("give the files that start the training, or --command; see --help");
-    }
     for (const std::string& word : values.count("set") > 0 ? values["set"].as<Texts>() : Texts{}) {
         add_value(word, request.set);
     }
@@ -136,12 +133,6 @@ ImportRequest job_request(const po::variables_map& values)
     request.node_gpus = option_count(values, "gpus-per-node");
     request.accelerator = option_text(values, "accelerator");
     request.instance = option_text(values, "instance");
-    if (!request.accelerator.empty() && !request.instance.empty()) {
-        throw InputError("--instance and --accelerator both name the accelerator; remove one of the two");
-    }
-    if (!request.workload.empty() && request.model_config) {
-        throw InputError("--workload and --model-config both name the network; remove one of the two");
-    }
     request.name = study_name(files.empty() ? "" : files.front());
     return request;
 }

@@ -48,16 +48,9 @@ ImproveRequest request_of(const po::variables_map& values)
     ImproveRequest request;
     request.measured_step_s = quantity_of<Seconds>(values, "measured-step", "5.45 s");
     request.measured_memory_bytes = quantity_of<Bytes>(values, "measured-memory", "61.5 GB");
-    const int most_changes = values["changes"].as<int>();
-    if (most_changes < 1 || most_changes > 3) {
-        throw InputError(fmt::format("--changes {} is out of range; give 1, 2 or 3", most_changes));
-    }
-    request.most_changes = most_changes;
-    const int most = values["most"].as<int>();
-    if (most < 1) {
-        throw InputError(fmt::format("--most {} is not positive; give the number of plans to list, for example 3", most));
-    }
-    request.most = static_cast<std::size_t>(most);
+    request.most_changes = values["changes"].as<int>();
+    request.most = values["most"].as<int>();
+    refuse_wrong(request);
     return request;
 }
 

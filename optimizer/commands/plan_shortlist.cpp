@@ -43,16 +43,12 @@ ShortlistRequest shortlist_request(const po::variables_map& values)
         }
         asked.most = static_cast<std::size_t>(most);
     }
-    const auto share = [&values](const char* option, double otherwise) {
-        const double value = values.count(option) > 0 ? values[option].as<double>() : otherwise;
-        if (!(value > 0.0 && value < 1.0)) {
-            throw InputError(
-                fmt::format("--{} {} is not between 0 and 1; write for example --{} {}", option, value, option, otherwise));
-        }
-        return value;
-    };
-    asked.cover = share("cover", asked.cover);
-    asked.precision = share("precision", asked.precision);
+    if (values.count("cover") > 0) {
+        asked.cover = values["cover"].as<double>();
+    }
+    if (values.count("precision") > 0) {
+        asked.precision = values["precision"].as<double>();
+    }
     return asked;
 }
 

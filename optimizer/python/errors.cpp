@@ -5,9 +5,11 @@
 #include "optimizer/space/design_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace prismopt::python {
@@ -34,17 +36,47 @@ PyObject* new_exception(py::module_& module, const char* name, const char* text,
     return made;
 }
 
+struct ArgumentOfOption {
+    std::string_view option;
+    std::string_view argument;
+};
+/// Options of commands that messages of the library name, and the arguments that are them here.
+constexpr std::array<ArgumentOfOption, 22> arguments{{{"draws", "draws"},
+                                                      {"draw", "draw"},
+                                                      {"orders", "orders"},
+                                                      {"search-order", "search_order"},
+                                                      {"faster", "faster"},
+                                                      {"pairs", "pairs"},
+                                                      {"only", "only"},
+                                                      {"max-time", "max_time"},
+                                                      {"target", "target"},
+                                                      {"point", "number"},
+                                                      {"phase", "phase"},
+                                                      {"cover", "cover"},
+                                                      {"most", "most"},
+                                                      {"objective", "objective"},
+                                                      {"changes", "most_changes"},
+                                                      {"measured-step", "measured_step"},
+                                                      {"measured-memory", "measured_memory"},
+                                                      {"command", "command"},
+                                                      {"gpus", "gpus"},
+                                                      {"gpus-per-node", "gpus_per_node"},
+                                                      {"accelerator", "accelerator"},
+                                                      {"set", "values"}}};
+
 /// A message that names options of commands, "--draws 0", with the names of arguments, "draws 0".
 std::string of_arguments(const std::string& message)
 {
-    static const std::regex option("(^|[ (])--([a-z][a-z-]*)");
+    static const std::regex option("--([a-z][a-z-]*)");
     std::string text;
     auto rest = message.cbegin();
     for (std::sregex_iterator found(message.begin(), message.end(), option), end; found != end; ++found) {
-        std::string name = (*found)[2];
-        std::replace(name.begin(), name.end(), '-', '_');
-        text.append(rest, (*found)[0].first).append((*found)[1]).append(name);
-        rest = (*found)[0].second;
+        const std::string name = (*found)[1];
+        const auto row = std::find_if(arguments.begin(), arguments.end(), [&](const auto& one) { return one.option == name; });
+        if (row != arguments.end()) {
+            text.append(rest, (*found)[0].first).append(row->argument);
+            rest = (*found)[0].second;
+        }
     }
     return text.append(rest, message.cend());
 }

@@ -1,5 +1,6 @@
 #include "optimizer/python/bindings.hpp"
 
+#include "io/base/csv.hpp"
 #include "optimizer/api/imports.hpp"
 #include "optimizer/api/improve.hpp"
 #include "optimizer/api/job_changes.hpp"
@@ -56,8 +57,8 @@ Texts improve_plan(const Plan& plan, const ImproveRequest& request, const JobPoi
 
 void bind_jobs(py::module_& module)
 {
-    py::class_<JobFile>(module, "JobFile").def(py::init([](const std::string& path, const std::string& text) {
-        return JobFile{path, text};
+    py::class_<JobFile>(module, "JobFile").def(py::init([](const std::string& path) {
+        return without_lock([&] { return JobFile{path, read_text(path)}; });
     }));
     py::class_<ImportRequest>(module, "ImportRequest")
         .def(py::init<>())

@@ -1,5 +1,6 @@
 #include "optimizer/python/bindings.hpp"
 
+#include "io/base/input_error.hpp"
 #include "io/report/csv_text.hpp"
 #include "io/report/deadline_risk.hpp"
 #include "io/results/plan_results.hpp"
@@ -10,11 +11,14 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace prismopt::python {
@@ -47,6 +51,8 @@ public:
         }
     }
 
+    std::size_t rows() const { return reasons_.size(); }
+
     /// The columns by name, in order; needs the interpreter lock.
     py::dict release() &&
     {
@@ -71,38 +77,37 @@ private:
     std::vector<std::string> details_;
 };
 
-/// Lets Python handle its signals from time to time, so that Ctrl-C ends a long table.
-class Signals {
-public:
-    void look()
-    {
-        if (++calls_ % calls_between_looks != 0) {
-            return;
-        }
-        const py::gil_scoped_acquire locked;
-        if (PyErr_CheckSignals() != 0) {
-            throw py::error_already_set();
-        }
+/// Calls work(pause), and names the row where an input is wrong.
+void fill(const PlanTable& table, const std::function<void(const Pause&)>& work)
+{
+    try {
+        work(handle_signals_sometimes());
+    } catch (const InputError& error) {
+        throw InputError({}, "row " + std::to_string(table.rows()) + ": " + error.what(), "");
     }
+}
 
-private:
-    static constexpr int calls_between_looks = 64;
-    int calls_ = 0;
-};
+using NoiseFreeOrNot = std::variant<NoiseFree, Infeasible>;
+
+void add_noise_free(PlanTable& table, const NoiseFreeOrNot& found)
+{
+    if (const auto* why = std::get_if<Infeasible>(&found)) {
+        table.add_infeasible(*why);
+        return;
+    }
+    const auto& times = std::get<NoiseFree>(found);
+    table.add({times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
+}
 
 py::dict noise_free_table(const SharedScenario& of, const std::vector<std::string>& plans)
 {
     return without_lock([&] {
                PlanTable table({"step_s", "training_s", "cost_usd", "memory_bytes", "gpus", "energy_j"});
-               Signals signals;
-               of.predictor().noise_free(plans, [&](const std::variant<NoiseFree, Infeasible>& found) {
-                   signals.look();
-                   if (const auto* why = std::get_if<Infeasible>(&found)) {
-                       table.add_infeasible(*why);
-                       return;
-                   }
-                   const auto& times = std::get<NoiseFree>(found);
-                   table.add({times.step_s, times.training_s, times.cost_usd, times.memory_bytes, times.gpus, times.energy_j});
+               fill(table, [&](const Pause& pause) {
+                   of.predictor().noise_free(plans, [&](const NoiseFreeOrNot& found) {
+                       pause();
+                       add_noise_free(table, found);
+                   });
                });
                return table;
            })
@@ -140,14 +145,19 @@ std::vector<double> numbers_of(const PlanPrediction& of)
 }
 
 /// Adds the prediction of one plan.
-void add_prediction(PlanTable& table, const SharedScenario& of, const std::string& words, const Rung& rung)
+struct AskedPlan {
+    const SharedScenario& of;
+    const std::string& words;
+    const Rung& rung;
+};
+void add_prediction(PlanTable& table, const AskedPlan& asked, const Pause& pause)
 {
     try {
-        PlanPredictor plan = of.predictor().plan(words);
+        PlanPredictor plan = asked.of.predictor().plan(asked.words);
         if (plan.infeasible()) {
             table.add_infeasible(*plan.infeasible());
         } else {
-            table.add(numbers_of(plan.predict(rung)));
+            table.add(numbers_of(plan.predict(asked.rung, pause)));
         }
     } catch (const DegreesDoNotFit& error) {
         table.add_infeasible(error.as_infeasible());
@@ -158,12 +168,13 @@ py::dict prediction_table(const SharedScenario& of, const std::vector<std::strin
 {
     return without_lock([&] {
                PlanTable table(result_columns());
-               Signals signals;
                const Rung rung = rung_of(of.scenario(), draws);
-               for (const std::string& words : plans) {
-                   signals.look();
-                   add_prediction(table, of, words, rung);
-               }
+               fill(table, [&](const Pause& pause) {
+                   for (const std::string& words : plans) {
+                       pause();
+                       add_prediction(table, {of, words, rung}, pause);
+                   }
+               });
                return table;
            })
         .release();

@@ -33,7 +33,7 @@ DrawnPlan predict_plan(const Plan& plan, int draws, const std::string& orders, s
 {
     return without_lock([&] {
         PlanPredictor predictor = plan.predictor({.file = orders, .most_held = most_held});
-        PlanPrediction of = predictor.predict(rung_of(plan.chosen.scenario, draws));
+        PlanPrediction of = predictor.predict(rung_of(plan.chosen.scenario, draws), handle_signals_sometimes());
         return DrawnPlan{std::move(of), std::move(predictor).draws()};
     });
 }

@@ -87,6 +87,35 @@ py::dict evaluations(const StudyResults& study)
     return table;
 }
 
+/// An objective of the plans on the front as they were confirmed, [plan]: values and confidence limits.
+py::tuple confirmed(const StudyResults& study, std::size_t objective)
+{
+    std::vector<double> values;
+    std::vector<double> low;
+    std::vector<double> high;
+    for (const FrontPoint& point : study.of.front) {
+        const Estimate& estimate = point.objectives.at(objective);
+        values.push_back(estimate.value);
+        low.push_back(estimate.low);
+        high.push_back(estimate.high);
+    }
+    return py::make_tuple(array_of(std::move(values)), array_of(std::move(low)), array_of(std::move(high)));
+}
+
+/// Holds results_files(), in Python: with _core.FilesInUse(): ...
+class FilesInUse {
+public:
+    void enter()
+    {
+        const py::gil_scoped_release released;
+        held_ = std::unique_lock(results_files());
+    }
+    void exit(const py::args&) { held_.unlock(); }
+
+private:
+    std::unique_lock<std::mutex> held_;
+};
+
 Plan plan_of(const StudyResults& study, std::optional<std::int64_t> number)
 {
     return without_lock([&] { return Plan{nullptr, plan_at(study.of, number)}; });
@@ -191,10 +220,15 @@ void bind_results(py::module_& module)
         .def("html", [](const StudyResults& study) { return without_lock([&] { return html_report(study.of, study.path); }); })
         .def("figure", &figure)
         .def("evaluations", &evaluations)
+        .def("confirmed", &confirmed)
         .def("plan", &plan_of)
         .def("export", &exported)
         .def("shortlist", &shortlist)
         .def("learn", &learn);
+    py::class_<FilesInUse>(module, "FilesInUse")
+        .def(py::init<>())
+        .def("__enter__", &FilesInUse::enter)
+        .def("__exit__", &FilesInUse::exit);
     module.def("open_results", &open);
     module.def("compare", &compare);
 }

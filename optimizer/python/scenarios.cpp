@@ -59,7 +59,7 @@ ScenarioPointer on_these_nodes(const SharedScenario& of, const std::string& sour
 
 py::list plans_in_space(const SharedScenario& of, std::size_t most)
 {
-    const auto plans = without_lock([&] { return feasible_plans(of.scenario(), most); });
+    const auto plans = without_lock([&] { return feasible_plans(of.scenario(), most, handle_signals_sometimes()); });
     py::list designs;
     for (const PlanInSpace& plan : plans) {
         designs.append(py::make_tuple(plan.number, plan.design));
@@ -69,7 +69,7 @@ py::list plans_in_space(const SharedScenario& of, std::size_t most)
 
 py::dict count(const SharedScenario& of)
 {
-    const PlanCount counted = without_lock([&] { return count_plans(of.scenario()); });
+    const PlanCount counted = without_lock([&] { return count_plans(of.scenario(), handle_signals_sometimes()); });
     py::dict rejected;
     for (const Rejected& row : counted.rejected) {
         rejected[py::str(row.reason)] = row.count;
@@ -95,8 +95,14 @@ void bind_scenarios(py::module_& module)
         .def("notes", [](const SharedScenario& of) { return scenario_notes(of.scenario()); })
         .def("feasible_plans", &plans_in_space)
         .def("count_plans", &count)
-        .def("plan", [](const ScenarioPointer& of, const std::string& words) {
-            return Plan{of, without_lock([&] { return plan_with(of->scenario(), words); })};
+        .def("axis_names", [](const SharedScenario& of) { return axis_names(of.scenario()); })
+        .def("plan",
+             [](const ScenarioPointer& of, const std::string& words) {
+                 return Plan{of, without_lock([&] { return plan_with(of->scenario(), words); })};
+             })
+        .def("unnamed_plan", [](const ScenarioPointer& of) {
+            UnnamedPlan unnamed = without_lock([&] { return unnamed_plan(of->scenario()); });
+            return std::pair{Plan{of, std::move(unnamed.chosen)}, unnamed.note};
         });
     module.def("read_scenario", &read);
     module.def("parse_scenario", &parse_text);

@@ -1,6 +1,7 @@
 #include "optimizer/python/bindings.hpp"
 
 #include "optimizer/api/search.hpp"
+#include "optimizer/loop/study_journal.hpp"
 #include "optimizer/python/results.hpp"
 #include "optimizer/python/without_lock.hpp"
 
@@ -83,6 +84,8 @@ struct SearchChoice {
     double progress_every_s = 0.5;
 };
 
+constexpr double no_limit_s = 1e9;  // a later leg has the limit of the first, unless it sets one
+
 StudyOptions options_of(const SearchChoice& choice)
 {
     StudyOptions options;
@@ -92,15 +95,21 @@ StudyOptions options_of(const SearchChoice& choice)
     options.posterior = choice.posterior;
     options.command_line = "prismopt in Python";
     options.progress_every_s = choice.progress_every_s;
-    if (choice.max_time_s) {
-        options.max_time = std::chrono::duration<double>(*choice.max_time_s);
+    if (choice.max_time_s || choice.continues) {
+        options.max_time = std::chrono::duration<double>(choice.max_time_s.value_or(no_limit_s));
     }
     return options;
 }
 
-/// Runs a search, and returns its results, whether it is complete, and whether Ctrl-C stopped it.
-py::tuple run(StudyOptions options, const py::object& progress, const py::object& log,
-              const std::function<StudyEnd(const StudyOptions&)>& search_with)
+struct EndedSearch {
+    std::shared_ptr<StudyResults> results;
+    bool complete = false;
+    bool interrupted = false;    // by Ctrl-C
+    bool nothing_to_do = false;  // it was complete before; there are no results here
+};
+
+EndedSearch run(StudyOptions options, const py::object& progress, const py::object& log,
+                const std::function<StudyEnd(const StudyOptions&)>& search_with)
 {
     News news;
     StudyEnd end;
@@ -112,20 +121,25 @@ py::tuple run(StudyOptions options, const py::object& progress, const py::object
         end = search_with(options);
     };
     const bool interrupted = run_beside(work, [&] { news.pass_on(progress, log); });
-    const bool complete = end.complete;
-    const bool nothing_to_do = end.nothing_to_do;
-    return py::make_tuple(std::make_shared<StudyResults>(StudyResults{options.out, std::move(end.results)}), complete,
-                          interrupted, nothing_to_do);
+    return {.results = std::make_shared<StudyResults>(StudyResults{options.out, std::move(end.results)}),
+            .complete = end.complete,
+            .interrupted = interrupted,
+            .nothing_to_do = end.nothing_to_do};
 }
 
-py::tuple search_scenario(const SharedScenario& of, const SearchChoice& choice, const py::object& progress, const py::object& log)
+EndedSearch search_scenario(const SharedScenario& of, const SearchChoice& choice, const py::object& progress,
+                            const py::object& log)
 {
     return run(options_of(choice), progress, log, [&](const StudyOptions& options) { return search(of.scenario(), options); });
 }
 
-py::tuple resume_search(const std::string& path, const SearchChoice& choice, const py::object& progress, const py::object& log)
+EndedSearch resume_search(const std::string& path, SearchChoice choice, const py::object& progress, const py::object& log)
 {
-    return run(options_of(choice), progress, log, [&](const StudyOptions& options) { return resume(path, options); });
+    choice.continues = true;
+    choice.out = results_path_of(path);
+    StudyOptions of = options_of(choice);
+    of.continues = false;
+    return run(of, progress, log, [&](const StudyOptions& options) { return resume(path, options); });
 }
 
 }  // namespace
@@ -140,6 +154,11 @@ void bind_searches(py::module_& module)
         .def_readwrite("posterior", &SearchChoice::posterior)
         .def_readwrite("max_time_s", &SearchChoice::max_time_s)
         .def_readwrite("progress_every_s", &SearchChoice::progress_every_s);
+    py::class_<EndedSearch>(module, "EndedSearch")
+        .def_readonly("results", &EndedSearch::results)
+        .def_readonly("complete", &EndedSearch::complete)
+        .def_readonly("interrupted", &EndedSearch::interrupted)
+        .def_readonly("nothing_to_do", &EndedSearch::nothing_to_do);
     module.def("search", &search_scenario);
     module.def("resume", &resume_search);
 }

@@ -55,6 +55,18 @@ void warn(const std::vector<std::string>& messages)
     }
 }
 
+std::function<void()> handle_signals_sometimes()
+{
+    using Clock = std::chrono::steady_clock;
+    return [last = Clock::now()]() mutable {
+        if (const auto now = Clock::now(); now - last >= between_looks) {
+            last = now;
+            const py::gil_scoped_acquire locked;
+            handle_signals();
+        }
+    };
+}
+
 bool run_beside(const std::function<void(std::stop_token)>& work, const std::function<void()>& look)
 {
     End end;

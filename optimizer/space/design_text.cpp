@@ -7,6 +7,7 @@
 #include "model/plan_rules.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -107,12 +108,13 @@ bool is_name(const std::string& word, const SpaceSettings& space)
     return found;
 }
 
-std::string axis_names(const SpaceSettings& space)
+std::vector<std::string> names_of_plan(const SpaceSettings& space)
 {
-    std::string names = "gpus";
+    std::vector<std::string> names{"gpus"};
     ParallelPlan any;
-    for_axes(any, space, [&names](std::string_view axis, auto&, const auto&) { names.append(" ").append(axis); });
-    return names + " dp";
+    for_axes(any, space, [&names](std::string_view axis, auto&, const auto&) { names.emplace_back(axis); });
+    names.emplace_back("dp");
+    return names;
 }
 
 template <class T>
@@ -170,7 +172,8 @@ std::vector<NamedValue> named_values(const std::string& text, const SpaceSetting
                                  " is a hardware parameter, not part of a plan; set its value in [cluster] of the scenario, " +
                                  "remove its [[knob]], and leave it out here");
             }
-            throw InputError("plan: unknown name '" + named.name + "'; names are " + axis_names(space));
+            throw InputError("plan: unknown name '" + named.name + "'; names are " +
+                             fmt::format("{}", fmt::join(names_of_plan(space), " ")));
         }
         if (std::count_if(all.begin(), all.end(), [&](const NamedValue& other) { return other.name == named.name; }) > 1) {
             throw InputError("plan: " + named.name + " is given twice; remove one of the two");
@@ -272,6 +275,15 @@ bool states_axis(const std::string& text, const std::string& axis, const Scenari
 {
     const std::vector<NamedValue> all = named_values(text, scenario.space);
     return std::any_of(all.begin(), all.end(), [&axis](const NamedValue& value) { return value.name == axis; });
+}
+
+std::vector<std::string> axis_names(const Scenario& scenario)
+{
+    std::vector<std::string> names = names_of_plan(scenario.space);
+    for (const StudyChoice& choice : scenario.choices) {
+        names.push_back(choice.name);
+    }
+    return names;
 }
 
 std::string seconds_text(Seconds time)

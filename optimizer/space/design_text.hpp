@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prismopt {
 
@@ -27,6 +28,9 @@ ParallelPlan parse_design(const std::string& text, const Scenario& scenario);
 
 /// Whether such a text states the axis of this name ("order").
 bool states_axis(const std::string& text, const std::string& axis, const Scenario& scenario);
+
+/// Names that a plan of the scenario may have values for: its axes, "gpus", "dp", and the choices of the study.
+std::vector<std::string> axis_names(const Scenario& scenario);
 
 /// A time in the notation of --design: "300s".
 std::string seconds_text(Seconds time);

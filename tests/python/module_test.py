@@ -3,6 +3,7 @@
 usage: module_test.py PROGRAM SMALL_TOML MODULE_FOLDER [unittest arguments]
 """
 
+import copy
 import csv
 import gc
 import io
@@ -185,6 +186,51 @@ class Predictions(ModuleTest):
             self.assertEqual(column(table, "cost_usd")[row], one.cost)
             self.assertEqual(column(table, "ettr")[row], one.ettr)
 
+    def test_axes_beside_plans_are_those_of_each(self):
+        table = self.scenario.predict([{"tp": 1}, "tp=2"], gpus=32, pp=2, draws=128)
+        self.assertEqual(list(column(table, "plan")), ["tp=1 gpus=32 pp=2", "tp=2 gpus=32 pp=2"])
+        self.assertEqual(column(table, "cost_usd")[1], self.scenario.predict(tp=2, gpus=32, pp=2, draws=128).cost)
+        self.assertEqual(list(column(self.scenario.noise_free({"plan": "tp=2", "gpus": [32, 64]}, pp=2), "gpus")), [32.0, 64.0])
+        with self.assertRaises(prismopt.InputError):
+            self.scenario.predict(["tp=2"], zigzag=9)
+
+    def test_rows_of_results_are_plans(self):
+        for table in (self.results.front, self.results.evaluations):
+            steps = column(self.scenario.noise_free(table), "step_s")
+            alone = [column(self.scenario.noise_free(self.results.plan(int(point))), "step_s")[0]
+                     for point in column(table, "point")[:3]]
+            self.assertEqual(list(steps[:3]), alone)
+
+    def test_wrong_plans_are_named(self):
+        for plans, words in (({"tp": [1.0, float("nan")]}, "row 1"), ({"tp": [1, None]}, "row 1"), (["tp=1", "tp=x"], "row 1"),
+                             ({"tp": [1, 2], "pp": [1, 2, 4]}, "lengths")):
+            with self.assertRaises(ValueError) as raised:
+                self.scenario.noise_free(plans)
+            self.assertIn(words, str(raised.exception))
+        for plan in (5, b"tp=1", object()):
+            with self.assertRaises(TypeError):
+                self.scenario.predict(plan)
+        for draws in (2.0, "256", None):
+            with self.assertRaises(TypeError):
+                self.scenario.predict(PLAN, draws=draws)
+
+    def test_numbers_of_numpy_and_truth_values(self):
+        self.assertEqual(str(self.scenario.plan(tp=np.int64(2), pp=np.float32(4), gpus=64)), str(self.scenario.plan("tp=2 pp=4 gpus=64")))
+        self.assertIn("dp_overlap=off", str(self.scenario.plan(dp_overlap=np.False_)))
+        if pandas is not None:
+            row = pandas.DataFrame({"tp": [2], "pp": [4], "schedule": ["1f1b"]}).iloc[0]
+            self.assertEqual(str(self.scenario.plan(row)), str(self.scenario.plan("tp=2 pp=4 schedule=1f1b")))
+
+    def test_estimates_can_be_copied(self):
+        p99 = self.scenario.predict(PLAN, draws=256).training_time_p99
+        for again in (copy.copy(p99), pickle.loads(pickle.dumps(p99))):
+            self.assertEqual((again, again.low, again.high, again.model_low), (p99, p99.low, p99.high, p99.model_low))
+
+    def test_without_a_plan_is_one_that_runs(self):
+        with self.assertWarns(UserWarning):
+            prediction = self.scenario.changed({"space.tp": [1], "phase[0].global_batch": 48}).predict(draws=128)
+        self.assertTrue(prediction.feasible)
+
     def test_plans_by_columns(self):
         columns = {"gpus": [64, 32], "tp": np.array([2, 4]), "pp": (4, 2), "schedule": "1f1b"}
         table = self.scenario.noise_free(columns)
@@ -364,19 +410,50 @@ class Searches(ModuleTest):
         with self.assertRaises(ZeroDivisionError):
             self.scenario.search(self.folder / "study.h5", progress=fail)
 
-    def long_scenario(self):
-        return self.scenario.changed({"search.strategy": "random", "search.max_evaluations": 100_000,
-                                      "search.confirm": {"fleets": 4096, "steps": 2}, "space.microbatch": [1, 2, 4],
-                                      "search.rungs": [{"fleets": 4096, "steps": 2}]})
-
     def test_ends_at_its_time_with_a_provisional_front_and_continues(self):
         path = self.folder / "study.h5"
-        stopped = self.scenario.search(path, max_time=0.0)
+        stopped = self.scenario.search(path, max_time=0.001)
         self.assertTrue(stopped.provisional)
+        with self.assertRaises(ValueError):
+            stopped.plot_front()
         finished = prismopt.resume(path)
         self.assertFalse(finished.provisional)
         self.assertEqual(finished["front"], self.results["front"])
         self.assertEqual(prismopt.resume(path)["front"], self.results["front"])
+
+    def test_temporary_results_are_kept_while_they_are_continued(self):
+        stopped = self.scenario.search(max_time=0.001)
+        finished = stopped.resume()
+        del stopped
+        gc.collect()
+        self.assertEqual(finished["front"], self.results["front"])
+        self.assertTrue(os.path.exists(finished.path))
+
+    def test_refuses_times_that_are_none(self):
+        for time_s in (-1.0, float("nan"), float("inf")):
+            with self.assertRaises(prismopt.InputError):
+                self.scenario.search(max_time=time_s)
+
+    def test_ctrl_c_ends_predictions(self):
+        text = """
+import sys; sys.path.insert(0, sys.argv[1])
+import prismopt
+scenario = prismopt.Scenario.read(sys.argv[2])
+for draws, plans in ((20_000_000, "gpus=64"), (100_000, 60 * ["gpus=64"])):
+    print("begin", flush=True)
+    try:
+        scenario.predict(plans, draws=draws)
+        print("finished")
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+        process = subprocess.Popen([sys.executable, "-B", "-c", text, MODULE, SMALL], text=True, stdout=subprocess.PIPE)
+        for _ in range(2):
+            self.assertEqual(process.stdout.readline(), "begin\n")
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.stdout.readline(), "interrupted\n")
+        process.communicate(timeout=60)
 
     def test_ctrl_c_ends_it_with_a_provisional_front(self):
         text = """
@@ -444,6 +521,11 @@ class ResultsOfSearches(ModuleTest):
         if pandas is not None:
             frame = pandas.DataFrame(rows, columns=["point", "step_time_s"])
             self.assertEqual(self.results.learn(frame).to_dict()["measured"], printed["measured"])
+        table = prismopt.Table({"point": [row[0] for row in rows], "step_time_s": [row[1] for row in rows]})
+        self.assertEqual(self.results.learn(table).to_dict()["measured"], printed["measured"])
+        for wrong in (lambda: prismopt.compare([]), lambda: self.results.shortlist(cover=2.0)):
+            with self.assertRaises(prismopt.InputError):
+                wrong()
         other = self.scenario.changed({"cluster.gpu_price": "3 USD/h"}).search(self.folder / "other.h5")
         self.assertEqual(prismopt.compare([self.results, other]).to_dict(),
                          json.loads(command("compare", self.results.path, other.path, "--json")))
@@ -464,6 +546,8 @@ class ResultsOfSearches(ModuleTest):
             self.skipTest(str(missing))
         axes = self.results.plot_front()
         self.assertEqual(axes.get_xlabel(), "training time p99 (h)")
+        drawn = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == len(column(self.results.front, "point"))]
+        self.assertEqual(sorted(drawn[0] * 3600), sorted(column(self.results.front, "objective_training_time_p99_s")))
         self.assertEqual(len(self.results.plot_timeline().get_yticks()), int(self.results.plan().axes["pp"]))
         with self.assertRaises(ValueError):
             self.results.plot_front("speed")
@@ -492,9 +576,19 @@ class Jobs(ModuleTest):
         self.assertEqual(better.to_dict(), json.loads(command("improve", self.script, "--changes", 1, "--most", 1, "--json")))
         self.assertIn("train.sbatch", better.text)
 
-    def test_says_what_is_missing(self):
-        with self.assertRaises(prismopt.InputError):
-            prismopt.import_job(SMALL)
+    def test_says_what_is_wrong(self):
+        job = prismopt.import_job(self.script)
+        for call in (lambda: prismopt.import_job(SMALL), lambda: prismopt.import_job([]),
+                     lambda: prismopt.import_job(self.folder / "absent.sh"), lambda: prismopt.import_job(self.script, gpus=-1),
+                     lambda: job.improve(measured_step=-1.0), lambda: job.improve(most=0), lambda: job.improve(most_changes=9),
+                     lambda: prismopt.Scenario.start("llama3-8b", 0)):
+            with self.assertRaises(prismopt.InputError):
+                call()
+
+    def test_reads_scripts_in_other_encodings(self):
+        script = self.folder / "latin.sbatch"
+        script.write_bytes(SCRIPT.replace("#SBATCH", "# caf\xe9\n#SBATCH", 1).encode("latin-1"))
+        self.assertEqual(str(prismopt.import_job(script).plan), str(prismopt.import_job(self.script).plan))
 
 
 class Catalog(ModuleTest):

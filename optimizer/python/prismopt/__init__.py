@@ -4,7 +4,7 @@
 
     scenario = prismopt.Scenario.read("small.toml")
     prediction = scenario.predict("gpus=64 tp=2 pp=4 schedule=1f1b")
-    prediction.p99                  # days of training, a value with its interval
+    prediction.training_time_p99    # seconds, with .low, .high, .model_low and .model_high
     results = scenario.search()     # the Pareto front
     results.front                   # as a DataFrame
 
@@ -22,7 +22,7 @@ if "OMP_WAIT_POLICY" not in _os.environ:
 from prismopt._core import InfeasiblePlan, InputError, NoFeasiblePlan
 from prismopt._core import version as _program
 from prismopt.catalog import catalog
-from prismopt.jobs import Improvement, Job, import_job
+from prismopt.jobs import Improvement, Job, import_job, improve
 from prismopt.plans import Explanation, Plan, Prediction, Sensitivity
 from prismopt.results import Comparison, Learned, Results, Shortlist, compare, learn, resume
 from prismopt.scenario import Scenario
@@ -49,6 +49,7 @@ __all__ = [
     "catalog",
     "compare",
     "import_job",
+    "improve",
     "learn",
     "resume",
 ]

@@ -1,6 +1,7 @@
 """Jobs from the files that start them, and better plans for them."""
 
 import html
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,10 +82,10 @@ def improve(
 ) -> Improvement:
     """Job.improve() of a plan of a scenario; `job`: whose files are changed."""
     request = _core.ImproveRequest()
-    request.measured_step_s = measured_step
-    request.measured_memory_bytes = measured_memory
-    request.most_changes = most_changes
-    request.most = most
+    request.measured_step_s = float(measured_step)
+    request.measured_memory_bytes = float(measured_memory)
+    request.most_changes = operator.index(most_changes)
+    request.most = operator.index(most)
     return Improvement.of_texts(_core.improve(plan._core, request, None if job is None else job._core))
 
 
@@ -114,8 +115,8 @@ def import_job(
     request.set = {name: str(value) for name, value in (values or {}).items()}
     request.workload = workload
     request.model_config = None if model_config is None else _file(model_config)
-    request.gpus = gpus
-    request.node_gpus = gpus_per_node
+    request.gpus = operator.index(gpus)
+    request.node_gpus = operator.index(gpus_per_node)
     request.accelerator = accelerator
     request.instance = instance
     request.name = Path(paths[0]).stem if paths else "job"
@@ -123,4 +124,4 @@ def import_job(
 
 
 def _file(path: _FileName) -> "_core.JobFile":
-    return _core.JobFile(os.fspath(path), Path(path).read_text(encoding="utf-8", errors="surrogateescape"))
+    return _core.JobFile(os.fspath(path))

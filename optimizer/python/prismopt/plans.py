@@ -2,6 +2,8 @@
 
 import html
 import json
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -37,6 +39,11 @@ class Estimate(float):
         made.model_low = _number(values.get("model_low"))
         made.model_high = _number(values.get("model_high"))
         return made
+
+    def __reduce__(self) -> "tuple[type[Estimate], tuple[dict[str, Any]]]":
+        """Estimates can be copied, and sent to other processes."""
+        names = ("low", "high", "model_low", "model_high")
+        return Estimate, ({"value": float(self), **{name: getattr(self, name) for name in names}},)
 
     def __repr__(self) -> str:
         return f"{float(self):.6g} [{self.low:.6g}, {self.high:.6g}]"
@@ -84,11 +91,18 @@ class Prediction(Record):
             return _number(numbers[name])
         if name in self._values:
             return self._values[name]
+        if not self.feasible:
+            raise AttributeError(f"the plan is infeasible ({self['reason']}), so its prediction has no '{name}'")
         raise AttributeError(f"a prediction has no '{name}'; dir() of it lists the results")
 
     def __dir__(self) -> list[str]:
         results = [*self._values.get("estimates", {}), *self._values.get("numbers", {})]
         return sorted({*super().__dir__(), *self._values, *results})
+
+    def __repr__(self) -> str:
+        if "estimates" not in self:
+            return f"<Prediction of {self['design']}: infeasible, {self['reason']}>"
+        return f"<Prediction of {self['design']}: step {self.step_time_mean!r} s, {'feasible' if self.feasible else self['reason']}>"
 
     @property
     def feasible(self) -> bool:
@@ -143,7 +157,7 @@ class Plan:
         orders: file with the order of tasks, PyTorch's table of pipeline actions, instead of the schedule's.
         search_order: search the order of tasks, where a stage holds the activations of at most so many (chunk, microbatch) pairs.
         """
-        return Prediction.of(self._core.predict(draws, orders, search_order))
+        return Prediction.of(self._core.predict(operator.index(draws), orders, search_order))
 
     def changed(self, plan: "Optional[OnePlan]" = None, **axes: Any) -> "Plan":
         """The plan with other values on these axes: `plan.changed(tp=4, recompute="full")`."""
@@ -160,14 +174,14 @@ class Plan:
         return Explanation.of_texts(self._core.explain(changes))
 
     def sensitivity(
-        self, *, draws: int = 4096, faster: float = 10.0, pairs: int = 3, only: "tuple[str, ...] | list[str]" = ()
+        self, *, draws: int = 4096, faster: float = 10.0, pairs: int = 3, only: "str | Sequence[str]" = ()
     ) -> Sensitivity:
         """Which kernels, noise sources and hardware parameters affect the times of the plan, and by how much.
 
         faster: percentage by which kernels and hardware are made faster.  pairs: number of the strongest ones to pair.
         only: names of kernel classes, noise sources or hardware parameters; empty: all.
         """
-        return Sensitivity.of_texts(self._core.sensitivity(draws, faster, pairs, list(only)))
+        return Sensitivity.of_texts(self._core.sensitivity(operator.index(draws), faster, pairs, [only] if isinstance(only, str) else list(only)))
 
     def timeline(self, draw: Optional[int] = None, *, draws: int = 0) -> "Union[pandas.DataFrame, Table]":
         """Events of a step of the first phase: stage, stream, activity, chunk, microbatch, start_s, end_s.

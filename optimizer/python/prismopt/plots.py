@@ -6,6 +6,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; as in the project's own pictures.
 _colours = {
@@ -48,6 +49,13 @@ def _in_display_unit(name: str, units: str, most: float) -> tuple[str, float]:
     return f"{words} ({units})" if units else words, 1.0
 
 
+def _distances(values: "NDArray[np.float64]", limits: "list[NDArray[np.float64]]") -> "NDArray[np.float64]":
+    """From values down and up to their confidence limits; none where the draws are too few for a limit."""
+    low, high = limits
+    distances = np.stack([values - low, high - values])
+    return np.where(np.isfinite(distances), distances, 0.0)
+
+
 def draw_front(results: Any, x: str, y: str, ax: "Optional[Axes]") -> "Axes":
     """Two objectives: the front with its confidence intervals, and all plans with draws."""
     units = results.objectives
@@ -57,14 +65,27 @@ def draw_front(results: Any, x: str, y: str, ax: "Optional[Axes]") -> "Axes":
     for name in (x, y):
         if name not in units:
             raise ValueError(f"the study has no objective {name!r}; it has {', '.join(names)}")
+    if not results._core.front_points:
+        raise ValueError("no plan has been drawn yet, so there is no front; continue the search with resume()")
     plans = results.evaluations
     front = set(results._core.front_points)
-    on_front = [point in front for point in plans["point"]]
+    others = np.array([point not in front for point in plans["point"]])
+    (x_front, *x_limits), (y_front, *y_limits) = (results._core.confirmed(names.index(name)) for name in (x, y))
+    x_label, x_unit = _in_display_unit(x, units[x], np.max(x_front))
+    y_label, y_unit = _in_display_unit(y, units[y], np.max(y_front))
     ax = _axes(ax, (6.4, 4.2))
-    x_label, x_unit = _in_display_unit(x, units[x], np.nanmax(plans[x]))
-    y_label, y_unit = _in_display_unit(y, units[y], np.nanmax(plans[y]))
-    ax.scatter(plans[x] / x_unit, plans[y] / y_unit, s=8, color=_other_colour, label="evaluated")
-    ax.scatter(plans[x][on_front] / x_unit, plans[y][on_front] / y_unit, s=24, color=_front_colour, label="front")
+    ax.scatter(plans[x][others] / x_unit, plans[y][others] / y_unit, s=8, color=_other_colour, label="evaluated in the search")
+    ax.errorbar(
+        x_front / x_unit,
+        y_front / y_unit,
+        xerr=_distances(x_front, x_limits) / x_unit,
+        yerr=_distances(y_front, y_limits) / y_unit,
+        fmt="o",
+        markersize=5,
+        linewidth=1,
+        color=_front_colour,
+        label="front, confirmed",
+    )
     ax.set_xlabel(x_label)
     ax.set_ylabel(y_label)
     ax.legend(frameon=False)

@@ -1,9 +1,10 @@
 """Results of searches, and what they are used for."""
 
+import operator
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -13,13 +14,16 @@ from prismopt import _core
 from prismopt.plans import Plan
 from prismopt.plots import draw_front
 from prismopt.record import Record
-from prismopt.table import Table, frame, frame_of_csv
+from prismopt.table import Table, frame, frame_of_csv, write_csv
 
 if TYPE_CHECKING:
     import pandas
     import xarray
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+
+Measured = Union[str, "os.PathLike[str]", "Mapping[str, Sequence[Any]]", "pandas.DataFrame"]
 
 
 class Shortlist(Record):
@@ -115,17 +119,20 @@ class Results(Record):
 
     def plan(self, number: Optional[int] = None) -> Plan:
         """The plan of a number in tables; None: the first of the front."""
-        return Plan(self._core.plan(number))
+        return Plan(self._core.plan(None if number is None else operator.index(number)))
 
     def to_xarray(self, group: str = "front") -> "xarray.Dataset":
         """A group of the file, with units: "front", "evaluations", "progress", ... Needs xarray and h5netcdf."""
         import xarray
 
-        with xarray.open_dataset(self.path, group=group, engine="h5netcdf") as data:
+        with _core.FilesInUse(), xarray.open_dataset(self.path, group=group, engine="h5netcdf") as data:
             return data.load()
 
     def plot_front(self, x: str = "", y: str = "", *, ax: "Optional[Axes]" = None) -> "Axes":
-        """Draws two objectives of the front and of all evaluated plans with matplotlib. Empty: the first two."""
+        """Draws two objectives of the front, with its confidence intervals, and of all evaluated plans, with matplotlib.
+
+        x, y: names of objectives; empty: the first two.
+        """
         return draw_front(self, x, y, ax)
 
     def plot_timeline(self, number: Optional[int] = None, *, ax: "Optional[Axes]" = None) -> "Axes":
@@ -150,10 +157,10 @@ class Results(Record):
 
     def shortlist(self, objective: str = "", *, most: int = 0, cover: float = 0.9) -> Shortlist:
         """Plans to measure: the smallest set that has the best one with probability `cover`, or the `most` useful ones."""
-        return Shortlist.of_texts(self._core.shortlist(objective, most, cover))
+        return Shortlist.of_texts(self._core.shortlist(objective, operator.index(most), cover))
 
-    def learn(self, measured: "Union[str, os.PathLike[str], pandas.DataFrame]", *, accept: bool = False) -> Learned:
-        """What measured plans teach: a CSV file or a DataFrame with the columns point or plan, step_time_s, peak_memory_gb.
+    def learn(self, measured: "Measured", *, accept: bool = False) -> Learned:
+        """What measured plans teach: a CSV file, or a table with the columns point or plan, step_time_s, peak_memory_gb.
 
         accept: also measurements that the intervals of the model do not allow.
         """
@@ -161,8 +168,18 @@ class Results(Record):
             return Learned.of(self._core.learn(os.fspath(measured), accept))
         with tempfile.TemporaryDirectory(prefix="prismopt-") as folder:
             path = os.path.join(folder, "measured.csv")
-            measured.to_csv(path, index=False)
+            write_csv(measured, path)
             return Learned.of(self._core.learn(path, accept))
+
+    def resume(
+        self, *, progress: "Optional[Callable[[dict[str, Any]], None]]" = None, max_time: Optional[float] = None
+    ) -> "Results":
+        """Continues a search that was stopped, as Scenario.search(). max_time: None: until it is complete."""
+        from prismopt import searching
+
+        choice = _core.SearchChoice()
+        choice.max_time_s = None if max_time is None else float(max_time)
+        return searching.run(lambda log: _core.resume(self.path, choice, progress, log), self.path, self._folder)
 
     def __repr__(self) -> str:
         return f"<Results of {len(self._core.front_points)} plans on the front, {self.path}>"
@@ -175,15 +192,18 @@ def _labels(labels: list[str]) -> "NDArray[Any]":
     return np.array(labels, dtype=object)
 
 
-def compare(results: "Sequence[Results]", *, common: bool = False) -> Comparison:
-    """Compares studies: their best plans, hypervolumes, and which of two plans is the faster.
+def compare(results: "Sequence[Union[Results, str, os.PathLike[str]]]", *, common: bool = False) -> Comparison:
+    """Compares studies, or their files: their best plans, hypervolumes, and which of two plans is the faster.
 
     common: compare only the objectives that all of them have.
     """
-    return Comparison.of_texts(_core.compare([study._core for study in results], common))
+    if isinstance(results, (Results, str, os.PathLike)):
+        raise TypeError("compare() needs a list of results")
+    studies = [study if isinstance(study, Results) else Results.open(study) for study in results]
+    return Comparison.of_texts(_core.compare([study._core for study in studies], common))
 
 
-def learn(results: Results, measured: "Union[str, os.PathLike[str], pandas.DataFrame]", *, accept: bool = False) -> Learned:
+def learn(results: Results, measured: "Measured", *, accept: bool = False) -> Learned:
     """Results.learn()."""
     return results.learn(measured, accept=accept)
 
@@ -194,12 +214,10 @@ def resume(
     progress: "Optional[Callable[[dict[str, Any]], None]]" = None,
     max_time: Optional[float] = None,
 ) -> Results:
-    """Continues a search from its results or its journal, as Scenario.search() does."""
+    """Continues a search from its results or its journal, as Scenario.search() does. max_time: None: until it is complete."""
     from prismopt import searching
 
     choice = _core.SearchChoice()
-    choice.max_time_s = max_time
+    choice.max_time_s = None if max_time is None else float(max_time)
     file = os.fspath(path)
-    out = file.removesuffix(".journal")
-    choice.out = out
-    return searching.run(lambda log: _core.resume(file, choice, progress, log), out, None)
+    return searching.run(lambda log: _core.resume(file, choice, progress, log), file, None)

@@ -1,17 +1,19 @@
 """A scenario: a job, a cluster, and the space of plans to search."""
 
 import html
+import operator
 import os
 import re
 import tempfile
 import tomllib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union, cast, overload
 
 from prismopt import _core, searching
 from prismopt.designs import ManyPlans, OnePlan, is_many, words_of, words_of_all
-from prismopt.plans import Plan, Prediction
+from prismopt.plans import Explanation, Plan, Prediction
 from prismopt.results import Results
 from prismopt.table import Table, frame
 from prismopt.toml_text import document, value_text
@@ -63,7 +65,9 @@ class Scenario:
         """
         chosen = "" if instance else accelerator
         return Scenario(
-            _core.start_scenario(workload, gpus, chosen, instance, software, sequence_length, global_batch, tokens)
+            _core.start_scenario(
+                workload, operator.index(gpus), chosen, instance, software, sequence_length, global_batch, float(tokens)
+            )
         )
 
     @property
@@ -128,7 +132,7 @@ class Scenario:
 
     def plans(self, most: int = 1000) -> list[str]:
         """The first feasible plans of [space], in words."""
-        return [words for _, words in self._core.feasible_plans(most)]
+        return [words for _, words in self._core.feasible_plans(operator.index(most))]
 
     def count_plans(self) -> dict[str, Any]:
         """Combinations of [space], how many were examined, how many of these are feasible, and those rejected by reason."""
@@ -138,39 +142,49 @@ class Scenario:
     def predict(self, plan: Optional[OnePlan] = None, *, draws: int = 0, **axes: Any) -> Prediction: ...
 
     @overload
-    def predict(self, plan: ManyPlans, *, draws: int = 0) -> "Union[pandas.DataFrame, Table]": ...
+    def predict(self, plan: ManyPlans, *, draws: int = 0, **axes: Any) -> "Union[pandas.DataFrame, Table]": ...
 
     def predict(
         self, plan: "Optional[Union[OnePlan, ManyPlans]]" = None, *, draws: int = 0, **axes: Any
     ) -> "Union[Prediction, pandas.DataFrame, Table]":
         """The prediction of one plan, or a table of many: a list, a DataFrame, or columns of values by axis.
 
-        draws: number of step draws; 0: those of `confirm` in [search].
+        draws: number of step draws; 0: those of `confirm` in [search].  axes: values of the plan, or of each plan.
+        Without any, the plan is the default of [space] or, if that cannot run, the one with the best noise-free first objective.
         A table has a row per plan and the columns plan, feasible, reason, detail, and all results, in SI units and USD, with the
         95 % confidence limits `_low` and `_high`. Infeasible plans have NaN.
         """
         if not is_many(plan):
             return self._predict_one(words_of(cast(Optional[OnePlan], plan), axes), draws)
-        words = words_of_all(plan)
-        return frame({"plan": words, **_core.prediction_table(self._core, words, draws)})
+        words = self._words_of_all(plan, axes)
+        return frame({"plan": words, **_core.prediction_table(self._core, words, operator.index(draws))})
 
     def _predict_one(self, words: str, draws: int) -> Prediction:
+        if not words:
+            plan, note = self._core.unnamed_plan()
+            if note:
+                warnings.warn(note, stacklevel=3)
+            return Plan(plan).predict(draws)
         try:
             return self.plan(words).predict(draws)
         except _core.DegreesDoNotFit as error:
             return Prediction.impossible(words, str(error))
 
-    def noise_free(self, plans: "Union[OnePlan, ManyPlans]") -> "Union[pandas.DataFrame, Table]":
+    def _words_of_all(self, plans: ManyPlans, axes: Mapping[str, Any]) -> list[str]:
+        return words_of_all(plans, axes, self._core.axis_names())
+
+    def noise_free(self, plans: "Union[OnePlan, ManyPlans]", **axes: Any) -> "Union[pandas.DataFrame, Table]":
         """Lower bounds of many plans at mean kernel times, without draws: some 10,000 plans per second.
 
+        axes: values of each plan. Tables of results, such as `Results.front`, are taken as plans by their axes.
         Columns: plan, feasible, reason, detail, step_s, training_s, cost_usd, memory_bytes (of the fullest GPU), gpus, energy_j.
         """
-        words = words_of_all(plans) if is_many(plans) else [words_of(cast(OnePlan, plans), {})]
+        words = self._words_of_all(plans, axes) if is_many(plans) else [words_of(cast(OnePlan, plans), axes)]
         return frame({"plan": words, **_core.noise_free_table(self._core, words)})
 
-    def explain(self, plan: Optional[OnePlan] = None, **axes: Any) -> Any:
-        """Plan.explain() of a plan."""
-        return self.plan(plan, **axes).explain()
+    def explain(self, plan: OnePlan, *, against: "Optional[OnePlan]" = None, changes: bool = True) -> Explanation:
+        """Plan.explain() of a plan, or of the difference between two."""
+        return self.plan(plan).explain(against=None if against is None else self.plan(against), changes=changes)
 
     def search(
         self,
@@ -186,8 +200,8 @@ class Scenario:
 
         out: file of the results, and of the journal beside it; None: a temporary file.  force: overwrite it.
         progress: called about twice per second with elapsed_s, done (a share, or None), left_s, evaluated, front, ...
-        max_time: in seconds. Then, and after Ctrl-C, the results so far are returned: `provisional` is true, and `resume()` or
-        `continues=True` continues the search.
+        max_time: in seconds. Then, and after Ctrl-C (which raises no KeyboardInterrupt), the results so far are returned:
+        `provisional` is true, and `Results.resume()` or `continues=True` continues the search.
         posterior: also compute which plans may be the best, given the error of the model.
         Strategy, seed and draws are keys of the scenario: scenario.changed({"search.strategy": "nsga2", "seed": 2}).
         """
@@ -200,8 +214,14 @@ class Scenario:
         choice.force = force
         choice.continues = continues
         choice.posterior = posterior
-        choice.max_time_s = max_time
+        choice.max_time_s = None if max_time is None else float(max_time)
         return searching.run(lambda log: _core.search(self._core, choice, progress, log), choice.out, folder)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def __reduce__(self) -> "tuple[Callable[[str, str], Scenario], tuple[str, str]]":
         """Scenarios can be sent to other processes."""
@@ -220,6 +240,8 @@ class Scenario:
 
 def _steps(key: str) -> list[tuple[str, Optional[int]]]:
     """The names of a key, with the place in a list: "phase[1].tokens" is [("phase", 1), ("tokens", None)]."""
+    if not isinstance(key, str):
+        raise TypeError(f"{key!r} is no key; keys are texts as \"cluster.gpus\"")
     steps = []
     for word in key.split("."):
         found = re.fullmatch(r"([^\[\]]+)(?:\[(\d+)\])?", word)

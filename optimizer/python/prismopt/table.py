@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +79,21 @@ def frame_of_csv(text: str, wanted: "Callable[[dict[str, str]], bool]" = lambda 
     return frame({name: _typed([row[name] for row in rows]) for name in reader.fieldnames or ()})
 
 
+def write_csv(columns: "Mapping[str, Any] | pandas.DataFrame", path: str) -> None:
+    """Writes columns by name; a number that is not there (NaN, None) is an empty cell."""
+    given: Any = columns
+    names = [str(name) for name in given]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for row in zip(*(given[name] for name in names)):
+            writer.writerow("" if cell is None or cell != cell else cell for cell in row)
+
+
 def _typed(cells: list[str]) -> "NDArray[Any]":
     """Whole numbers, numbers (NaN where there is none), or texts."""
-    if all(cells):
-        try:
-            return np.array([int(cell) for cell in cells])
-        except ValueError:
-            pass
+    if cells and all(re.fullmatch(r"-?\d+", cell) for cell in cells):
+        return np.array([int(cell) for cell in cells])
     try:
         return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
