@@ -2,7 +2,7 @@
 """Writes the operators of a PyTorch module, with their shapes, as a JSON file that `[workload] captured = "FILE"` reads.
 
 The module runs once, forward, on meta tensors: nothing is computed, and a network of any size needs no memory. docs/captured-networks.md
-describes the file and what a capture leaves out.
+describes the file and what a capture omits.
 """
 
 import argparse

@@ -10,20 +10,9 @@ usage: bash tests/lint.sh [--format | --fix | --tidy [FILE...] | --tidy-changed 
   --fix     lets clang-format change them
   --tidy    runs clang-tidy with the compile commands of the preset release, on FILE... or on all sources
   --tidy-changed  runs it on the sources that changed in the last 5 commits or since
-  --words   prints lines of FILE..., or of all guides and of the messages of commands and reports, with words of tests/words.txt, and
-            spellings in guides that codespell doubts; fails on none. It reads the string literals of C++ sources
+  --words   fails where a word of tests/words.txt occurs in FILE..., or in all pages, and in literals, comments and names of C++ sources;
+            also prints spellings in pages that codespell doubts, without failing
 TEXT
-}
-
-# Prints the text of FILE...: all lines of a page, the string literals of a C++ source, after file name and line number.
-texts() {
-    local file
-    for file in "$@"; do
-        case $file in
-            *.cpp | *.hpp) grep -noE --with-filename '"([^"\\]|\\.)*"' "$file" | sed 's|\\n| |g' || true ;;
-            *) grep -n --with-filename '' "$file" || true ;;
-        esac
-    done
 }
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -60,25 +49,19 @@ case ${1:-} in
         ;;
     --words)
         shift
+        found=0
+        python3 -B tests/words.py "$@" || found=1
         if [[ $# -gt 0 ]]; then
-            pages=("$@")
+            mapfile -t pages < <(printf '%s\n' "$@" | grep '\.md$')
         else
-            mapfile -t pages < <(git ls-files '*.md' 'optimizer/commands/*.cpp' 'io/report/*.cpp' 'io/compare/*.cpp')
+            mapfile -t pages < <(git ls-files '*.md')
         fi
-        read_texts=$(texts "${pages[@]}")
-        while IFS=$'\t' read -r words instead; do
-            if [[ -n $words && $words != \#* ]]; then
-                grep -E "$words" <<< "$read_texts" | sed "s|\$|   [write: $instead]|" || true
-            fi
-        done < tests/words.txt
-        mapfile -t guides < <(printf '%s\n' "${pages[@]}" | grep -v '\.[ch]pp$')
-        if command -v codespell > /dev/null; then
-            if [[ ${#guides[@]} -gt 0 ]]; then
-                codespell "${guides[@]}" || true
-            fi
-        else
+        if ! command -v codespell > /dev/null; then
             echo "lint.sh: codespell is missing, so spellings are not checked; bash jobs/install.sh --all installs it"
+        elif [[ ${#pages[@]} -gt 0 ]]; then
+            codespell "${pages[@]}" || true
         fi
+        exit $found
         ;;
     -h | --help) usage ;;
     *)

@@ -154,7 +154,7 @@ std::string plan_text(const QuestionedPlan& it, const Question& question, const 
         fmt::format("{} {}: ", grouped(static_cast<std::uint64_t>(prediction.gpus)), machine_words(results, *it.plan, notes));
     if (answer.limit.si > 0.0) {
         text += fmt::format("{} {}{}, ", probability_text(it.probability), limit_text(question),
-                            it.at_limit ? " (at the limit: the draws do not tell)" : "");
+                            it.at_limit ? " (at the limit: the draws do not decide)" : "");
     } else {
         text += fmt::format("{} with {}, ", time_text(it.in_time_s, 3), probability_text(question.probability));
     }

@@ -133,8 +133,8 @@ inline constexpr std::tuple plan_axes{
                        "dimension that crosses buildings: as in `order`, replicas, stages (in blocks or round-robin), or none",
                        "dp", stages_and_memory},
     PlanAxis<int>{"local_steps", &ParallelPlan::local_steps, &SpaceSettings::local_steps,
-                  "steps between two exchanges of replicas in different buildings (crossing = dp), which train apart meanwhile "
-                  "(DiLoCo); [local_updates] states the price; 1: they exchange gradients in every step",
+                  "local steps between two exchanges of replicas in different buildings (crossing = dp; DiLoCo); "
+                  "[local_updates] states the price; 1: they exchange gradients in every step",
                   "30", stages_and_memory},
     PlanAxis<int>{"microbatch", &ParallelPlan::microbatch, &SpaceSettings::microbatch, "sequences per microbatch", "1",
                   stages_and_memory, 1, 1'000'000},

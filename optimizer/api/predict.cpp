@@ -62,7 +62,7 @@ std::string tokens_text(const ChosenPlan& chosen, const Problem& problem)
         text += longer > 1.0 ? fmt::format("; {} more {}", relative_text(longer - 1.0), why) : "";
     };
     add(chosen.longer, "for the precision");
-    add(tokens_of(phases) / tokens_of(problem.phases), "because buildings train apart");
+    add(tokens_of(phases) / tokens_of(problem.phases), "for local updates");
     return text;
 }
 

@@ -42,7 +42,7 @@ class LocalUpdates(support.CliTest):
         alone = json.loads(self.output("predict", "apart.toml", "--design", "tp=1 pp=1 dp=64 crossing=dp", "--json"))
         self.assertAlmostEqual(support.result_of(predicted, "tokens") / support.result_of(alone, "tokens"), 1.02, places=3)
         self.assertEqual(support.result_of(predicted, "steps"), round(support.result_of(predicted, "steps")))
-        self.assertIn("2 % more because buildings train apart", self.output("predict", "apart.toml", "--design", plan))
+        self.assertIn("2 % more for local updates", self.output("predict", "apart.toml", "--design", plan))
         for target in ("megatron", "bridge", "torchtitan"):
             self.assertIn("local_steps", self.refusal("export", "apart.h5", "--target", target))
         dear = self.searched(GIVEN % 50)

@@ -20,7 +20,7 @@ function whenFact(point) {
     const ninety = at(ends, "p90");
     const line = (one, name = one.quantile) => withDate(`${name}: ${shown(one.seconds)}`, one.date);
     return fact("Done with 90 % probability within", shown(ninety.seconds), ninety.date ? element("div", { class: "date" }, `by ${ninety.date}`) : null, known ? "model error included" : "assuming the model is exact",
-        line(at(ends, "p50")), line(at(ends, "p99")), known ? line(at(point.completion, "p90"), "p90 if the model were exact") : null);
+        line(at(ends, "p50")), line(at(ends, "p99")), known ? line(at(point.completion, "p90"), "p90, assuming the model is exact") : null);
 }
 
 /// What was measured of the plan, which is not in its prediction.

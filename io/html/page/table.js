@@ -22,7 +22,7 @@ function tableColumns() {
         const unit = unitFor("s", largestOf(points.map((point) => point.completion[1].seconds)));
         return { title: `p90 (${unit.name})`, key: (point) => point.completion[1].seconds, text: (point) => digits(point.completion[1].seconds === null ? null : point.completion[1].seconds / unit.size) };
     };
-    /// By when a run is done with 90 %, model error included; below it as if the model were exact.
+    /// By when a run is done with 90 %, model error included; below it, assuming the model is exact.
     const doneBy = () => ({ title: "done by (90 %, model error included)", key: (point) => point.completion[1].with_error.seconds ?? point.completion[1].seconds,
         text: (point) => point.completion[1].with_error.date || "–", below: (point) => `model exact: ${point.completion[1].date || "–"}` });
     /// A column of an estimate that older files do not have.

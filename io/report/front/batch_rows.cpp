@@ -68,11 +68,11 @@ std::string critical_text(const Learning& learning)
                        learning.extrapolated > 1.0 ? fmt::format("; extrapolated by x{:.3g}", learning.extrapolated) : "");
 }
 
-/// Choices whose tokens come on top: "the precision and training apart".
+/// Choices whose tokens come on top: "the precision and local updates".
 std::string choices_outside_text(const Scenario& scenario)
 {
     const std::string precision = scenario.numerics.loss_gap.empty() ? "" : "the precision";
-    const std::string apart = local_updates_text(scenario).empty() ? "" : "training apart";
+    const std::string apart = local_updates_text(scenario).empty() ? "" : "local updates";
     return fmt::format("{}{}{}", precision, precision.empty() || apart.empty() ? "" : " and ", apart);
 }
 

@@ -22,7 +22,7 @@ struct ShareOfSteps {
 const Fields<ShareOfSteps>& share_fields()
 {
     static const auto fields = Fields<ShareOfSteps>("[[local_updates.more_tokens]]",
-                                                    "tokens that training apart needs, by the steps between two exchanges")
+                                                    "tokens that local updates need, by the steps between two exchanges")
                                    .integer("local_steps", &ShareOfSteps::local_steps, local_steps_range)
                                    .required()
                                    .number("share", &ShareOfSteps::share, more_tokens_range)

@@ -14,7 +14,8 @@ namespace prismopt {
 int passes_of(Schedule schedule);
 
 /// Returns a lower bound of the step, in O(p v): the longest, over stages, of a path that waits for the first microbatch, does all
-/// passes of the stage, and follows the last gradient back to the first stage (docs/methods/step-graph.md, "Bounds in layers").
+/// passes of the stage, and follows the last gradient back to the first stage (docs/methods/step-graph.md, "Bounds of sub-spaces
+/// and plans").
 /// `seconds`: of passes, [(stage * v + chunk) * passes_of(schedule) + pass].
 double busiest_stage(const ScheduleShape& shape, std::span<const double> seconds);
 
