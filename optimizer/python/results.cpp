@@ -1,6 +1,8 @@
 #include "optimizer/python/results.hpp"
 
+#include "io/report/csv_text.hpp"
 #include "io/report/machine_report.hpp"
+#include "io/results/results_schema.hpp"
 #include "optimizer/api/exports.hpp"
 #include "optimizer/api/pairs.hpp"
 #include "optimizer/api/reports.hpp"
@@ -17,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -56,6 +59,12 @@ py::array_t<Number> column(const Results& results, Of&& of)
     return array_of(std::move(numbers));
 }
 
+/// Name of an objective's column, as in front.csv: axes may have the names of objectives.
+std::string column_of(const ObjectiveInfo& objective, std::string_view limit)
+{
+    return csv_column(objective_column(objective.name), limit, objective.units);
+}
+
 /// All feasible plans that were found. Plans without draws have bounds alone.
 py::dict evaluations(const StudyResults& study)
 {
@@ -74,12 +83,11 @@ py::dict evaluations(const StudyResults& study)
                 return point.objectives.empty() ? none : point.objectives[k].*member;
             });
         };
-        const std::string& name = results.objectives[k].name;
-        numbers[py::str(name)] = of_estimate(&Estimate::value);
-        numbers[py::str(name + "_low")] = of_estimate(&Estimate::low);
-        numbers[py::str(name + "_high")] = of_estimate(&Estimate::high);
-        numbers[py::str(name + "_bound")] =
-            column<double>(results, [k](const EvaluatedPoint& point) { return point.bounds.at(k); });
+        const auto column_name = [&](std::string_view limit) { return py::str(column_of(results.objectives[k], limit)); };
+        numbers[column_name("")] = of_estimate(&Estimate::value);
+        numbers[column_name("_low")] = of_estimate(&Estimate::low);
+        numbers[column_name("_high")] = of_estimate(&Estimate::high);
+        numbers[column_name("_bound")] = column<double>(results, [k](const EvaluatedPoint& point) { return point.bounds.at(k); });
     }
     py::dict table;
     table["axes"] = axes;
@@ -204,9 +212,10 @@ void bind_results(py::module_& module)
                                })
         .def_property_readonly("objectives",
                                [](const StudyResults& study) {
-                                   std::vector<std::pair<std::string, std::string>> objectives;
+                                   py::list objectives;
                                    for (const ObjectiveInfo& objective : study.of.objectives) {
-                                       objectives.emplace_back(objective.name, objective.units);
+                                       objectives.append(
+                                           py::make_tuple(objective.name, objective.units, column_of(objective, "")));
                                    }
                                    return objectives;
                                })

@@ -483,7 +483,7 @@ class ResultsOfSearches(ModuleTest):
         evaluations = self.results.evaluations
         self.assertEqual(len(column(evaluations, "point")), self.scenario.count_plans()["feasible"])
         drawn = column(evaluations, "draws") > 0
-        values, bounds = column(evaluations, "training_time_p99"), column(evaluations, "training_time_p99_bound")
+        values, bounds = (column(evaluations, f"objective_training_time_p99{limit}_s") for limit in ("", "_bound"))
         self.assertTrue(np.all(np.isfinite(values[drawn])))
         self.assertTrue(np.all(np.isnan(values[~drawn])))
         self.assertTrue(np.all(bounds[drawn] <= values[drawn]))

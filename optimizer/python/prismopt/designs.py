@@ -13,7 +13,7 @@ OnePlan = Union[str, "Mapping[str, Any]", "Plan"]
 ManyPlans = Union["Sequence[OnePlan]", "Mapping[str, Sequence[Any]]", "pandas.DataFrame"]
 
 _columns_of_words = ("plan", "design", "variant")  # hold words rather than values
-_columns_of_tables = ("point", "plan", "design")  # tables of results have these, and other columns than axes
+_as_elsewhere = -1  # in tables of results: the value is not the plan's, but that of the scenario
 
 
 def is_many(plans: "OnePlan | ManyPlans | None") -> "TypeGuard[ManyPlans]":
@@ -31,7 +31,7 @@ def words_of(plan: "OnePlan | None", axes: Mapping[str, Any]) -> str:
 def words_of_all(given: ManyPlans, axes: Mapping[str, Any], known: Collection[str]) -> list[str]:
     """Each plan in words; `axes` follow those of each plan. `known`: names of axes.
 
-    A table of plans or results, which has a column "plan" or "point", may have other columns than axes.
+    Tables of results (with a column "point"), and those of predictions ("feasible"), may have other columns than axes.
     """
     plans: Any = given  # by what it has: pandas may be missing
     if isinstance(plans, Mapping) or _is_data_frame(plans):
@@ -48,18 +48,22 @@ def _words_of_columns(columns: Mapping[str, Any], known: Collection[str]) -> lis
     if len(lengths) != 1:
         raise ValueError(f"columns of plans need equal lengths, and these have {sorted(lengths)}; give each as many values")
     rows = lengths.pop()
-    if any(name in columns for name in _columns_of_tables):
-        named = "plan" in columns or "design" in columns
-        columns = {name: column for name, column in columns.items() if name in _columns_of_words or (name in known and not named)}
-    texts = [_column_words(name, column, rows) for name, column in columns.items()]
-    return [" ".join(words) for words in zip(*texts)]
+    if "feasible" in columns and "plan" in columns:
+        return [str(words) for words in columns["plan"]]
+    of_results = "point" in columns
+    if of_results:
+        columns = {name: column for name, column in columns.items() if name in known or name in _columns_of_words}
+    texts = [_column_words(name, column, rows, of_results) for name, column in columns.items()]
+    return [" ".join(filter(None, words)) for words in zip(*texts)]
 
 
-def _column_words(name: str, column: Any, rows: int) -> list[str]:
+def _column_words(name: str, column: Any, rows: int, of_results: bool) -> list[str]:
     values = list(column) if _is_column(column) else [column] * rows
     if name in _columns_of_words:
         return [str(value) for value in values]
-    return [_value_words(name, value, f" in row {row}") for row, value in enumerate(values)]
+    if of_results:
+        values = ["" if value == _as_elsewhere else value for value in values]
+    return [_value_words(name, value, f" in row {row}") if value != "" else "" for row, value in enumerate(values)]
 
 
 def _words(plan: Any) -> str:

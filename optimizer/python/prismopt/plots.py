@@ -59,6 +59,7 @@ def _distances(values: "NDArray[np.float64]", limits: "list[NDArray[np.float64]]
 def draw_front(results: Any, x: str, y: str, ax: "Optional[Axes]") -> "Axes":
     """Two objectives: the front with its confidence intervals, and all plans with draws."""
     units = results.objectives
+    columns = {name: column for name, _, column in results._core.objectives}
     names = list(units)
     x = x or names[0]
     y = y or names[min(1, len(names) - 1)]
@@ -74,7 +75,7 @@ def draw_front(results: Any, x: str, y: str, ax: "Optional[Axes]") -> "Axes":
     x_label, x_unit = _in_display_unit(x, units[x], np.max(x_front))
     y_label, y_unit = _in_display_unit(y, units[y], np.max(y_front))
     ax = _axes(ax, (6.4, 4.2))
-    ax.scatter(plans[x][others] / x_unit, plans[y][others] / y_unit, s=8, color=_other_colour, label="evaluated in the search")
+    ax.scatter(plans[columns[x]][others] / x_unit, plans[columns[y]][others] / y_unit, s=8, color=_other_colour, label="evaluated in the search")
     ax.errorbar(
         x_front / x_unit,
         y_front / y_unit,

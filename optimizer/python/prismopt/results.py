@@ -76,7 +76,7 @@ class Results(Record):
     @property
     def objectives(self) -> dict[str, str]:
         """Units by the name of each objective."""
-        return dict(self._core.objectives)
+        return {name: units for name, units, _ in self._core.objectives}
 
     @property
     def scenario(self) -> "Any":
@@ -108,8 +108,8 @@ class Results(Record):
     def evaluations(self) -> "Union[pandas.DataFrame, Table]":
         """All feasible plans that were found, a row each.
 
-        Columns: point, values of axes, draws, and for each objective its value with _low and _high (NaN: excluded by its bound,
-        without draws) and its lower bound _bound.
+        Columns: point, values of axes, draws, and for each objective, as in `front` (objective_training_time_p99_s), its value with
+        _low and _high (NaN: excluded by its bound, without draws) and its lower bound, _bound.
         """
         table = self._core.evaluations()
         columns = {"point": table["numbers"].pop("point")}

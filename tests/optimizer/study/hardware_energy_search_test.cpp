@@ -7,6 +7,7 @@
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/random_axis.hpp"
 #include "tests/optimizer/tiny_study.hpp"
+#include "tests/support/random_cases.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,7 +73,8 @@ TEST(HardwareEnergySearch, FindsTheFrontOfEnergyOfAllPlansAndHardware)
 {
     TemporaryFolder folder;
     std::size_t fast = 0;
-    for (unsigned seed = 1; seed <= 20; ++seed) {
+    const unsigned cases = random_cases(7, 20);
+    for (unsigned seed = 1; seed <= cases; ++seed) {
         SCOPED_TRACE(fmt::format("space {}", seed));
         const Scenario scenario = random_hardware(seed);
         ASSERT_EQ(scenario.variants.size(), 8U);

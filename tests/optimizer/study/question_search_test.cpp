@@ -6,6 +6,7 @@
 #include "tests/io/temporary_folder.hpp"
 #include "tests/optimizer/random_axis.hpp"
 #include "tests/optimizer/tiny_study.hpp"
+#include "tests/support/random_cases.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -88,7 +89,7 @@ std::uint64_t cheapest(const std::map<std::uint64_t, DrawnPlan>& plans, double d
 TEST(QuestionSearch, FindsWhatAllPlansWouldAnswer)
 {
     TemporaryFolder folder;
-    constexpr unsigned spaces = 30;
+    const unsigned spaces = random_cases(10, 30);
     for (unsigned seed = 1; seed <= spaces; ++seed) {
         SCOPED_TRACE(fmt::format("space {}", seed));
         const Scenario scenario = random_scenario(seed);
