@@ -156,11 +156,20 @@ constexpr TimeColumn time_columns[] = {
 constexpr std::string_view other_loops[] = {"eval", "val", "valid", "validation", "test"};
 constexpr std::string_view step_columns[] = {"step", "_step", "iteration", "global_step", "number"};
 
+/// The first separator of a table's fields that a line has.
+char separator_of(std::string_view line)
+{
+    for (const char separator : {'\t', ';'}) {
+        if (line.find(separator) != std::string_view::npos) {
+            return separator;
+        }
+    }
+    return ',';
+}
+
 std::vector<std::string> fields_of(std::string_view line)
 {
-    const char separator = line.find('\t') != std::string_view::npos  ? '\t'
-                           : line.find(';') != std::string_view::npos ? ';'
-                                                                      : ',';
+    const char separator = separator_of(line);
     std::vector<std::string> fields;
     while (true) {
         const std::size_t end = line.find(separator);
@@ -406,34 +415,20 @@ void LogReader::read(const Line& line)
         read_table_line(line);
         return;
     }
-    std::size_t at = 0;
-    if (!format_->memory.key.empty()) {
-        if (const auto memory = first_number(line.text, format_->memory, 0, at)) {
-            peak_memory_ = std::max(peak_memory_, *memory * format_->memory_unit);
-        }
-    }
-    if (format_->step_above) {
-        if (const auto step = first_number(line.text, format_->step, 0, at)) {
-            step_above_ = step;
-        }
-    }
-    if (format_->parse_batch != nullptr) {
-        stated_batch_ = format_->parse_batch(line.text).value_or(stated_batch_);
-    }
+    read_stated(line.text);
     std::string_view rest = line.text;
     for (auto found = find(*format_, rest); found; found = find(*format_, rest)) {
         const std::string rank(launcher_label(line.text));
-        if (!rank_) {
-            rank_ = rank;
+        if (!stated_.rank) {
+            stated_.rank = rank;
         }
-        if (rank != *rank_) {
+        if (stated_.total == 0) {
+            stated_.total = found->total;
+        }
+        if (rank != *stated_.rank || found->total != stated_.total) {
             return;
         }
-        total_ = total_ == 0 ? found->total : total_;
-        if (found->total != total_) {
-            return;
-        }
-        std::optional<double> number = format_->step_above ? step_above_ : found->step;
+        std::optional<double> number = format_->step_above ? stated_.step_above : found->step;
         if (number) {
             *number = step_number(*number) + format_->counted_from;
         }
@@ -447,11 +442,30 @@ void LogReader::read(const Line& line)
     }
 }
 
+/// What a line states beside step times.
+void LogReader::read_stated(const std::string& text)
+{
+    std::size_t at = 0;
+    if (!format_->memory.key.empty()) {
+        if (const auto memory = first_number(text, format_->memory, 0, at)) {
+            peak_memory_ = std::max(peak_memory_, *memory * format_->memory_unit);
+        }
+    }
+    if (format_->step_above) {
+        if (const auto step = first_number(text, format_->step, 0, at)) {
+            stated_.step_above = step;
+        }
+    }
+    if (format_->parse_batch != nullptr) {
+        stated_.batch = format_->parse_batch(text).value_or(stated_.batch);
+    }
+}
+
 /// Rounded numbers are those of the plan where they may be.
 double LogReader::batch_of(const Found& found) const
 {
     constexpr double rounding = 0.005;  // of three digits
-    const double stated = found.sequences > 0.0 ? found.sequences : stated_batch_;
+    const double stated = found.sequences > 0.0 ? found.sequences : stated_.batch;
     const double planned = options_.sequences_per_step;
     return format_->suffixed && std::abs(stated - planned) <= rounding * planned ? planned : stated;
 }
@@ -459,7 +473,7 @@ double LogReader::batch_of(const Found& found) const
 /// MLPerf logs count samples or steps; multiples of the batch are samples.
 double LogReader::step_number(double stated) const
 {
-    const double batch = stated_batch_ > 0.0 ? stated_batch_ : options_.sequences_per_step;
+    const double batch = stated_.batch > 0.0 ? stated_.batch : options_.sequences_per_step;
     const bool may_count_samples = format_->parse_batch != nullptr && batch >= 1.0;
     return may_count_samples && stated >= batch && std::fmod(stated, batch) == 0.0 ? stated / batch : stated;
 }
@@ -470,47 +484,67 @@ void LogReader::read_table_line(const Line& line)
         return;
     }
     if (trainer_ == numbers_format) {
-        const double value = number_in(trimmed(line.text));
-        if (!(value > 0.0) || std::isinf(value)) {
-            refuse(line.number,
-                   fmt::format("\"{}\" is not a step time; each line has one number of seconds above 0", trimmed(line.text)));
-        }
-        add_step(std::nullopt, value, false, {.line = line.number});
+        read_number(line);
         return;
     }
     const std::vector<std::string> fields = fields_of(line.text);
-    if (time_column_ < 0) {
-        for (std::size_t i = 0; i < fields.size(); ++i) {
-            const std::string name = lower_case(fields[i]);
-            if (const TimeColumn* time = time_column(name); time != nullptr && time_column_ < 0) {
-                time_column_ = static_cast<int>(i);
-                time_unit_ = time->unit;
-            }
-            if (std::find(std::begin(step_columns), std::end(step_columns), name) != std::end(step_columns)) {
-                step_column_ = static_cast<int>(i);
-            }
-        }
-        if (time_column_ < 0) {
-            refuse_columns(line.number, fields);
-        }
-        return;
+    if (columns_.time < 0) {
+        read_header(line, fields);
+    } else {
+        read_fields(line, fields);
     }
-    const auto number_of = [&](int column) {
-        return column < static_cast<int>(fields.size()) ? number_in(fields[static_cast<std::size_t>(column)])
-                                                        : std::numeric_limits<double>::quiet_NaN();
+}
+
+void LogReader::read_number(const Line& line)
+{
+    const double value = number_in(trimmed(line.text));
+    if (!(value > 0.0) || std::isinf(value)) {
+        refuse(line.number,
+               fmt::format("\"{}\" is not a step time; each line has one number of seconds above 0", trimmed(line.text)));
+    }
+    add_step(std::nullopt, value, false, {.line = line.number});
+}
+
+void LogReader::read_header(const Line& line, const std::vector<std::string>& fields)
+{
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const std::string name = lower_case(fields[i]);
+        const TimeColumn* time = time_column(name);
+        if (time != nullptr && columns_.time < 0) {
+            columns_.time = static_cast<int>(i);
+            columns_.time_unit = time->unit;
+        }
+        if (std::find(std::begin(step_columns), std::end(step_columns), name) != std::end(step_columns)) {
+            columns_.step = static_cast<int>(i);
+        }
+    }
+    if (columns_.time < 0) {
+        refuse_columns(line.number, fields);
+    }
+}
+
+void LogReader::read_fields(const Line& line, const std::vector<std::string>& fields)
+{
+    const auto field_of = [&](int column) {
+        const auto place = static_cast<std::size_t>(column);
+        return place < fields.size() ? &fields[place] : nullptr;
     };
-    if (time_column_ < static_cast<int>(fields.size()) && fields[static_cast<std::size_t>(time_column_)].empty()) {
+    const auto number_of = [&](int column) {
+        const std::string* field = field_of(column);
+        return field != nullptr ? number_in(*field) : std::numeric_limits<double>::quiet_NaN();
+    };
+    if (const std::string* time = field_of(columns_.time); time != nullptr && time->empty()) {
         return;  // a line of other metrics
     }
-    const double value = number_of(time_column_) * time_unit_;
+    const double value = number_of(columns_.time) * columns_.time_unit;
     if (!(value > 0.0) || std::isinf(value)) {
-        refuse(line.number, fmt::format("column {} has no step time above 0; correct or remove the line", time_column_ + 1));
+        refuse(line.number, fmt::format("column {} has no step time above 0; correct or remove the line", columns_.time + 1));
     }
     std::optional<double> step;
-    if (step_column_ >= 0) {
-        step = number_of(step_column_);
+    if (columns_.step >= 0) {
+        step = number_of(columns_.step);
         if (!(*step >= 0.0) || *step > 1e15) {
-            refuse(line.number, fmt::format("column {} has no step number; correct or remove the line", step_column_ + 1));
+            refuse(line.number, fmt::format("column {} has no step number; correct or remove the line", columns_.step + 1));
         }
     }
     add_step(step, value, false, {.line = line.number});
@@ -541,22 +575,25 @@ double LogReader::seconds(StepQuantity kind, double quantity, std::int64_t line)
 void LogReader::add_elapsed(Elapsed now, LoggedStep step)
 {
     numbers_steps_ = true;
-    const bool restarted = averaged_ && (now.step < elapsed_.step || now.seconds < elapsed_.seconds);
-    if (averaged_ && !restarted && now.step == elapsed_.step) {
+    const bool begun = elapsed_.averaged.has_value();
+    const bool restarted = begun && (now.step < elapsed_.last.step || now.seconds < elapsed_.last.seconds);
+    if (begun && !restarted && now.step == elapsed_.last.step) {
         return;  // drawn again
     }
     if (restarted) {
         average_elapsed(step);
-        elapsed_restarted_ = true;
+        elapsed_.restarted = true;
         ++restarts_;
     }
-    if (!averaged_ || restarted) {
-        averaged_ = now.step == 1 ? Elapsed{} : now;
+    if (!begun || restarted) {
+        elapsed_.averaged = now.step == 1 ? Elapsed{} : now;
     }
-    elapsed_ = now;
-    elapsed_first_ = elapsed_lines_ == 0 ? now.step : elapsed_first_;
-    ++elapsed_lines_;
-    if (now.seconds - averaged_->seconds >= shortest_average_s) {
+    elapsed_.last = now;
+    if (elapsed_.count == 0) {
+        elapsed_.first = now.step;
+    }
+    ++elapsed_.count;
+    if (now.seconds - elapsed_.averaged->seconds >= shortest_average_s) {
         average_elapsed(step);
     }
 }
@@ -564,22 +601,25 @@ void LogReader::add_elapsed(Elapsed now, LoggedStep step)
 /// Adds a step that stands for those since the last one.
 void LogReader::average_elapsed(const LoggedStep& step)
 {
-    const std::int64_t steps = averaged_ ? elapsed_.step - averaged_->step : 0;
-    const double seconds = averaged_ ? elapsed_.seconds - averaged_->seconds : 0.0;
+    if (!elapsed_.averaged) {
+        return;
+    }
+    const std::int64_t steps = elapsed_.last.step - elapsed_.averaged->step;
+    const double seconds = elapsed_.last.seconds - elapsed_.averaged->seconds;
     if (steps < 1 || !(seconds > 0.0)) {
         return;
     }
     LoggedStep mean = step;
-    mean.number = elapsed_.step;
+    mean.number = elapsed_.last.step;
     mean.seconds = seconds / static_cast<double>(steps);
     mean.steps = steps;
-    mean.first = elapsed_first_;
-    mean.lines = elapsed_lines_;
-    mean.restarted = elapsed_restarted_;
+    mean.first = elapsed_.first;
+    mean.lines = elapsed_.count;
+    mean.restarted = elapsed_.restarted;
     steps_.push_back(mean);
-    averaged_ = elapsed_;
-    elapsed_lines_ = 0;
-    elapsed_restarted_ = false;
+    elapsed_.averaged = elapsed_.last;
+    elapsed_.count = 0;
+    elapsed_.restarted = false;
 }
 
 /// Where lines state the samples so far, and no batch: what the steps since the last line have added; on the first line, the mean since
@@ -598,45 +638,62 @@ double LogReader::batch_by_samples(const LoggedStep& step) const
 /// goes back to a checkpoint, which may be there once or twice.
 void LogReader::refuse_ranks(const LoggedStep& step)
 {
-    constexpr int most_alike = 5;
+    constexpr int most_equal = 5;
     if (step.restarted) {
-        alike_ = goes_on_ && step.number == first_new_ ? alike_ + 1 : 0;
-        goes_on_ = false;
-        if (alike_ > most_alike) {
+        progress_.restart(step.number);
+        if (progress_.equal > most_equal) {
             refuse(step.line,
                    fmt::format("the numbers of steps go back for the {}th time to where they went on last, as where several "
                                "ranks write to one log without their names; give the lines of one rank",
-                               alike_));
+                               progress_.equal));
         }
     }
-    if (largest_ == 0 || step.number > largest_) {
-        first_new_ = largest_ == 0 || !goes_on_ ? step.number : first_new_;
-        goes_on_ = true;
-        largest_ = step.number;
+    progress_.advance(step.number);
+}
+
+void LogReader::Progress::restart(std::int64_t number)
+{
+    const bool at_last_news = goes_on && number == first_new;
+    equal = at_last_news ? equal + 1 : 0;
+    goes_on = false;
+}
+
+void LogReader::Progress::advance(std::int64_t number)
+{
+    const bool first = largest == 0;
+    if (!first && number <= largest) {
+        return;
     }
+    if (first || !goes_on) {
+        first_new = number;
+    }
+    goes_on = true;
+    largest = number;
 }
 
 void LogReader::add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step)
 {
     numbers_steps_ = numbers_steps_ || number.has_value();
-    step.number = number ? std::llround(*number) : last_ + 1;
+    step.number = number ? std::llround(*number) : numbers_.last + 1;
     step.seconds = seconds;
-    if (!steps_seen_) {
-        steps_seen_ = true;
-    } else if (step.number == last_) {
+    if (!numbers_.seen) {
+        numbers_.seen = true;
+    } else if (step.number == numbers_.last) {
         return;  // of another rank, or a progress bar drawn again
-    } else if (step.number < last_) {
+    } else if (step.number < numbers_.last) {
         step.restarted = true;
         ++restarts_;
     } else if (mean) {
-        const std::int64_t difference = step.number - last_;  // more than the interval where a line is missing
-        interval_ = interval_ == 0 ? difference : std::min(interval_, difference);
+        const std::int64_t difference = step.number - numbers_.last;  // more than the interval where a line is missing
+        numbers_.interval = numbers_.interval == 0 ? difference : std::min(numbers_.interval, difference);
     }
     refuse_ranks(step);
-    step.steps = mean ? std::max<std::int64_t>(1, interval_) : 1;
-    last_ = step.number;
+    step.steps = mean ? std::max<std::int64_t>(1, numbers_.interval) : 1;
+    numbers_.last = step.number;
     if (number && step.samples > 0.0) {
-        step.sequences = step.sequences > 0.0 ? step.sequences : batch_by_samples(step);
+        if (!(step.sequences > 0.0)) {
+            step.sequences = batch_by_samples(step);
+        }
         samples_ = {step.number, step.samples};
     }
     steps_.push_back(step);

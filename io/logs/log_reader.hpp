@@ -85,12 +85,53 @@ private:
         std::int64_t step = 0;
         double seconds = 0.0;
     };
+    /// Steps of lines with the time since the start that are not averaged yet.
+    struct ElapsedLines {
+        std::optional<Elapsed> averaged;  // up to here
+        Elapsed last;
+        std::int64_t first = 0;  // step of the first line
+        std::int64_t count = 0;
+        bool restarted = false;  // among them
+    };
+    /// What lines without a step time have stated.
+    struct Stated {
+        std::optional<std::string> rank;   // prefix of the lines that are read
+        std::optional<double> step_above;  // on a line of its own
+        double batch = 0.0;                // on a line of its own
+        int total = 0;                     // steps of the bar that is read
+    };
+    /// Columns of CSV; -1: none.
+    struct Columns {
+        int time = -1;
+        double time_unit = 1.0;
+        int step = -1;
+    };
+    /// Numbers of the lines with steps.
+    struct StepNumbers {
+        bool seen = false;
+        std::int64_t last = 0;
+        std::int64_t interval = 0;  // steps between lines; 0: not known yet
+    };
+    /// How far the numbers went before each restart.
+    struct Progress {
+        std::int64_t largest = 0;    // number of a step
+        std::int64_t first_new = 0;  // the first one beyond what was the largest
+        bool goes_on = true;         // beyond it, since the last restart
+        int equal = 0;               // restarts in succession that began again at first_new
+
+        void restart(std::int64_t number);
+        void advance(std::int64_t number);
+    };
 
     void read_line(std::string_view text);
     void choose(bool at_end);
     static bool recognised(const std::string& line);
     void read(const Line& line);
+    void read_stated(const std::string& text);
     void read_table_line(const Line& line);
+    void read_number(const Line& line);
+    void read_header(const Line& line, const std::vector<std::string>& fields);
+    void read_fields(const Line& line, const std::vector<std::string>& fields);
     static std::optional<Found> find(const LogFormat& format, std::string_view text);
     void add_step(std::optional<double> number, double seconds, bool mean, LoggedStep step);
     void add_elapsed(Elapsed now, LoggedStep step);
@@ -110,26 +151,12 @@ private:
     std::vector<Line> waiting_;       // lines before the trainer is known that some form recognises
     std::optional<Line> first_line_;  // with content
     std::int64_t line_ = 0;
-    SampleCount samples_;               // of the last step
-    std::optional<std::string> rank_;   // prefix of the lines that are read
-    std::optional<double> step_above_;  // on a line of its own
-    double stated_batch_ = 0.0;         // on a line of its own
-    int total_ = 0;                     // steps of the bar that is read
-    std::optional<Elapsed> averaged_;   // up to here
-    Elapsed elapsed_;                   // last line
-    std::int64_t elapsed_first_ = 0;    // step of the first line that is not averaged yet
-    std::int64_t elapsed_lines_ = 0;    // not averaged yet
-    bool elapsed_restarted_ = false;    // among them
-    int time_column_ = -1;              // of CSV
-    int step_column_ = -1;
-    double time_unit_ = 1.0;
-    std::int64_t last_ = 0;
-    std::int64_t interval_ = 0;  // steps between lines; 0: not known yet
-    bool steps_seen_ = false;
-    std::int64_t largest_ = 0;    // number of a step
-    std::int64_t first_new_ = 0;  // the first one beyond what was the largest
-    bool goes_on_ = true;         // beyond it, since the last restart
-    int alike_ = 0;               // restarts in succession that began again at first_new_
+    Stated stated_;
+    SampleCount samples_;  // of the last step
+    ElapsedLines elapsed_;
+    Columns columns_;
+    StepNumbers numbers_;
+    Progress progress_;
     double peak_memory_ = 0.0;
     int restarts_ = 0;
     bool numbers_steps_ = false;

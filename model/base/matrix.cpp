@@ -97,6 +97,13 @@ Matrix<T> Matrix<T>::rows_from(std::size_t first, std::size_t count) const
 }
 
 template <class T>
+void Matrix<T>::set_rows(std::size_t first, const Matrix& rows)
+{
+    assert(rows.columns_ == columns_ && first + rows.rows_ <= rows_);
+    std::copy(rows.values_.begin(), rows.values_.end(), values_.begin() + static_cast<std::ptrdiff_t>(first * columns_));
+}
+
+template <class T>
 Matrix<T> transposed(const Matrix<T>& a)
 {
     Matrix<T> result(a.columns(), a.rows());

@@ -23,6 +23,8 @@ public:
 
     /// Rows [first, first + count).
     Matrix rows_from(std::size_t first, std::size_t count) const;
+    /// Sets the rows from `first` on.
+    void set_rows(std::size_t first, const Matrix& rows);
 
 private:
     std::size_t rows_ = 0;

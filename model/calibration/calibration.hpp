@@ -6,6 +6,7 @@
 #include "model/calibration/fit/fit_distribution.hpp"
 #include "model/calibration/fit/variance_components.hpp"
 #include "model/calibration/gpus/slow_gpus.hpp"
+#include "model/calibration/gpus/slow_workers.hpp"
 #include "model/calibration/trace/operation_distributions.hpp"
 #include "model/calibration/trace/trace.hpp"
 
@@ -30,13 +31,6 @@ inline std::string residual_key(KernelClass kernel)
 struct LeftToProfile {
     std::string key;
     std::string reason;
-};
-
-/// A GPU or stage that is significantly slower than its peers.
-struct SlowPart {
-    std::string name;
-    double excess = 0.0;       // 0.1: 10 % slower
-    double probability = 0.0;  // p value, with Holm's correction for multiple tests
 };
 
 /// Exponent of the microbatch factor of one kind of operation on one stage, with its 95 % interval.

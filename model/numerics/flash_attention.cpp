@@ -1,8 +1,12 @@
 #include "model/numerics/flash_attention.hpp"
 
-#include "model/numerics/attention_parts.hpp"
+#include "model/numerics/flash_tiles.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace prismopt {
@@ -11,311 +15,226 @@ namespace {
 
 using Tensor = AttentionTensor;
 
-/// Rows of the operands of one tile.
-struct Operands {
-    Matrix<float> rows;     // of products that sum over the head
-    Matrix<float> columns;  // transposed, of products that sum over positions
+/// The larger of the maxima of rows and of what their queries see of these scores.
+Matrix<float> larger_maxima(Matrix<float> maxima, const Matrix<float>& s, const TileGrid& grid, TileIndex tile)
+{
+    for (std::size_t row = 0; row < s.rows(); ++row) {
+        float& maximum = maxima.row(0)[row];
+        for (const float x : s.row(row).first(visible_keys(grid, grid.first_query(tile.i) + row, tile.j))) {
+            maximum = std::max(maximum, x);
+        }
+    }
+    return maxima;
+}
+
+/// Maximum and sum of the exponentials of each row of a tile of queries.
+struct RowStatistics {
+    Matrix<float> maxima;
+    Matrix<float> sums;
 };
 
-class FlashAttention {
-public:
-    FlashAttention(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic)
-        : in_(in), tile_(tile), arithmetic_(arithmetic), scale_(score_scale(in)), positions_(in.q.rows()),
-          key_tiles_((positions_ + tile.keys - 1) / tile.keys), query_tiles_((positions_ + tile.queries - 1) / tile.queries),
-          q_(tiles_of(in.q, tile.queries, Tensor::q, Tensor::q_operand)),
-          k_(tiles_of(in.k, tile.keys, Tensor::k, Tensor::k_operand)),
-          v_(tiles_of(in.v, tile.keys, Tensor::v, Tensor::v_operand)),
-          output_gradient_(tiles_of(in.output_gradient, tile.queries, Tensor::output_gradient, Tensor::output_gradient_operand)),
-          maxima_(query_tiles_), sums_(query_tiles_), deltas_(query_tiles_)
-    {
-    }
-
-    Matrix<float> forward()
-    {
-        Matrix<float> output(positions_, in_.q.columns());
-        parallel_for(static_cast<std::int64_t>(query_tiles_),
-                     [&](int, std::int64_t i) { forward(static_cast<std::size_t>(i), output); });
-        arithmetic_.stored(output, named(Tensor::output));
-        return output;
-    }
-
-    /// Forward and backward. Each pass over keys or queries computes the probabilities of its tiles again.
-    AttentionOutputs<float> run()
-    {
-        const std::size_t head = in_.q.columns();
-        AttentionOutputs<float> out{.output = forward(),
-                                    .q_gradient = Matrix<float>(positions_, head),
-                                    .k_gradient = Matrix<float>(positions_, head),
-                                    .v_gradient = Matrix<float>(positions_, head)};
-        parallel_for(static_cast<std::int64_t>(query_tiles_),
-                     [&](int, std::int64_t i) { differentiate_queries(static_cast<std::size_t>(i), out); });
-        parallel_for(static_cast<std::int64_t>(key_tiles_),
-                     [&](int, std::int64_t j) { differentiate_keys(static_cast<std::size_t>(j), out); });
-        arithmetic_.stored(out.q_gradient, named(Tensor::q_gradient));
-        arithmetic_.stored(out.k_gradient, named(Tensor::k_gradient));
-        arithmetic_.stored(out.v_gradient, named(Tensor::v_gradient));
-        return out;
-    }
-
-private:
-    TensorName at(Tensor tensor, std::size_t i, std::size_t j) const { return named(tensor, i * key_tiles_ + j); }
-
-    /// Rounded before they are cut, so that factors of whole tensors are those of the tensor.
-    std::vector<Operands> tiles_of(const Matrix<float>& a, std::size_t count, Tensor rows_name, Tensor columns_name) const
-    {
-        Matrix<float> rows = a;
-        Matrix<float> columns = transposed(a);
-        arithmetic_.operand(rows, named(rows_name));
-        arithmetic_.operand(columns, named(columns_name));
-        columns = transposed(columns);
-        std::vector<Operands> tiles;
-        for (std::size_t first = 0; first < a.rows(); first += count) {
-            const std::size_t length = std::min(count, a.rows() - first);
-            tiles.push_back({rows.rows_from(first, length), transposed(columns.rows_from(first, length))});
-        }
-        return tiles;
-    }
-
-    std::size_t first_query(std::size_t i) const { return i * tile_.queries; }
-    std::size_t first_key(std::size_t j) const { return j * tile_.keys; }
-    /// Keys of tile j that a query sees.
-    std::size_t visible(std::size_t query, std::size_t j) const
-    {
-        const std::size_t keys = k_[j].rows.rows();
-        if (!in_.causal) {
-            return keys;
-        }
-        return query < first_key(j) ? 0 : std::min(keys, query + 1 - first_key(j));
-    }
-    bool any_visible(std::size_t i, std::size_t j) const { return visible(first_query(i) + q_[i].rows.rows() - 1, j) > 0; }
-
-    Matrix<float> scores(std::size_t i, std::size_t j) const
-    {
-        Matrix<float> s = product(q_[i].rows, k_[j].rows);
-        arithmetic_.intermediate(s, at(Tensor::raw_scores, i, j));
-        for (float& x : s.values()) {
-            x *= scale_;
-        }
-        arithmetic_.intermediate(s, at(Tensor::scores, i, j));
-        return s;
-    }
-
-    /// exp(scores - maxima), 0 where a key is not visible.
-    Matrix<float> exponentials(Matrix<float> s, const Matrix<float>& maxima, std::size_t i, std::size_t j) const
-    {
-        for (std::size_t row = 0; row < s.rows(); ++row) {
-            for (float& x : s.row(row)) {
-                x -= maxima.row(0)[row];
-            }
-        }
-        arithmetic_.intermediate(s, at(Tensor::shifted, i, j));
-        for (std::size_t row = 0; row < s.rows(); ++row) {
-            const std::size_t seen = visible(first_query(i) + row, j);
-            for (float& x : s.row(row).first(seen)) {
-                x = static_cast<float>(exponential(x));
-            }
-            std::fill(s.row(row).begin() + static_cast<std::ptrdiff_t>(seen), s.row(row).end(), 0.0F);
-        }
-        arithmetic_.intermediate(s, at(Tensor::exponentials, i, j));
-        return s;
-    }
-
-    static void multiply_rows(Matrix<float>& a, const Matrix<float>& factors)
-    {
-        for (std::size_t row = 0; row < a.rows(); ++row) {
-            for (float& x : a.row(row)) {
-                x *= factors.row(0)[row];
-            }
-        }
-    }
-    static void add(Matrix<float>& a, const Matrix<float>& b)
-    {
-        for (std::size_t n = 0; n < a.values().size(); ++n) {
-            a.values()[n] += b.values()[n];
-        }
-    }
-    static void multiply(Matrix<float>& a, const Matrix<float>& b)
-    {
-        for (std::size_t n = 0; n < a.values().size(); ++n) {
-            a.values()[n] *= b.values()[n];
-        }
-    }
-
-    /// Adds a product to a running sum.
-    void accumulate(Matrix<float>& total, Matrix<float> term, TensorName term_name, TensorName total_name) const
-    {
-        arithmetic_.intermediate(term, term_name);
-        add(total, term);
-        arithmetic_.intermediate(total, total_name);
-    }
-
-    void forward(std::size_t i, Matrix<float>& out)
-    {
-        const std::size_t rows = q_[i].rows.rows();
-        Matrix<float> maxima(1, rows);
-        std::fill(maxima.values().begin(), maxima.values().end(), std::numeric_limits<float>::lowest());
-        Matrix<float> sums(1, rows);
-        Matrix<float> output(rows, in_.q.columns());
-        for (std::size_t j = 0; j < key_tiles_ && any_visible(i, j); ++j) {
-            Matrix<float> s = scores(i, j);
-            Matrix<float> larger = maxima;
-            for (std::size_t row = 0; row < rows; ++row) {
-                for (const float x : s.row(row).first(visible(first_query(i) + row, j))) {
-                    larger.row(0)[row] = std::max(larger.row(0)[row], x);
-                }
-            }
-            if (j > 0) {
-                rescale(maxima, larger, sums, output, i, j);
-            }
-            maxima = larger;
-            Matrix<float> e = exponentials(std::move(s), maxima, i, j);
-            Matrix<float> row_sums = of_rows(e, [](std::size_t, std::span<const float> row) { return sum(row); });
-            accumulate(sums, std::move(row_sums), at(Tensor::row_sums, i, j), at(Tensor::sums, i, j));
-            arithmetic_.operand(e, at(Tensor::probability_operand, i, j));
-            accumulate(output, product(e, v_[j].columns), at(Tensor::weighted_values, i, j), at(Tensor::raw_output, i, j));
-        }
-        for (std::size_t row = 0; row < rows; ++row) {
-            for (std::size_t d = 0; d < output.columns(); ++d) {
-                out.row(first_query(i) + row)[d] = output.row(row)[d] / sums.row(0)[row];
-            }
-        }
-        maxima_[i] = std::move(maxima);
-        sums_[i] = std::move(sums);
-    }
-
-    /// Multiplies the running sum and output by exp(old maximum - new maximum).
-    void rescale(Matrix<float> maxima, const Matrix<float>& larger, Matrix<float>& sums, Matrix<float>& output, std::size_t i,
-                 std::size_t j) const
-    {
-        for (std::size_t row = 0; row < maxima.columns(); ++row) {
-            maxima.row(0)[row] -= larger.row(0)[row];
-        }
-        arithmetic_.intermediate(maxima, at(Tensor::shifted_maxima, i, j));
-        for (float& x : maxima.values()) {
-            x = static_cast<float>(exponential(x));
-        }
-        arithmetic_.intermediate(maxima, at(Tensor::factors, i, j));
-        multiply(sums, maxima);
-        arithmetic_.intermediate(sums, at(Tensor::old_sums, i, j));
-        multiply_rows(output, maxima);
-        arithmetic_.intermediate(output, at(Tensor::old_output, i, j));
-    }
-
-    struct TileGradients {
-        Matrix<float> probabilities;
-        Matrix<float> score_gradient;  // dS / sqrt(d)
-    };
-
-    /// Probabilities of a tile, computed again, and the gradient of its scores.
-    TileGradients tile_gradients(std::size_t i, std::size_t j, const Matrix<float>& deltas) const
-    {
-        TileGradients result;
-        Matrix<float>& p = result.probabilities;
-        p = exponentials(scores(i, j), maxima_[i], i, j);
-        for (std::size_t row = 0; row < p.rows(); ++row) {
-            for (float& x : p.row(row)) {
-                x /= sums_[i].row(0)[row];
-            }
-        }
-        arithmetic_.intermediate(p, at(Tensor::probabilities, i, j));
-        Matrix<float>& gradient = result.score_gradient;
-        gradient = product(output_gradient_[i].rows, v_[j].rows);
-        arithmetic_.intermediate(gradient, at(Tensor::score_gradients, i, j));
-        for (std::size_t row = 0; row < gradient.rows(); ++row) {
-            for (float& x : gradient.row(row)) {
-                x -= deltas.row(0)[row];
-            }
-        }
-        arithmetic_.intermediate(gradient, at(Tensor::differences, i, j));
-        multiply(gradient, p);
-        arithmetic_.intermediate(gradient, at(Tensor::products, i, j));
-        for (float& x : gradient.values()) {
-            x *= scale_;
-        }
-        arithmetic_.intermediate(gradient, at(Tensor::score_gradients_scaled, i, j));
-        return result;
-    }
-
-    /// sum(dO * O) of each row.
-    Matrix<float> deltas(std::size_t i, const AttentionOutputs<float>& out) const
-    {
-        Matrix<float> products = in_.output_gradient.rows_from(first_query(i), q_[i].rows.rows());
-        arithmetic_.intermediate(products, named(Tensor::output_gradient, i + 1));
-        multiply(products, out.output.rows_from(first_query(i), q_[i].rows.rows()));
-        arithmetic_.intermediate(products, at(Tensor::products, i, key_tiles_ * query_tiles_));
-        Matrix<float> result = of_rows(products, [](std::size_t, std::span<const float> row) { return sum(row); });
-        arithmetic_.intermediate(result, named(Tensor::deltas, i));
-        return result;
-    }
-
-    void differentiate_queries(std::size_t i, AttentionOutputs<float>& out)
-    {
-        deltas_[i] = deltas(i, out);
-        Matrix<float> gradient(q_[i].rows.rows(), in_.q.columns());
-        for (std::size_t j = 0; j < key_tiles_ && any_visible(i, j); ++j) {
-            Matrix<float> of_scores = tile_gradients(i, j, deltas_[i]).score_gradient;
-            arithmetic_.operand(of_scores, at(Tensor::difference_operand, i, j));
-            accumulate(gradient, product(of_scores, k_[j].columns), at(Tensor::q_terms, i, j), at(Tensor::q_gradient, i, j + 1));
-        }
-        copy_rows(gradient, first_query(i), out.q_gradient);
-    }
-
-    void differentiate_keys(std::size_t j, AttentionOutputs<float>& out) const
-    {
-        const std::size_t keys = k_[j].rows.rows();
-        Matrix<float> k_gradient(keys, in_.q.columns());
-        Matrix<float> v_gradient(keys, in_.q.columns());
-        for (std::size_t i = 0; i < query_tiles_; ++i) {
-            if (!any_visible(i, j)) {
-                continue;
-            }
-            const TileGradients tile = tile_gradients(i, j, deltas_[i]);
-            Matrix<float> of_scores = transposed(tile.score_gradient);
-            Matrix<float> probabilities = transposed(tile.probabilities);
-            arithmetic_.operand(of_scores, at(Tensor::difference_operand, i, j));
-            arithmetic_.operand(probabilities, at(Tensor::probability_operand, i, j));
-            accumulate(k_gradient, product(of_scores, q_[i].columns), at(Tensor::k_terms, i, j),
-                       at(Tensor::k_gradient, i, j + 1));
-            accumulate(v_gradient, product(probabilities, output_gradient_[i].columns), at(Tensor::v_terms, i, j),
-                       at(Tensor::v_gradient, i, j + 1));
-        }
-        copy_rows(k_gradient, first_key(j), out.k_gradient);
-        copy_rows(v_gradient, first_key(j), out.v_gradient);
-    }
-
-    static void copy_rows(const Matrix<float>& from, std::size_t first, Matrix<float>& to)
-    {
-        for (std::size_t row = 0; row < from.rows(); ++row) {
-            std::copy(from.row(row).begin(), from.row(row).end(), to.row(first + row).begin());
-        }
-    }
-
-    const AttentionInputs<float>& in_;
-    TileShape tile_;
-    const Emulated& arithmetic_;
-    float scale_;
-    std::size_t positions_;
-    std::size_t key_tiles_;
-    std::size_t query_tiles_;
-    std::vector<Operands> q_;
-    std::vector<Operands> k_;
-    std::vector<Operands> v_;
-    std::vector<Operands> output_gradient_;
-    std::vector<Matrix<float>> maxima_;  // [query tile], of each row
-    std::vector<Matrix<float>> sums_;
-    std::vector<Matrix<float>> deltas_;
+/// A tile of queries while it passes over the keys.
+struct RunningOutput {
+    RowStatistics rows;
+    Matrix<float> output;  // times the sums
 };
+
+/// Multiplies the running sum and output by exp(old maximum - new maximum).
+void rescale(const Matrix<float>& new_maxima, const TileRounding& rounding, RunningOutput& running)
+{
+    Matrix<float> factors = running.rows.maxima;
+    for (std::size_t row = 0; row < factors.columns(); ++row) {
+        factors.row(0)[row] -= new_maxima.row(0)[row];
+    }
+    rounding.intermediate(factors, Tensor::shifted_maxima);
+    for (float& x : factors.values()) {
+        x = static_cast<float>(exponential(x));
+    }
+    rounding.intermediate(factors, Tensor::factors);
+    multiply(running.rows.sums, factors);
+    rounding.intermediate(running.rows.sums, Tensor::old_sums);
+    multiply_rows(running.output, factors);
+    rounding.intermediate(running.output, Tensor::old_output);
+}
+
+/// Passes over the keys that a tile of queries sees. The output is divided by its sums at the end.
+RunningOutput attend(std::size_t i, const AttentionTiles& tiles, const TileGrid& grid, float scale, const Emulated& arithmetic)
+{
+    const std::size_t queries = grid.queries_of(i);
+    RunningOutput running{.rows = {Matrix<float>(1, queries), Matrix<float>(1, queries)},
+                          .output = Matrix<float>(queries, tiles.q[i].rows.columns())};
+    const std::span<float> maxima = running.rows.maxima.values();
+    std::fill(maxima.begin(), maxima.end(), std::numeric_limits<float>::lowest());
+    const std::size_t key_tiles = visible_key_tiles(grid, i);
+    for (std::size_t j = 0; j < key_tiles; ++j) {
+        const TileRounding rounding(arithmetic, grid, {i, j});
+        Matrix<float> s = tile_scores(tiles.q[i], tiles.k[j], scale, rounding);
+        Matrix<float> larger = larger_maxima(running.rows.maxima, s, grid, {i, j});
+        if (j > 0) {
+            rescale(larger, rounding, running);
+        }
+        running.rows.maxima = std::move(larger);
+        Matrix<float> e = tile_exponentials(std::move(s), running.rows.maxima, grid, {i, j}, rounding);
+        rounding.accumulate(running.rows.sums, row_sums(e), Tensor::row_sums, rounding.name(Tensor::sums));
+        rounding.operand(e, Tensor::probability_operand);
+        rounding.accumulate(running.output, product(e, tiles.v[j].columns), Tensor::weighted_values,
+                            rounding.name(Tensor::raw_output));
+    }
+    divide_rows(running.output, running.rows.sums);
+    return running;
+}
+
+/// Output of the forward pass, and what the backward pass needs of it.
+struct ForwardResult {
+    Matrix<float> output;
+    std::vector<RowStatistics> rows;  // [query tile]
+};
+
+ForwardResult forward(const AttentionTiles& tiles, const TileGrid& grid, float scale, const Emulated& arithmetic)
+{
+    const std::size_t head = tiles.q.front().rows.columns();
+    ForwardResult result{Matrix<float>(grid.positions, head), std::vector<RowStatistics>(grid.query_tiles())};
+    parallel_for(static_cast<std::int64_t>(grid.query_tiles()), [&](int, std::int64_t tile) {
+        const auto i = static_cast<std::size_t>(tile);
+        RunningOutput of_tile = attend(i, tiles, grid, scale, arithmetic);
+        result.output.set_rows(grid.first_query(i), of_tile.output);
+        result.rows[i] = std::move(of_tile.rows);
+    });
+    arithmetic.stored(result.output, named(Tensor::output));
+    return result;
+}
+
+struct TileGradients {
+    Matrix<float> probabilities;
+    Matrix<float> score_gradient;  // dS / sqrt(d)
+};
+
+/// A tile of queries in the backward pass.
+struct DifferentiatedQueries {
+    const Operands& q;
+    const Operands& output_gradient;
+    const RowStatistics& rows;
+    const Matrix<float>& deltas;
+};
+
+/// Probabilities of a tile, computed again, and the gradient of its scores.
+TileGradients tile_gradients(const DifferentiatedQueries& queries, const Operands& k, const Operands& v, const TileGrid& grid,
+                             TileIndex tile, float scale, const TileRounding& rounding)
+{
+    Matrix<float> p = tile_exponentials(tile_scores(queries.q, k, scale, rounding), queries.rows.maxima, grid, tile, rounding);
+    divide_rows(p, queries.rows.sums);
+    rounding.intermediate(p, Tensor::probabilities);
+    Matrix<float> gradient = product(queries.output_gradient.rows, v.rows);
+    rounding.intermediate(gradient, Tensor::score_gradients);
+    subtract_from_rows(gradient, queries.deltas);
+    rounding.intermediate(gradient, Tensor::differences);
+    multiply(gradient, p);
+    rounding.intermediate(gradient, Tensor::products);
+    multiply(gradient, scale);
+    rounding.intermediate(gradient, Tensor::score_gradients_scaled);
+    return {std::move(p), std::move(gradient)};
+}
+
+/// sum(dO * O) of each row.
+Matrix<float> deltas_of(std::size_t i, const Matrix<float>& output_gradient, const Matrix<float>& output, const TileGrid& grid,
+                        const Emulated& arithmetic)
+{
+    Matrix<float> products = output_gradient.rows_from(grid.first_query(i), grid.queries_of(i));
+    arithmetic.intermediate(products, named(Tensor::output_gradient, i + 1));
+    multiply(products, output.rows_from(grid.first_query(i), grid.queries_of(i)));
+    const TileRounding beyond_tiles(arithmetic, grid, {i, grid.key_tiles() * grid.query_tiles()});
+    beyond_tiles.intermediate(products, Tensor::products);
+    Matrix<float> deltas = row_sums(products);
+    arithmetic.intermediate(deltas, named(Tensor::deltas, i));
+    return deltas;
+}
+
+Matrix<float> q_gradient_of(const DifferentiatedQueries& queries, std::size_t i, const AttentionTiles& tiles,
+                            const TileGrid& grid, float scale, const Emulated& arithmetic)
+{
+    Matrix<float> gradient(grid.queries_of(i), queries.q.rows.columns());
+    const std::size_t key_tiles = visible_key_tiles(grid, i);
+    for (std::size_t j = 0; j < key_tiles; ++j) {
+        const TileRounding rounding(arithmetic, grid, {i, j});
+        Matrix<float> of_scores = tile_gradients(queries, tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding).score_gradient;
+        rounding.operand(of_scores, Tensor::difference_operand);
+        rounding.accumulate(gradient, product(of_scores, tiles.k[j].columns), Tensor::q_terms,
+                            rounding.next_name(Tensor::q_gradient));
+    }
+    return gradient;
+}
+
+/// Gradients of a tile of keys and its values.
+struct KeyGradients {
+    Matrix<float> k;
+    Matrix<float> v;
+};
+
+KeyGradients key_gradients_of(const std::vector<DifferentiatedQueries>& queries, std::size_t j, const AttentionTiles& tiles,
+                              const TileGrid& grid, float scale, const Emulated& arithmetic)
+{
+    const std::size_t head = tiles.k[j].rows.columns();
+    KeyGradients gradients{Matrix<float>(grid.keys_of(j), head), Matrix<float>(grid.keys_of(j), head)};
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (j >= visible_key_tiles(grid, i)) {
+            continue;
+        }
+        const TileRounding rounding(arithmetic, grid, {i, j});
+        const TileGradients tile = tile_gradients(queries[i], tiles.k[j], tiles.v[j], grid, {i, j}, scale, rounding);
+        Matrix<float> of_scores = transposed(tile.score_gradient);
+        Matrix<float> probabilities = transposed(tile.probabilities);
+        rounding.operand(of_scores, Tensor::difference_operand);
+        rounding.operand(probabilities, Tensor::probability_operand);
+        rounding.accumulate(gradients.k, product(of_scores, queries[i].q.columns), Tensor::k_terms,
+                            rounding.next_name(Tensor::k_gradient));
+        rounding.accumulate(gradients.v, product(probabilities, queries[i].output_gradient.columns), Tensor::v_terms,
+                            rounding.next_name(Tensor::v_gradient));
+    }
+    return gradients;
+}
 
 }  // namespace
 
+/// Each pass over keys or queries computes the probabilities of its tiles again.
 AttentionOutputs<float> flash_attention(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic)
 {
-    return FlashAttention(in, tile, arithmetic).run();
+    const TileGrid grid{in.q.rows(), tile, in.causal};
+    const float scale = score_scale(in);
+    const std::size_t head = in.q.columns();
+    const AttentionTiles tiles = cut_inputs(in, tile, arithmetic);
+    const std::vector<Operands> output_gradients =
+        tiles_of(in.output_gradient, tile.queries, Tensor::output_gradient, Tensor::output_gradient_operand, arithmetic);
+    ForwardResult passed = forward(tiles, grid, scale, arithmetic);
+    AttentionOutputs<float> out{.output = std::move(passed.output),
+                                .q_gradient = Matrix<float>(grid.positions, head),
+                                .k_gradient = Matrix<float>(grid.positions, head),
+                                .v_gradient = Matrix<float>(grid.positions, head)};
+    std::vector<Matrix<float>> deltas(grid.query_tiles());
+    std::vector<DifferentiatedQueries> queries;
+    for (std::size_t i = 0; i < grid.query_tiles(); ++i) {
+        queries.push_back(DifferentiatedQueries{tiles.q[i], output_gradients[i], passed.rows[i], deltas[i]});
+    }
+    parallel_for(static_cast<std::int64_t>(grid.query_tiles()), [&](int, std::int64_t query_tile) {
+        const auto i = static_cast<std::size_t>(query_tile);
+        deltas[i] = deltas_of(i, in.output_gradient, out.output, grid, arithmetic);
+        out.q_gradient.set_rows(grid.first_query(i), q_gradient_of(queries[i], i, tiles, grid, scale, arithmetic));
+    });
+    parallel_for(static_cast<std::int64_t>(grid.key_tiles()), [&](int, std::int64_t key_tile) {
+        const auto j = static_cast<std::size_t>(key_tile);
+        const KeyGradients gradients = key_gradients_of(queries, j, tiles, grid, scale, arithmetic);
+        out.k_gradient.set_rows(grid.first_key(j), gradients.k);
+        out.v_gradient.set_rows(grid.first_key(j), gradients.v);
+    });
+    arithmetic.stored(out.q_gradient, named(Tensor::q_gradient));
+    arithmetic.stored(out.k_gradient, named(Tensor::k_gradient));
+    arithmetic.stored(out.v_gradient, named(Tensor::v_gradient));
+    return out;
 }
 
 Matrix<float> flash_output(const AttentionInputs<float>& in, const TileShape& tile, const Emulated& arithmetic)
 {
-    return FlashAttention(in, tile, arithmetic).forward();
+    const TileGrid grid{in.q.rows(), tile, in.causal};
+    return forward(cut_inputs(in, tile, arithmetic), grid, score_scale(in), arithmetic).output;
 }
 
 }  // namespace prismopt

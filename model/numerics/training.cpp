@@ -55,12 +55,6 @@ void add(Matrix<float>& a, const Matrix<float>& b)
     }
 }
 
-void copy_rows(const Matrix<float>& from, std::size_t first, Matrix<float>& to)
-{
-    std::copy(from.values().begin(), from.values().end(),
-              to.values().begin() + static_cast<std::ptrdiff_t>(first * to.columns()));
-}
-
 /// Weights of a layer of attention, and what its forward pass keeps.
 struct Layer {
     std::vector<Parameter> projections;  // queries, keys, values, output
@@ -168,7 +162,7 @@ private:
         layer.attended = Matrix<float>(x.rows(), x.columns());
         for (std::size_t s = 0; s < shape_.batch; ++s) {
             const AttentionInputs<float> in = inputs_of(layer, s, Matrix<float>(shape_.sequence, shape_.width));
-            copy_rows(emulated_output(in, choice_.kernel, choice_.tile, arithmetic_), s * shape_.sequence, layer.attended);
+            layer.attended.set_rows(s * shape_.sequence, emulated_output(in, choice_.kernel, choice_.tile, arithmetic_));
         }
         Matrix<float> y = linear_output<Emulated>({layer.attended, layer.projections[3].weights, {}}, arithmetic_);
         add(y, x);
@@ -195,9 +189,9 @@ private:
             const std::size_t first = s * shape_.sequence;
             const AttentionOutputs<float> of = emulated_attention(
                 inputs_of(layer, s, of_attended.rows_from(first, shape_.sequence)), choice_.kernel, choice_.tile, arithmetic_);
-            copy_rows(of.q_gradient, first, of_projected[0]);
-            copy_rows(of.k_gradient, first, of_projected[1]);
-            copy_rows(of.v_gradient, first, of_projected[2]);
+            of_projected[0].set_rows(first, of.q_gradient);
+            of_projected[1].set_rows(first, of.k_gradient);
+            of_projected[2].set_rows(first, of.v_gradient);
         }
         for (std::size_t i = 0; i < of_projected.size(); ++i) {
             add(gradient, backward(layer.projections[i], layer.input, std::move(of_projected[i])));

@@ -52,102 +52,26 @@ struct GridDesign {
     std::vector<double> values;
 };
 
-class Tuner {
+std::vector<Bound> non_dominated_of(const std::vector<Bound>& bounds)
+{
+    std::vector<Values> values;
+    for (const Bound& bound : bounds) {
+        values.push_back(bound.objectives);
+    }
+    std::vector<Bound> kept;
+    for (const std::size_t i : non_dominated(values)) {
+        kept.push_back(bounds[i]);
+    }
+    return kept;
+}
+
+/// Answers questions from the journal where it has them; stops and shows progress in between.
+class TuningQuestions {
 public:
-    Tuner(const Scenario& scenario, const TuningLog& log)
-        : scenario_(scenario), log_(log), model_(scenario), problem_(model_.problem)
-    {
-        for (std::size_t k = 0; k < scenario.choices.size(); ++k) {
-            const StudyChoice& choice = scenario.choices[k];
-            if (choice.continuous) {
-                free_.push_back(k);
-                box_.low.push_back(level_of(choice.values.front()));
-                box_.high.push_back(level_of(choice.values.back()));
-            }
-        }
-    }
+    explicit TuningQuestions(const TuningLog& log) : log_(log) {}
 
-    TunedHardware run()
-    {
-        const std::vector<GridDesign> front = grid_front();
-        Scalarisation scalar{.weight = {}, .ideal = front.front().values, .nadir = front.front().values};
-        for (const GridDesign& design : front) {
-            for (std::size_t k = 0; k < design.values.size(); ++k) {
-                scalar.ideal[k] = std::min(scalar.ideal[k], design.values[k]);
-                scalar.nadir[k] = std::max(scalar.nadir[k], design.values[k]);
-            }
-        }
-        TunedHardware tuned;
-        const auto most = static_cast<std::size_t>(scenario_.search.tune_points);
-        for (const Values& direction : reference_directions(model_.objectives.size(), most)) {
-            scalar.weight = direction;
-            for (double& weight : scalar.weight) {
-                weight = std::max(weight, least_weight);
-            }
-            for (const GridDesign* design : best_for(scalar, front)) {
-                keep(tune(*design, scalar), tuned.variants);
-            }
-        }
-        tuned.evaluations = evaluations_;
-        return tuned;
-    }
-
-private:
-    std::vector<GridDesign> grid_front()
-    {
-        const std::uint64_t size = model_.designs.space().size();
-        if (size > most_tuples) {
-            throw InputError(fmt::format(
-                "{}: {} combinations of values are too many for hardware tuning (at most {}); give [[knob]] fewer levels, or "
-                "[space] fewer choices",
-                scenario_.path, size, most_tuples));
-        }
-        const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
-        std::vector<Bound> best;  // of each range
-        for (std::size_t r = 0; r < ranges.size(); ++r) {
-            doing_ = fmt::format("{} of {} parts of the space checked", r, ranges.size());
-            const std::string question = fmt::format("tuples {} to {}", ranges[r].begin, ranges[r].end);
-            const Message answer = answer_to(question, [&] { return encode(Answer{front_of(ranges[r])}); });
-            const auto sweep = std::get<Sweep>(decode_answer(answer));
-            best.insert(best.end(), sweep.feasible.begin(), sweep.feasible.end());
-        }
-        std::vector<GridDesign> front;
-        for (const Bound& bound : non_dominated_of(best)) {
-            const Point point = model_.designs.space().point(bound.index);
-            front.push_back({model_.designs.plan(point), scenario_.variants[model_.designs.variant(point)], bound.objectives});
-        }
-        if (front.empty()) {
-            throw InputError(fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}",
-                                         scenario_.path, scenario_.path));
-        }
-        return front;
-    }
-
-    /// The front of a range: only these points can be on the front of the space.
-    Sweep front_of(const SweepRange& range)
-    {
-        Sweep sweep;
-        sweep.range = range;
-        sweep.feasible = Worker(model_, [this] { check_stop(); }).sweep(range).feasible;
-        for (Bound& bound : sweep.feasible) {
-            std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // no bound: no influence
-        }
-        sweep.feasible = non_dominated_of(sweep.feasible);
-        return sweep;
-    }
-
-    static std::vector<Bound> non_dominated_of(const std::vector<Bound>& bounds)
-    {
-        std::vector<Values> values;
-        for (const Bound& bound : bounds) {
-            values.push_back(bound.objectives);
-        }
-        std::vector<Bound> kept;
-        for (const std::size_t i : non_dominated(values)) {
-            kept.push_back(bounds[i]);
-        }
-        return kept;
-    }
+    /// Says what is computed, and how far.
+    void describe(std::string doing) { doing_ = std::move(doing); }
 
     /// The recalled answer, or the one that `find` computes.
     Message answer_to(const std::string& question, const std::function<Message()>& find)
@@ -175,78 +99,115 @@ private:
         }
     }
 
-    /// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the
-    /// continuous hardware parameters only.
-    std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front) const
-    {
-        std::vector<const GridDesign*> order;
-        for (const GridDesign& design : front) {
-            order.push_back(&design);
-        }
-        std::stable_sort(order.begin(), order.end(),
-                         [&](const GridDesign* a, const GridDesign* b) { return scalar(a->values) < scalar(b->values); });
-        std::vector<const GridDesign*> best;
-        for (const GridDesign* design : order) {
-            const bool known =
-                std::any_of(best.begin(), best.end(), [&](const GridDesign* other) { return same_discrete(*design, *other); });
-            if (!known && best.size() < designs_per_direction) {
-                best.push_back(design);
-            }
-        }
-        return best;
-    }
+private:
+    const TuningLog& log_;
+    std::string doing_;
+    std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+};
 
-    bool same_discrete(const GridDesign& a, const GridDesign& b) const
-    {
-        for (std::size_t k = 0; k < a.variant.size(); ++k) {
-            if (!scenario_.choices[k].continuous && a.variant[k] != b.variant[k]) {
-                return false;
-            }
-        }
-        return design_text(a.plan) == design_text(b.plan);
+/// The front of a range: only these points can be on the front of the space.
+Sweep front_of(const StudyModel& model, const SweepRange& range, TuningQuestions& questions)
+{
+    Sweep sweep;
+    sweep.range = range;
+    sweep.feasible = Worker(model, [&] { questions.check_stop(); }).sweep(range).feasible;
+    for (Bound& bound : sweep.feasible) {
+        std::replace(bound.objectives.begin(), bound.objectives.end(), -infinity, 0.0);  // no bound: no influence
     }
+    sweep.feasible = non_dominated_of(sweep.feasible);
+    return sweep;
+}
 
-    ChosenValues tune(const GridDesign& design, const Scalarisation& scalar)
-    {
-        ChosenValues variant = design.variant;
-        const auto set = [&](std::span<const double> x) {
-            for (std::size_t k = 0; k < free_.size(); ++k) {
-                variant[free_[k]] = HardwareLevel{x[k]};
-            }
-        };
-        std::vector<double> start;
-        for (const std::size_t k : free_) {
-            start.push_back(level_of(design.variant[k]));
-        }
-        const auto cost = [&](std::span<const double> x) {
-            set(x);
-            doing_ = fmt::format("{} of at most {} evaluations", evaluations_, most_tuning_evaluations(scenario_));
-            const std::string question = fmt::format("{} with {}", design_text(design.plan), exact_text(variant));
-            const Message answer = answer_to(question, [&] { return (Packer() << judge(design.plan, variant)).take(); });
-            ++evaluations_;
-            Values values;
-            Unpacker(answer) >> values;
-            return values.empty() ? infinity : scalar(values);
-        };
-        const Tuned tuned = minimise(cost, box_, start, {.max_evaluations = scenario_.search.tune_evaluations, .seed = 1});
-        set(tuned.x);
-        return variant;
+/// The noise-free front over the levels of the hardware parameters.
+std::vector<GridDesign> grid_front(const Scenario& scenario, const StudyModel& model, TuningQuestions& questions)
+{
+    const std::uint64_t size = model.designs.space().size();
+    if (size > most_tuples) {
+        throw InputError(fmt::format(
+            "{}: {} combinations of values are too many for hardware tuning (at most {}); give [[knob]] fewer levels, or "
+            "[space] fewer choices",
+            scenario.path, size, most_tuples));
     }
+    const std::vector<SweepRange> ranges = split_space(size, (size + tuples_at_once - 1) / tuples_at_once);
+    std::vector<Bound> best;  // of each range
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+        questions.describe(fmt::format("{} of {} parts of the space checked", r, ranges.size()));
+        const std::string question = fmt::format("tuples {} to {}", ranges[r].begin, ranges[r].end);
+        const auto find = [&] { return encode(Answer{front_of(model, ranges[r], questions)}); };
+        const auto sweep = std::get<Sweep>(decode_answer(questions.answer_to(question, find)));
+        best.insert(best.end(), sweep.feasible.begin(), sweep.feasible.end());
+    }
+    std::vector<GridDesign> front;
+    for (const Bound& bound : non_dominated_of(best)) {
+        const Point point = model.designs.space().point(bound.index);
+        front.push_back({.plan = model.designs.plan(point),
+                         .variant = scenario.variants[model.designs.variant(point)],
+                         .values = bound.objectives});
+    }
+    if (front.empty()) {
+        throw InputError(fmt::format("{}: no plan is feasible on any hardware variant; see prismopt validate {}", scenario.path,
+                                     scenario.path));
+    }
+    return front;
+}
 
-    /// A question to the journal, with all digits of the levels.
-    std::string exact_text(const ChosenValues& values) const
-    {
-        std::string text;
-        for (std::size_t k = 0; k < values.size(); ++k) {
-            const auto* level = std::get_if<HardwareLevel>(&values[k]);
-            const StudyChoice& choice = scenario_.choices[k];
-            text += (k == 0 ? "" : " ") + (level != nullptr ? fmt::format("{}", level->si) : value_text(choice, values[k]));
+/// The scalarisation of a front for a direction in objective space.
+Scalarisation scalarisation_of(const std::vector<GridDesign>& front, const Values& direction)
+{
+    Scalarisation scalar{.weight = direction, .ideal = front.front().values, .nadir = front.front().values};
+    for (double& weight : scalar.weight) {
+        weight = std::max(weight, least_weight);
+    }
+    for (const GridDesign& design : front) {
+        for (std::size_t k = 0; k < design.values.size(); ++k) {
+            scalar.ideal[k] = std::min(scalar.ideal[k], design.values[k]);
+            scalar.nadir[k] = std::max(scalar.nadir[k], design.values[k]);
         }
-        return text;
+    }
+    return scalar;
+}
+
+/// Whether two designs have equal plans and discrete hardware parameters.
+bool same_discrete(const GridDesign& a, const GridDesign& b, const std::vector<StudyChoice>& choices)
+{
+    for (std::size_t k = 0; k < a.variant.size(); ++k) {
+        if (!choices[k].continuous && a.variant[k] != b.variant[k]) {
+            return false;
+        }
+    }
+    return design_text(a.plan) == design_text(b.plan);
+}
+
+/// The best designs for a direction, one for each combination of plan and discrete hardware parameters: tuning changes the
+/// continuous hardware parameters only.
+std::vector<const GridDesign*> best_for(const Scalarisation& scalar, const std::vector<GridDesign>& front,
+                                        const std::vector<StudyChoice>& choices)
+{
+    std::vector<const GridDesign*> order;
+    for (const GridDesign& design : front) {
+        order.push_back(&design);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const GridDesign* a, const GridDesign* b) { return scalar(a->values) < scalar(b->values); });
+    std::vector<const GridDesign*> best;
+    for (const GridDesign* design : order) {
+        const auto is_same = [&](const GridDesign* other) { return same_discrete(*design, *other, choices); };
+        if (best.size() < designs_per_direction && std::none_of(best.begin(), best.end(), is_same)) {
+            best.push_back(design);
+        }
+    }
+    return best;
+}
+
+/// Evaluates plans on hardware variants.
+class HardwareJudge {
+public:
+    HardwareJudge(const Scenario& scenario, const StudyModel& model) : scenario_(scenario), model_(model), problem_(model.problem)
+    {
     }
 
     /// Objectives of a plan on this variant; empty if it is infeasible.
-    std::vector<double> judge(const ParallelPlan& plan, const ChosenValues& values_of_choices)
+    std::vector<double> judge(const ParallelPlan& plan, const ChosenValues& values_of_choices, TuningQuestions& questions)
     {
         auto variant = variant_at(scenario_, values_of_choices);
         if (!variant) {
@@ -258,58 +219,126 @@ private:
         if (std::holds_alternative<Infeasible>(bound)) {
             return {};
         }
-        std::vector<double> values;
         if (scenario_.search.tune_fleets > 0) {
-            const int steps = scenario_.search.rungs.front().steps;
-            const SamplerOptions sampler = model_.sampler({Purpose::search});
-            PhaseDraws draws;
-            const int fleets = scenario_.search.tune_fleets;
-            const int at_once = blocks_of_a_thread * block_fleets * parallel_threads();
-            for (int fleet = 0; fleet < fleets; fleet += at_once) {
-                check_stop();
-                const PhaseDraws more = predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);
-                draws.resize(more.size());
-                for (std::size_t phase = 0; phase < more.size(); ++phase) {
-                    draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
-                }
-            }
-            const Prediction prediction = predictor.summarise(plan, draws, steps, sampler, Confidence{});
-            for (const Objective* objective : model_.objectives) {
-                values.push_back(objective->value(prediction).value);
-            }
-            return values;
+            return drawn_objectives(predictor, plan, questions);
         }
-        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
-            values.push_back(model_.bounded[k] ? model_.objectives[k]->bound(std::get<NoiseFree>(bound)) : 0.0);
+        return noise_free_objectives(std::get<NoiseFree>(bound));
+    }
+
+private:
+    std::vector<double> drawn_objectives(Predictor& predictor, const ParallelPlan& plan, TuningQuestions& questions) const
+    {
+        const int steps = scenario_.search.rungs.front().steps;
+        const int fleets = scenario_.search.tune_fleets;
+        const int at_once = blocks_of_a_thread * block_fleets * parallel_threads();
+        const SamplerOptions sampler = model_.sampler({Purpose::search});
+        PhaseDraws draws;
+        for (int fleet = 0; fleet < fleets; fleet += at_once) {
+            questions.check_stop();
+            const PhaseDraws more = predictor.sample(plan, {fleet, std::min(at_once, fleets - fleet), steps}, sampler);
+            draws.resize(more.size());
+            for (std::size_t phase = 0; phase < more.size(); ++phase) {
+                draws[phase].insert(draws[phase].end(), more[phase].begin(), more[phase].end());
+            }
+        }
+        const Prediction prediction = predictor.summarise(plan, draws, steps, sampler, Confidence{});
+        std::vector<double> values;
+        for (const Objective* objective : model_.objectives) {
+            values.push_back(objective->value(prediction).value);
         }
         return values;
     }
 
-    void keep(const ChosenValues& exact, std::vector<ChosenValues>& list) const
+    std::vector<double> noise_free_objectives(const NoiseFree& bound) const
     {
-        ChosenValues shorter = exact;
-        for (const std::size_t k : free_) {
-            const StudyChoice& choice = scenario_.choices[k];
-            const double level = rounded(level_of(exact[k]));
-            shorter[k] = HardwareLevel{std::clamp(level, level_of(choice.values.front()), level_of(choice.values.back()))};
+        std::vector<double> values;
+        for (std::size_t k = 0; k < model_.objectives.size(); ++k) {
+            values.push_back(model_.bounded[k] ? model_.objectives[k]->bound(bound) : 0.0);
         }
-        const ChosenValues& kept = variant_at(scenario_, shorter) ? shorter : exact;
-        const auto& grid = scenario_.variants;
-        if (std::find(list.begin(), list.end(), kept) == list.end() && std::find(grid.begin(), grid.end(), kept) == grid.end()) {
-            list.push_back(kept);
-        }
+        return values;
     }
 
     const Scenario& scenario_;
-    const TuningLog& log_;
-    StudyModel model_;
-    Problem problem_;                // with the hardware parameters as they are being tried
-    std::vector<std::size_t> free_;  // continuous choices
-    Box box_;
-    std::uint64_t evaluations_ = 0;
-    std::string doing_;  // and how far
-    std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+    const StudyModel& model_;
+    Problem problem_;  // with the hardware parameters as they are being tried
 };
+
+/// A question to the journal, with all digits of the levels.
+std::string exact_text(const ChosenValues& values, const std::vector<StudyChoice>& choices)
+{
+    std::string text;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        if (k > 0) {
+            text += ' ';
+        }
+        const auto* level = std::get_if<HardwareLevel>(&values[k]);
+        text += level != nullptr ? fmt::format("{}", level->si) : value_text(choices[k], values[k]);
+    }
+    return text;
+}
+
+/// The continuous choices of a scenario, and the box of their values.
+struct TunedChoices {
+    std::vector<std::size_t> places;  // in Scenario::choices
+    Box box;
+};
+
+TunedChoices tuned_choices(const std::vector<StudyChoice>& choices)
+{
+    TunedChoices tuned;
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+        if (choices[k].continuous) {
+            tuned.places.push_back(k);
+            tuned.box.low.push_back(level_of(choices[k].values.front()));
+            tuned.box.high.push_back(level_of(choices[k].values.back()));
+        }
+    }
+    return tuned;
+}
+
+ChosenValues with_levels(ChosenValues variant, const TunedChoices& choices, std::span<const double> levels)
+{
+    for (std::size_t k = 0; k < choices.places.size(); ++k) {
+        variant[choices.places[k]] = HardwareLevel{levels[k]};
+    }
+    return variant;
+}
+
+/// The variant with the best levels for a design; `evaluations` counts the evaluations of all tunings.
+ChosenValues tune(const Scenario& scenario, const GridDesign& design, const Scalarisation& scalar, const TunedChoices& choices,
+                  HardwareJudge& judge, TuningQuestions& questions, std::uint64_t& evaluations)
+{
+    const std::uint64_t most = most_tuning_evaluations(scenario);
+    const auto cost = [&](std::span<const double> x) {
+        const ChosenValues variant = with_levels(design.variant, choices, x);
+        questions.describe(fmt::format("{} of at most {} evaluations", evaluations, most));
+        const std::string question = fmt::format("{} with {}", design_text(design.plan), exact_text(variant, scenario.choices));
+        const auto find = [&] { return (Packer() << judge.judge(design.plan, variant, questions)).take(); };
+        const Message answer = questions.answer_to(question, find);
+        ++evaluations;
+        Values values;
+        Unpacker(answer) >> values;
+        return values.empty() ? infinity : scalar(values);
+    };
+    std::vector<double> start;
+    for (const std::size_t k : choices.places) {
+        start.push_back(level_of(design.variant[k]));
+    }
+    const Tuned tuned = minimise(cost, choices.box, start, {.max_evaluations = scenario.search.tune_evaluations, .seed = 1});
+    return with_levels(design.variant, choices, tuned.x);
+}
+
+/// The variant with rounded levels, within their ranges; with exact ones where that variant does not exist.
+ChosenValues with_rounded_levels(const Scenario& scenario, const TunedChoices& choices, const ChosenValues& exact)
+{
+    ChosenValues shorter = exact;
+    for (std::size_t k = 0; k < choices.places.size(); ++k) {
+        const std::size_t place = choices.places[k];
+        const double level = rounded(level_of(exact[place]));
+        shorter[place] = HardwareLevel{std::clamp(level, choices.box.low[k], choices.box.high[k])};
+    }
+    return variant_at(scenario, shorter) ? shorter : exact;
+}
 
 }  // namespace
 
@@ -334,6 +363,30 @@ std::uint64_t most_tuning_evaluations(const Scenario& scenario)
            static_cast<std::uint64_t>(scenario.search.tune_evaluations);
 }
 
-TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log) { return Tuner(scenario, log).run(); }
+TunedHardware tune_hardware(const Scenario& scenario, const TuningLog& log)
+{
+    const StudyModel model(scenario);
+    const TunedChoices choices = tuned_choices(scenario.choices);
+    TuningQuestions questions(log);
+    HardwareJudge judge(scenario, model);
+    const std::vector<GridDesign> front = grid_front(scenario, model, questions);
+    const std::vector<ChosenValues>& grid = scenario.variants;
+    TunedHardware tuned;
+    const auto most = static_cast<std::size_t>(scenario.search.tune_points);
+    for (const Values& direction : reference_directions(model.objectives.size(), most)) {
+        const Scalarisation scalar = scalarisation_of(front, direction);
+        for (const GridDesign* design : best_for(scalar, front, scenario.choices)) {
+            const ChosenValues exact = tune(scenario, *design, scalar, choices, judge, questions, tuned.evaluations);
+            const ChosenValues kept = with_rounded_levels(scenario, choices, exact);
+            const auto has = [&](const std::vector<ChosenValues>& list) {
+                return std::find(list.begin(), list.end(), kept) != list.end();
+            };
+            if (!has(tuned.variants) && !has(grid)) {
+                tuned.variants.push_back(kept);
+            }
+        }
+    }
+    return tuned;
+}
 
 }  // namespace prismopt

@@ -76,6 +76,26 @@ private:
         Kind kind;
         std::size_t batch;
     };
+    /// Non-dominated points among the drawn ones.
+    struct KnownFront {
+        std::vector<Point> points;
+        std::vector<Values> values;
+
+        void add(const Point& point, const Values& value);
+        bool dominates_bound(const Values& bound) const;
+    };
+    /// Growth of the front.
+    struct Gain {
+        Values reference;  // of the hypervolume; from the first population
+        double hypervolume = 0.0;
+        std::size_t idle_batches = 0;  // consecutive, without gain
+    };
+    struct Counts {
+        std::uint32_t children = 0;
+        std::uint64_t drawn = 0;
+        std::uint64_t feasible = 0;  // of known points, answered
+        std::uint64_t excluded = 0;  // by their bounds
+    };
 
     std::vector<Point> coarse_points() const;
     std::vector<Member> first_proposals();
@@ -87,11 +107,12 @@ private:
     void advance();
     bool ask_sweeps();
     void ask_draws(std::size_t number);
-    void take(const Answer& answer, const Awaited& awaited);
+    void add_sweep(const Answer& answer, Batch& batch);
+    void add_draw(const Answer& answer, Batch& batch);
+    bool may_propose() const;
     void choose_draws(Batch& batch);
     void merge(Batch& batch);
     void survive();
-    void note_front(const Member& member);
     void measure_gain();
 
     const Space& space_;
@@ -104,19 +125,13 @@ private:
     std::unordered_set<std::uint64_t> known_;
     std::vector<Member> population_;  // the best first; feasible before infeasible
     std::vector<Member> reserve_;     // feasible, bounded, not drawn yet
-    std::vector<Point> front_points_;
-    std::vector<Values> front_;    // non-dominated values of the drawn points
+    KnownFront front_;
     std::vector<Batch> batches_;   // merged ones are emptied
     std::size_t merged_ = 0;       // batches
     std::deque<Awaited> awaited_;  // in the order of the requests
     std::vector<Request> ready_;   // to be requested
-    std::uint32_t children_ = 0;
-    std::uint64_t drawn_ = 0;
-    std::uint64_t feasible_ = 0;  // of known_, answered
-    std::uint64_t excluded_ = 0;
-    std::size_t idle_batches_ = 0;  // consecutive, without gain
-    Values reference_;              // of the hypervolume; from the first population
-    double hypervolume_ = 0.0;
+    Counts counts_;
+    Gain gain_;
     SearchEnd end_ = SearchEnd::none;  // none: the evolution continues
     Race race_;
     std::deque<PointRequest> climbing_;

@@ -39,8 +39,8 @@ struct HereDocument {
     bool tabs = false;
 };
 
-/// Takes <<END, >file, 2>&1 and the like; the target of the redirection.
-std::string take_redirection(Reader& r, Text& in, std::vector<HereDocument>& documents)
+/// Reads <<END, >file, 2>&1 and the like; returns the target of the redirection.
+std::string read_redirection(Reader& r, Text& in, std::vector<HereDocument>& documents)
 {
     if (in.peek() == '<' && in.peek(1) == '<' && in.peek(2) != '<') {
         in.next();
@@ -107,7 +107,11 @@ void run_text(Reader& r, std::string_view text, const std::string& path, int lin
 /// `when`, and also when `by` says.
 void narrow(When& when, const When& by)
 {
-    when.runs = by.runs == Runs::no || when.runs == Runs::no ? Runs::no : by.runs == Runs::maybe ? Runs::maybe : when.runs;
+    if (by.runs == Runs::no) {
+        when.runs = Runs::no;
+    } else if (by.runs == Runs::maybe && when.runs == Runs::yes) {
+        when.runs = Runs::maybe;
+    }
     if (by.runs == Runs::maybe) {
         when.names.insert(when.names.end(), by.names.begin(), by.names.end());
     }
@@ -336,8 +340,10 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
             command.words.push_back({op, in.line});
         } else if (c == '<' || c == '>' || (c == '&' && in.peek(1) == '>')) {
             const bool writes = c == '>';
-            const std::string target = take_redirection(r, in, command.documents);
-            command.output = writes && !target.empty() ? target : command.output;
+            const std::string target = read_redirection(r, in, command.documents);
+            if (writes && !target.empty()) {
+                command.output = target;
+            }
         } else if (c == ';' || c == '&' || c == '|' || c == '(' || c == ')') {
             std::string op(1, c);
             in.next();
@@ -347,7 +353,9 @@ std::string read_simple(Reader& r, Text& in, Simple& command)
             }
             return op;
         } else {
-            command.line = command.words.empty() ? in.line : command.line;
+            if (command.words.empty()) {
+                command.line = in.line;
+            }
             RawWord word = raw_word(in);
             const bool digit = word.text.size() == 1 && std::isdigit(static_cast<unsigned char>(word.text[0])) != 0;
             if (digit && (in.peek() == '>' || in.peek() == '<')) {
@@ -367,6 +375,131 @@ template <class Words>
 bool is_one_of(const Words& words, std::string_view word)
 {
     return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The condition of a branch is known: whether its commands run.
+void begin_then(Branch& branch, const Status& condition)
+{
+    branch.decided = branch.decided && condition.holds.has_value();
+    if (branch.taken) {
+        branch.runs = Runs::no;
+    } else if (!branch.decided) {
+        branch.runs = Runs::maybe;
+    } else {
+        branch.runs = *condition.holds ? Runs::yes : Runs::no;
+    }
+    branch.taken = branch.taken || branch.runs == Runs::yes;
+    if (!condition.holds) {
+        branch.names.insert(branch.names.end(), condition.missing.begin(), condition.missing.end());
+    }
+}
+
+/// The next condition of a compound command, or its `else`: whether that runs.
+void begin_otherwise(Branch& branch)
+{
+    if (branch.taken) {
+        branch.runs = Runs::no;
+    } else {
+        branch.runs = branch.decided ? Runs::yes : Runs::maybe;
+    }
+}
+
+/// The status of a compound command, of that of its last command. `piped`: it is a process of its own.
+Status status_of_branch(const Branch& branch, const Status& last, bool piped)
+{
+    const bool of_last = branch.kind == Branch::Kind::group || branch.kind == Branch::Kind::subshell;
+    const Status own = of_last && !piped ? last : Status{};
+    return joined_status(branch.before, branch.joint, branch.negated ? negated_status(own) : own);
+}
+
+/// Variables to which the first line of a loop gives values.
+std::vector<std::string> loop_variables(const std::vector<RawWord>& line)
+{
+    const std::string& word = line.front().text;
+    std::vector<ShellWord> words;
+    for (std::size_t i = 1; i < line.size(); ++i) {
+        words.push_back(shell_word_of(line[i].text));
+    }
+    if (word == "case" || words.empty()) {
+        return {};
+    }
+    if (word == "for") {
+        return {words.front().text};
+    }
+    while (!words.empty() && assigned_name(words.front().text) > 0) {  // IFS= read
+        words.erase(words.begin());
+    }
+    return words.empty() ? std::vector<std::string>{} : names_that_get_values(words);
+}
+
+/// The text of an arithmetic command, read up to its parentheses.
+std::string read_arithmetic(Text& in)
+{
+    const std::size_t begin = in.at;
+    int open = 2;
+    while (!in.ends() && open > 0) {
+        if (in.peek() == '(') {
+            ++open;
+        } else if (in.peek() == ')') {
+            --open;
+        }
+        in.next();
+    }
+    const std::size_t length = in.at - begin;
+    return std::string(in.all.substr(begin, length - std::min<std::size_t>(2, length)));
+}
+
+/// Names that an arithmetic command changes.
+std::vector<std::string> names_that_arithmetic_changes(const std::string& text)
+{
+    const bool steps = text.find("++") != std::string::npos || text.find("--") != std::string::npos;
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (end < text.size() && in_name(text[end])) {
+            ++end;
+        }
+        const std::size_t sign = std::min(text.find_first_not_of(" +-*/%<>&|^", end), text.size());
+        const bool compared = sign > 0 && (text[sign - 1] == '<' || text[sign - 1] == '>');
+        const bool assigned = text.substr(sign, 1) == "=" && text.substr(sign, 2) != "==" && !compared;
+        const std::string name = text.substr(at, end - at);
+        if (is_name(name) && (assigned || steps)) {
+            names.push_back(name);
+        }
+        at = std::max(end, at + 1);
+    }
+    return names;
+}
+
+/// Reads the ")" of the parentheses behind a function's name; false if they are of another kind.
+bool read_definition(Text& in, const Simple& command, const std::string& op)
+{
+    if (op != "(" || command.words.empty()) {
+        return false;
+    }
+    Text ahead = in;
+    while (is_blank(ahead.peek())) {
+        ahead.next();
+    }
+    if (ahead.peek() != ')') {
+        return false;
+    }
+    while (in.at <= ahead.at) {
+        in.next();
+    }
+    return true;
+}
+
+std::map<std::string, ShellValue> saved_variables(Reader& r, const Text& in)
+{
+    for (const auto& [name, words] : r.script.variables) {
+        std::size_t size = name.size();
+        for (const ShellWord& word : words) {
+            size += word.marked.size();
+        }
+        grow(r, in, size);
+    }
+    return r.script.variables;
 }
 
 /// The commands of a text, one after the other, and the compound commands around them.
@@ -406,18 +539,6 @@ private:
         before_joint_.clear();
     }
 
-    std::map<std::string, ShellValue> saved_variables()
-    {
-        for (const auto& [name, words] : r_.script.variables) {
-            std::size_t size = name.size();
-            for (const ShellWord& word : words) {
-                size += word.marked.size();
-            }
-            grow(r_, in_, size);
-        }
-        return r_.script.variables;
-    }
-
     void open(Branch::Kind kind, Runs runs)
     {
         Branch branch;
@@ -430,7 +551,7 @@ private:
         branch.piped = joint_ == "|";
         const bool may_be_piped = kind == Branch::Kind::group || branch.piped;
         if (kind == Branch::Kind::subshell || (may_be_piped && !defines_)) {
-            branch.variables = saved_variables();
+            branch.variables = saved_variables(r_, in_);
         }
         branches_.push_back(std::move(branch));
         negated_ = false;
@@ -448,32 +569,11 @@ private:
         if (branch.variables && (branch.kind == Branch::Kind::subshell || piped)) {
             r_.script.variables = std::move(*branch.variables);
         }
-        const bool of_last = branch.kind == Branch::Kind::group || branch.kind == Branch::Kind::subshell;
-        const Status own = of_last && !piped ? status_ : Status{};
-        status_ = joined_status(branch.before, branch.joint, branch.negated ? negated_status(own) : own);
+        status_ = status_of_branch(branch, status_, piped);
         before_ = branch.before;
         before_joint_ = branch.joint;
         branches_.pop_back();
         closed_ = true;
-    }
-
-    void then()
-    {
-        Branch& branch = branches_.back();
-        branch.decided = branch.decided && status_.holds.has_value();
-        branch.runs = branch.taken ? Runs::no : !branch.decided ? Runs::maybe : *status_.holds ? Runs::yes : Runs::no;
-        branch.taken = branch.taken || branch.runs == Runs::yes;
-        if (!status_.holds) {
-            branch.names.insert(branch.names.end(), status_.missing.begin(), status_.missing.end());
-        }
-        forget();
-    }
-
-    void otherwise()
-    {
-        Branch& branch = branches_.back();
-        branch.runs = branch.taken ? Runs::no : branch.decided ? Runs::yes : Runs::maybe;
-        forget();
     }
 
     /// A loop or `case`, up to the end of its first line: its variable has many values.
@@ -481,27 +581,14 @@ private:
     {
         const std::string& word = command.words.front().text;
         open(word == "case" ? Branch::Kind::patterns : Branch::Kind::branches, Runs::maybe);
-        std::vector<ShellWord> words;
-        for (std::size_t i = 1; i < command.words.size(); ++i) {
-            words.push_back(shell_word_of(command.words[i].text));
-        }
-        std::vector<std::string> names;
-        if (word == "for" && !words.empty()) {
-            names = {words.front().text};
-        } else if (word != "case") {
-            while (!words.empty() && assigned_name(words.front().text) > 0) {  // IFS= read
-                words.erase(words.begin());
-            }
-            names = words.empty() ? names : names_that_get_values(words);
-        }
-        for (const std::string& name : names) {
+        for (const std::string& name : loop_variables(command.words)) {
             give_unknown(r_, name, fmt::format("is a variable of the loop in line {}", command.line), when());
         }
         command.words.clear();
     }
 
     /// Handles a reserved word at the beginning of a command. Returns whether it was one; what follows it is a command of its own.
-    bool take_reserved(const std::string& word, const std::string& op)
+    bool run_reserved(const std::string& word, const std::string& op)
     {
         const bool inside = !branches_.empty();
         if (word == "if") {
@@ -510,9 +597,11 @@ private:
             open(Branch::Kind::group, defines_ ? Runs::maybe : Runs::yes);
             defines_ = false;
         } else if (word == "then" && inside) {
-            then();
+            begin_then(branches_.back(), status_);
+            forget();
         } else if ((word == "elif" || word == "else") && inside) {
-            otherwise();
+            begin_otherwise(branches_.back());
+            forget();
         } else if (is_one_of(closers, word)) {
             close(op);
         } else if (word == "do") {
@@ -528,27 +617,9 @@ private:
     /// An arithmetic command, behind its parentheses: what it changes is not known.
     void arithmetic()
     {
-        const std::size_t begin = in_.at;
-        int open = 2;
-        while (!in_.ends() && open > 0) {
-            open += in_.peek() == '(' ? 1 : in_.peek() == ')' ? -1 : 0;
-            in_.next();
-        }
-        const std::string text(in_.all.substr(begin, in_.at - begin - std::min<std::size_t>(2, in_.at - begin)));
-        const bool changes = text.find("++") != std::string::npos || text.find("--") != std::string::npos;
-        for (std::size_t at = 0; at < text.size();) {
-            std::size_t end = at;
-            while (end < text.size() && in_name(text[end])) {
-                ++end;
-            }
-            const std::size_t sign = std::min(text.find_first_not_of(" +-*/%<>&|^", end), text.size());
-            const bool assigned = text.substr(sign, 1) == "=" && text.substr(sign, 2) != "==" &&
-                                  (sign == 0 || (text[sign - 1] != '<' && text[sign - 1] != '>'));
-            const std::string name = text.substr(at, end - at);
-            if (is_name(name) && (assigned || changes)) {
-                give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line), when());
-            }
-            at = std::max(end, at + 1);
+        const std::string text = read_arithmetic(in_);
+        for (const std::string& name : names_that_arithmetic_changes(text)) {
+            give_unknown(r_, name, fmt::format("is what (({})) gives in line {}", printable(text), in_.line), when());
         }
         status_ = joined_status(before_, before_joint_, {});
         closed_ = true;
@@ -572,29 +643,10 @@ private:
         }
     }
 
-    /// The parentheses of a function's definition.
-    bool takes_definition(const Simple& command, const std::string& op)
-    {
-        if (op != "(" || command.words.empty()) {
-            return false;
-        }
-        Text ahead = in_;
-        while (is_blank(ahead.peek())) {
-            ahead.next();
-        }
-        if (ahead.peek() != ')') {
-            return false;
-        }
-        while (in_.at <= ahead.at) {
-            in_.next();
-        }
-        return true;
-    }
-
     void run(Simple& command, const std::string& op)
     {
-        if (command.words.empty()) {
-            joint_ = closed_ ? op : joint_;
+        if (command.words.empty() && closed_) {
+            joint_ = op;
         }
         if (joint_ != "|" && (!command.words.empty() || op.starts_with('('))) {
             before_ = status_;
@@ -609,20 +661,22 @@ private:
                 defines_ = true;
             } else if (is_one_of(openers, word)) {
                 open_loop(command);
-            } else if (take_reserved(word, op)) {
+            } else if (run_reserved(word, op)) {
                 command.words.erase(command.words.begin());
             } else {
                 break;
             }
         }
-        if (takes_definition(command, op)) {
+        if (read_definition(in_, command, op)) {
             defines_ = true;
             return;
         }
         if (!command.words.empty()) {
             const bool piped = joint_ == "|" || op == "|" || op == "&";
             Status own = run_simple(r_, in_, command, when(), piped);
-            own = piped ? Status{std::nullopt, own.missing} : own;
+            if (piped) {
+                own.holds.reset();
+            }
             status_ = joined_status(before_, before_joint_, negated_ ? negated_status(own) : own);
             joint_ = op;
             defines_ = false;

@@ -29,6 +29,16 @@ Component spread_of_effects(const std::string& name, const std::vector<double>& 
     return result;
 }
 
+std::vector<double> with_variance(std::vector<double> effects, double variance)
+{
+    const double seen = variance_of(effects);
+    const double stretch = seen > 0.0 ? std::sqrt(variance / seen) : 0.0;
+    for (double& effect : effects) {
+        effect *= stretch;
+    }
+    return effects;
+}
+
 double independent_draws(const std::vector<double>& series)
 {
     const auto n = static_cast<double>(series.size());

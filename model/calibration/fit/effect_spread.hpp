@@ -15,6 +15,9 @@ namespace prismopt {
 Component spread_of_effects(const std::string& name, const std::vector<double>& effects, const std::vector<double>& errors,
                             double freedom, double draws);
 
+/// Returns the effects stretched to the variance of their component: means have noise of their own, and are about the mean of a few.
+std::vector<double> with_variance(std::vector<double> effects, double variance);
+
 /// Returns the number of independent effects with the same information on the variance as a series in time: n (1 - r^2) / (1 +
 /// r^2) with correlation r of neighbours. Source: Bayley and Hammersley, J. R. Statist. Soc. Suppl. 8 (1946) 184-197, for an
 /// autoregressive series.

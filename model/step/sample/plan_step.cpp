@@ -105,55 +105,58 @@ LotExtent extent_of(const BoundPlan& plan)
 PlanStep::PlanStep(const BoundPlan& plan, const NoiseTables& noise)
     : plan_(plan), graph_(plan.graph), simulated_(plan.simulated), stages_(graph_.stages()), replicas_(plan.replicas()),
       members_(graph_.placement.replicas),
-      slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end())), chosen_(plan.simulated),
-      chosen_path_(plan.simulated), shared_(plan.paths.size()),
-      microbatch_(noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled()
-                      ? graph_.program->shape.microbatches * std::max<std::size_t>(1, noise.microbatch_powers.tables.size())
-                      : 0),
-      first_of_power_(firsts_of_powers(noise.microbatch_powers, *graph_.program))
+      slowest_optimizer_s_(*std::max_element(graph_.optimizer_s.begin(), graph_.optimizer_s.end()))
 {
-    run_.first_of_power = first_of_power_.empty() ? nullptr : first_of_power_.data();
+    chosen_.replica.resize(plan.simulated);
+    chosen_.path.resize(plan.simulated);
+    ranked_.shared.resize(plan.paths.size());
+    microbatch_.first_of_power = firsts_of_powers(noise.microbatch_powers, *graph_.program);
+    if (noise.microbatch_varies && plan.ranks_replicas() && !plan.coupled()) {
+        const std::size_t powers = std::max<std::size_t>(1, noise.microbatch_powers.tables.size());
+        microbatch_.drawn.resize(graph_.program->shape.microbatches * powers);
+    }
+    run_.first_of_power = microbatch_.first_of_power.empty() ? nullptr : microbatch_.first_of_power.data();
     run_.overlapped = graph_.dp_overlap == DataParallelOverlap::on;
     run_.distribution = plan_.spread.data();
     if (exchanges()) {
-        gathered_.resize(graph_.gathering.size());
-        reduce_.resize(graph_.reduction.size());
-        gradients_end_.resize(stages_);
-        run_.gathered = gathered_.data();
-        run_.reduce = reduce_.data();
-        run_.gradients_end = gradients_end_.data();
+        collectives_.gathered.resize(graph_.gathering.size());
+        collectives_.reduce.resize(graph_.reduction.size());
+        collectives_.gradients_end.resize(stages_);
+        run_.gathered = collectives_.gathered.data();
+        run_.reduce = collectives_.reduce.data();
+        run_.gradients_end = collectives_.gradients_end.data();
     }
     if (plan.coupled()) {
         set_.emplace(graph_, noise);
         run_.factor_rows = set_->rows();
     } else if (plan.lengths_vary()) {
-        lengths_.emplace(graph_);
+        microbatch_.lengths.emplace(graph_);
         run_.factor_rows = graph_.program->shape.microbatches;
-        length_factor_.resize(static_cast<std::size_t>(stages_) * run_.factor_rows);
+        microbatch_.with_lengths.resize(static_cast<std::size_t>(stages_) * run_.factor_rows);
     }
 }
 
 void PlanStep::begin(const BlockStep& at, std::vector<Floats>& factors)
 {
     slowest_ = Floats{};
-    residuals_.clear();
+    ranked_.residuals.clear();
     if (exchanges()) {
-        take_collectives(at);
+        time_collectives(at);
     }
     if (factors_vary(at) || plan_.ranks_replicas() || set_) {
-        take_factors(at, factors);
+        set_factors(at, factors);
     } else {
         std::fill_n(optimizer_.at, lanes, slowest_optimizer_s_);
     }
 }
 
 /// Factors of the replicas that are simulated, and which these are.
-void PlanStep::take_factors(const BlockStep& at, std::vector<Floats>& factors)
+void PlanStep::set_factors(const BlockStep& at, std::vector<Floats>& factors)
 {
     factors.resize(std::max(factors.size(), static_cast<std::size_t>(stages_) * members_));
-    chosen_factor_.resize(static_cast<std::size_t>(plan_.simulated) * graph_.placement.coupled * stages_);
-    take_persistent(at, factors);
-    keep_optimizer_time(factors);  // before per-step factors join the persistent ones
+    chosen_.factor.resize(static_cast<std::size_t>(plan_.simulated) * graph_.placement.coupled * stages_);
+    set_persistent(at, factors);
+    set_optimizer_time(factors);  // before per-step factors join the persistent ones
     if (at.noise.stage_varies) {
         for (int member = 0; member < members_; ++member) {
             for (int stage = 0; stage < stages_; ++stage) {
@@ -163,18 +166,18 @@ void PlanStep::take_factors(const BlockStep& at, std::vector<Floats>& factors)
     }
     if (!plan_.ranks_replicas()) {
         for (int replica = 0; replica < replicas_; ++replica) {
-            std::fill_n(chosen_[replica].at, lanes, replica);
+            std::fill_n(chosen_.replica[replica].at, lanes, replica);
         }
-        std::copy_n(factors.begin(), chosen_factor_.size(), chosen_factor_.begin());
+        std::copy_n(factors.begin(), chosen_.factor.size(), chosen_.factor.begin());
         return;
     }
     rank_replicas(at, factors);
     const int coupled = graph_.placement.coupled;
     for (int member = 0; member < plan_.simulated * coupled; ++member) {
         for (int stage = 0; stage < stages_; ++stage) {
-            Floats& chosen = factor(chosen_factor_, member, stage);
+            Floats& chosen = factor(chosen_.factor, member, stage);
             for (int l = 0; l < lanes; ++l) {
-                const int who = chosen_[member / coupled].at[l] * coupled + member % coupled;
+                const int who = chosen_.replica[member / coupled].at[l] * coupled + member % coupled;
                 chosen.at[l] = factor(factors, who, stage).at[l];
             }
         }
@@ -182,7 +185,7 @@ void PlanStep::take_factors(const BlockStep& at, std::vector<Floats>& factors)
 }
 
 /// Persistent factor of the tensor parallel group of each (replica, stage), times the common compute regime.
-void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors)
+void PlanStep::set_persistent(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int groups = stages_ * members_;
     if (plan_.group_varies) {
@@ -199,12 +202,27 @@ void PlanStep::take_persistent(const BlockStep& at, std::vector<Floats>& factors
     if (graph_.node.empty() && !at.noise.node_varies) {
         return;
     }
-    Floats mean;
-    std::fill_n(mean.at, lanes, 1.0F);
-    for (int node = 0; node < plan_.nodes(); ++node) {
-        const Floats* drawn = !graph_.drawn(node) ? nullptr : at.noise.node_varies ? &at.node[node] : &mean;
-        spread_over_groups(factors, node, drawn, at.compute);
+    if (graph_.placement.tp <= graph_.placement.gpus_per_node) {
+        multiply_nodes(at, factors);
+    } else {
+        multiply_spanned_nodes(at, factors);
     }
+}
+
+/// Null if the node is known; it stands for the factor of its GPUs, too.
+const Floats* PlanStep::drawn_factor(const BlockStep& at, int node) const
+{
+    static constexpr Floats mean = [] {
+        Floats ones{};
+        for (float& one : ones.at) {
+            one = 1.0F;
+        }
+        return ones;
+    }();
+    if (!graph_.drawn(node)) {
+        return nullptr;
+    }
+    return at.noise.node_varies ? &at.node[node] : &mean;
 }
 
 Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
@@ -213,39 +231,50 @@ Floats& PlanStep::factor_of_group(std::vector<Floats>& factors, int group) const
     return factor(factors, position.replica, position.stage);
 }
 
-/// A group on one node takes the node's factor; one that spans several takes the largest. A known one stands for its GPUs, too.
-/// `drawn`: null where it is known.
-void PlanStep::spread_over_groups(std::vector<Floats>& factors, int node, const Floats* drawn, const Floats& compute)
+/// A group on one node takes the node's factor.
+void PlanStep::multiply_nodes(const BlockStep& at, std::vector<Floats>& factors)
 {
-    const Placement& place = graph_.placement;
-    if (place.tp <= place.gpus_per_node) {
-        const int per_node = place.gpus_per_node / place.tp;
+    const int per_node = graph_.placement.gpus_per_node / graph_.placement.tp;
+    for (int node = 0; node < plan_.nodes(); ++node) {
+        const Floats* drawn = drawn_factor(at, node);
         const int end = std::min((node + 1) * per_node, stages_ * members_);
         for (int g = node * per_node; g < end; ++g) {
             Floats& own = factor_of_group(factors, g);
-            drawn != nullptr ? multiply(*drawn, own) : scale(graph_.node[node], compute, own);
+            if (drawn != nullptr) {
+                multiply(*drawn, own);
+            } else {
+                scale(graph_.node[node], at.compute, own);
+            }
         }
-        return;
     }
-    const int span = place.tp / place.gpus_per_node;
-    if (node % span == 0) {
-        widest_ = Floats{};
-        slowest_known_ = 0.0F;
-    }
-    if (drawn != nullptr) {
-        wait_for(*drawn, widest_);
-    } else {
-        slowest_known_ = std::max(slowest_known_, graph_.node[node]);
-    }
-    if (node % span == span - 1) {
-        Floats& own = factor_of_group(factors, node / span);
-        multiply(widest_, own);  // zero where none is drawn
-        wait_for_scaled(slowest_known_, compute, own);
+}
+
+/// A group that spans several nodes takes the largest factor.
+void PlanStep::multiply_spanned_nodes(const BlockStep& at, std::vector<Floats>& factors)
+{
+    const int span = graph_.placement.tp / graph_.placement.gpus_per_node;
+    Floats widest{};             // largest factor of the drawn nodes that a group spans
+    float slowest_known = 0.0F;  // the same of the known nodes
+    for (int node = 0; node < plan_.nodes(); ++node) {
+        if (node % span == 0) {
+            widest = Floats{};
+            slowest_known = 0.0F;
+        }
+        if (const Floats* drawn = drawn_factor(at, node)) {
+            wait_for(*drawn, widest);
+        } else {
+            slowest_known = std::max(slowest_known, graph_.node[node]);
+        }
+        if (node % span == span - 1) {
+            Floats& own = factor_of_group(factors, node / span);
+            multiply(widest, own);  // zero where none is drawn
+            wait_for_scaled(slowest_known, at.compute, own);
+        }
     }
 }
 
 /// The optimizer starts after the last gradient everywhere (their norm is global) and ends with the slowest GPU.
-void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
+void PlanStep::set_optimizer_time(std::vector<Floats>& factors)
 {
     optimizer_ = Floats{};
     for (int member = 0; member < members_; ++member) {
@@ -256,7 +285,7 @@ void PlanStep::keep_optimizer_time(std::vector<Floats>& factors)
 }
 
 /// What is waited for of its collectives: the end of each gather of parameters, and the time of each gradient sum.
-void PlanStep::take_collectives(const BlockStep& at)
+void PlanStep::time_collectives(const BlockStep& at)
 {
     const int chunks = graph_.chunks();
     Floats mixed;
@@ -269,76 +298,76 @@ void PlanStep::take_collectives(const BlockStep& at)
                 mix(at.reduce_scatter[part], at.all_reduce[part], summed, mixed);
             }
             wait_beside(graph_.reduction[part], summed > 0.0F ? mixed : at.reduce_scatter[part], regime, at.compute,
-                        reduce_[part]);
-            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute, gathered_[part]);
-            add(gathered_[part], sum);
-            gathered_[part] = sum;
+                        collectives_.reduce[part]);
+            wait_beside(graph_.gathering[part], at.all_gather[part], regime, at.compute, collectives_.gathered[part]);
+            add(collectives_.gathered[part], sum);
+            collectives_.gathered[part] = sum;
         }
         if (graph_.dp_overlap == DataParallelOverlap::off) {
-            std::fill_n(gathered_.begin() + static_cast<std::ptrdiff_t>(stage) * chunks, chunks, sum);
+            std::fill_n(collectives_.gathered.begin() + static_cast<std::ptrdiff_t>(stage) * chunks, chunks, sum);
         }
     }
 }
 
-/// path_[replica]: longest critical path; chosen_: the replicas with the longest, by lane, and an ordinary one, so that the
+/// Lengths of the replicas' longest critical paths. Chosen are the replicas with the longest, by lane, and an ordinary one, so that the
 /// residual distribution is not learnt from extremes alone.
 void PlanStep::rank_replicas(const BlockStep& at, std::vector<Floats>& factors)
 {
     const int slow = plan_.simulated - 1;
-    path_.assign(replicas_, Floats{});
-    std::fill(chosen_path_.begin(), chosen_path_.end(), Floats{});
+    ranked_.path.assign(replicas_, Floats{});
+    std::fill(chosen_.path.begin(), chosen_.path.end(), Floats{});
     for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
-        add_shared(at, plan_.paths[p], shared_[p]);
+        add_shared(at, plan_.paths[p], ranked_.shared[p]);
     }
     for (int replica = 0; replica < replicas_; ++replica) {
-        Floats& length = path_[replica];
+        Floats& length = ranked_.path[replica];
         const Floats* own = mean_factors(at, replica, &factor(factors, replica * graph_.placement.coupled, 0));
         for (std::size_t p = 0; p < plan_.paths.size(); ++p) {
-            longest_path(shared_[p], plan_.paths[p].compute_s.data(), own, stages_, length);
+            longest_path(ranked_.shared[p], plan_.paths[p].compute_s.data(), own, stages_, length);
         }
         if (!graph_.lead_s.empty()) {
             for (float& seconds : length.at) {
                 seconds -= graph_.lead_s[replica];
             }
         }
-        insert_largest(length, replica, slow, chosen_path_.data(), chosen_.data());
+        insert_largest(length, replica, slow, chosen_.path.data(), chosen_.replica.data());
     }
     for (int l = 0; l < lanes; ++l) {
         const auto any = static_cast<int>((at.fleet.at[l] + at.step) % static_cast<std::uint32_t>(replicas_));
-        chosen_[slow].at[l] = any;
-        chosen_path_[slow].at[l] = path_[any].at[l];
+        chosen_.replica[slow].at[l] = any;
+        chosen_.path[slow].at[l] = ranked_.path[any].at[l];
     }
 }
 
 /// By stage, over the microbatches of a replica. `members`: factors of its own, [member * stages + stage].
 const Floats* PlanStep::mean_factors(const BlockStep& at, int replica, const Floats* members)
 {
-    stage_factor_.resize(stages_);
+    ranked_.stage_factor.resize(stages_);
     if (set_) {
         Ints who;
         std::fill_n(who.at, lanes, replica);
         set_->take(at, who, members);
         for (int stage = 0; stage < stages_; ++stage) {
-            set_->mean(stage, stage_factor_[stage]);
+            set_->mean(stage, ranked_.stage_factor[stage]);
         }
-        return stage_factor_.data();
+        return ranked_.stage_factor.data();
     }
-    if (at.mean_microbatch.empty() && !lengths_) {
+    if (at.mean_microbatch.empty() && !microbatch_.lengths) {
         return members;
     }
-    if (lengths_) {
-        lengths_->draw(at, static_cast<std::uint32_t>(replica));
+    if (microbatch_.lengths) {
+        microbatch_.lengths->draw(at, static_cast<std::uint32_t>(replica));
     }
     for (int stage = 0; stage < stages_; ++stage) {
-        stage_factor_[stage] = members[stage];
+        ranked_.stage_factor[stage] = members[stage];
         if (!at.mean_microbatch.empty()) {
-            multiply(at.mean_microbatch[replica], stage_factor_[stage]);
+            multiply(at.mean_microbatch[replica], ranked_.stage_factor[stage]);
         }
-        if (lengths_) {
-            lengths_->multiply_by_mean(stage, stage_factor_[stage]);
+        if (microbatch_.lengths) {
+            microbatch_.lengths->multiply_by_mean(stage, ranked_.stage_factor[stage]);
         }
     }
-    return stage_factor_.data();
+    return ranked_.stage_factor.data();
 }
 
 /// What a path takes in every replica alike: mean communication in this step's regime, and the drawn collectives.
@@ -348,10 +377,10 @@ void PlanStep::add_shared(const BlockStep& at, const CriticalPath& path, Floats&
         length.at[l] = path.communication_s * at.communication.at[l] - path.ahead_s;
     }
     if (path.gathered_part >= 0) {
-        add(gathered_[path.gathered_part], length);
+        add(collectives_.gathered[path.gathered_part], length);
     }
     for (const int part : path.reduced_parts) {
-        add(reduce_[part], length);
+        add(collectives_.reduce[part], length);
     }
 }
 
@@ -364,37 +393,37 @@ void PlanStep::begin_replica(const BlockStep& at, int k, const std::vector<Float
     if (run_.communication_factor == nullptr) {
         run_.compute_factor = nullptr;
     } else if (set_) {
-        set_->take(at, chosen_[k], &factor(chosen_factor_, k * graph_.placement.coupled, 0));
+        set_->take(at, chosen_.replica[k], &factor(chosen_.factor, k * graph_.placement.coupled, 0));
         run_.compute_factor = set_->factors();
     } else {
-        run_.compute_factor = &factor(chosen_factor_, k, 0);
-        if (lengths_) {
-            take_lengths(at, k);
+        run_.compute_factor = &factor(chosen_.factor, k, 0);
+        if (microbatch_.lengths) {
+            multiply_lengths(at, k);
         }
         run_.microbatch = microbatch.empty() ? nullptr : microbatch.data();
     }
-    if (!microbatch_.empty()) {
-        at.draw_microbatches(chosen_[k], microbatch_);
-        run_.microbatch = microbatch_.data();
+    if (!microbatch_.drawn.empty()) {
+        at.draw_microbatches(chosen_.replica[k], microbatch_.drawn);
+        run_.microbatch = microbatch_.drawn.data();
     }
     if (exchanges()) {
-        std::fill(gradients_end_.begin(), gradients_end_.end(), Floats{});
+        std::fill(collectives_.gradients_end.begin(), collectives_.gradients_end.end(), Floats{});
     }
 }
 
 /// The factors of the k-th simulated replica, with those of its microbatches' lengths.
-void PlanStep::take_lengths(const BlockStep& at, int k)
+void PlanStep::multiply_lengths(const BlockStep& at, int k)
 {
     const int rows = run_.factor_rows;
-    lengths_->draw(at, chosen_[k]);
+    microbatch_.lengths->draw(at, chosen_.replica[k]);
     for (int stage = 0; stage < stages_; ++stage) {
         for (int microbatch = 0; microbatch < rows; ++microbatch) {
-            Floats& out = length_factor_[static_cast<std::size_t>(stage) * rows + microbatch];
-            out = factor(chosen_factor_, k, stage);
-            lengths_->multiply_by(stage, microbatch, out);
+            Floats& out = microbatch_.with_lengths[static_cast<std::size_t>(stage) * rows + microbatch];
+            out = factor(chosen_.factor, k, stage);
+            microbatch_.lengths->multiply_by(stage, microbatch, out);
         }
     }
-    run_.compute_factor = length_factor_.data();
+    run_.compute_factor = microbatch_.with_lengths.data();
 }
 
 /// When the last stage of the replica at hand is done.
@@ -409,9 +438,9 @@ Floats PlanStep::last_end()
         Floats own = run_.slot[graph_.program->last[stage]];
         if (exchanges()) {
             if (!run_.overlapped) {
-                add(own, gradients_end_[stage]);
+                add(own, collectives_.gradients_end[stage]);
             }
-            own = gradients_end_[stage];
+            own = collectives_.gradients_end[stage];
         }
         if (!graph_.ahead_s.empty()) {
             for (float& time : own.at) {
@@ -428,14 +457,14 @@ void PlanStep::end_replica(int k)
     Floats end = last_end();
     if (!graph_.lead_s.empty()) {
         for (int l = 0; l < lanes; ++l) {
-            end.at[l] -= graph_.lead_s[chosen_[k].at[l]];
+            end.at[l] -= graph_.lead_s[chosen_.replica[k].at[l]];
         }
     }
     wait_for(end, slowest_);
     if (plan_.ranks_replicas()) {
         for (int l = 0; l < lanes; ++l) {
-            const double path = chosen_path_[k].at[l];
-            residuals_.push_back({path, end.at[l] - path});
+            const double path = chosen_.path[k].at[l];
+            ranked_.residuals.push_back({path, end.at[l] - path});
         }
     }
 }
@@ -443,7 +472,7 @@ void PlanStep::end_replica(int k)
 /// Replicas that were not simulated: path length plus a residual with the distribution of the simulated ones.
 void PlanStep::wait_for_others(const BlockStep& at)
 {
-    const ReplicaResidualDistribution distribution = fit_replica_residuals(residuals_);
+    const ReplicaResidualDistribution distribution = fit_replica_residuals(ranked_.residuals);
     const StandardDistribution& standard = at.noise.standard[NoiseTables::standard_index(distribution.skewness)];
     std::array<Words, 4> words;
     Floats z;
@@ -455,9 +484,9 @@ void PlanStep::wait_for_others(const BlockStep& at)
         for (int l = 0; l < lanes; ++l) {
             bool known = false;
             for (int k = 0; k < plan_.simulated; ++k) {
-                known = known || chosen_[k].at[l] == replica;
+                known = known || chosen_.replica[k].at[l] == replica;
             }
-            const float path = path_[replica].at[l];
+            const float path = ranked_.path[replica].at[l];
             const float time = path + (distribution.at_zero.at[l] + distribution.slope * path) + distribution.deviation * z.at[l];
             slowest_.at[l] = !known && time > slowest_.at[l] ? time : slowest_.at[l];
         }

@@ -46,6 +46,36 @@ struct BoundPlan {
 /// Returns the extents that a plan needs of a BlockStep.
 LotExtent extent_of(const BoundPlan& plan);
 
+/// Collectives between replicas in a step, by lane.
+struct StepCollectives {
+    std::vector<Floats> gathered;       // [part]: time at which its parameters are gathered
+    std::vector<Floats> reduce;         // [part]: duration of its gradient collective
+    std::vector<Floats> gradients_end;  // [stage]: of the current replica
+};
+
+/// The replicas that are simulated op by op.
+struct ChosenReplicas {
+    std::vector<Floats> factor;  // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
+    std::vector<Ints> replica;   // [simulated]: by lane
+    std::vector<Floats> path;    // [simulated]: length of its longest critical path
+};
+
+/// Critical paths by which replicas are chosen and the others are estimated.
+struct RankedReplicas {
+    std::vector<Floats> path;                // [replica]: length of the longest
+    std::vector<Floats> shared;              // [path]: the part of its length common to all replicas
+    std::vector<Floats> stage_factor;        // [stage]: mean over microbatches, of the current replica
+    std::vector<ReplicaResidual> residuals;  // [simulated * lanes + lane]
+};
+
+/// Factors of the microbatches of the current replica.
+struct MicrobatchFactors {
+    std::vector<Floats> drawn;                  // [power * microbatches + microbatch], if the plan ranks replicas
+    std::vector<std::uint32_t> first_of_power;  // [part * passes + pass]; empty if all passes have the same
+    std::optional<LengthRows> lengths;          // if they vary and replicas are not coupled
+    std::vector<Floats> with_lengths;           // [stage * microbatches + microbatch]: persistent factors included
+};
+
 /// A plan's state in one step of 64 fleets.
 class PlanStep {
 public:
@@ -70,7 +100,7 @@ public:
     /// Returns the time at which a stage has its gradients, for the replica that ended last.
     const Floats& stage_end(int stage) const
     {
-        return exchanges() ? gradients_end_[stage] : run_.slot[graph_.program->last[stage]];
+        return exchanges() ? collectives_.gradients_end[stage] : run_.slot[graph_.program->last[stage]];
     }
     /// Returns the seconds of the optimizer.
     const Floats& optimizer() const { return optimizer_; }
@@ -82,14 +112,16 @@ private:
         return factors[static_cast<std::size_t>(member) * stages_ + stage];
     }
     Floats& factor_of_group(std::vector<Floats>& factors, int group) const;
-    void take_factors(const BlockStep& at, std::vector<Floats>& factors);
-    void take_persistent(const BlockStep& at, std::vector<Floats>& factors);
-    void spread_over_groups(std::vector<Floats>& factors, int node, const Floats* drawn, const Floats& compute);
-    void keep_optimizer_time(std::vector<Floats>& factors);
-    void take_collectives(const BlockStep& at);
+    void set_factors(const BlockStep& at, std::vector<Floats>& factors);
+    void set_persistent(const BlockStep& at, std::vector<Floats>& factors);
+    void multiply_nodes(const BlockStep& at, std::vector<Floats>& factors);
+    void multiply_spanned_nodes(const BlockStep& at, std::vector<Floats>& factors);
+    const Floats* drawn_factor(const BlockStep& at, int node) const;
+    void set_optimizer_time(std::vector<Floats>& factors);
+    void time_collectives(const BlockStep& at);
     void rank_replicas(const BlockStep& at, std::vector<Floats>& factors);
     const Floats* mean_factors(const BlockStep& at, int replica, const Floats* members);
-    void take_lengths(const BlockStep& at, int k);
+    void multiply_lengths(const BlockStep& at, int k);
     bool factors_vary(const BlockStep& at) const { return at.factors_vary || plan_.lengths_vary(); }
     void add_shared(const BlockStep& at, const CriticalPath& path, Floats& length) const;
     Floats last_end();
@@ -106,23 +138,11 @@ private:
     PipelineRun run_;  // points into this object, which must not move
     Floats slowest_;   // end of the slowest replica so far
     Floats optimizer_;
-    Floats widest_;                      // largest factor of the drawn nodes that a group spans
-    float slowest_known_ = 0.0F;         // the same of the known nodes
-    std::vector<Floats> gathered_;       // [part]: time at which its parameters are gathered
-    std::vector<Floats> reduce_;         // [part]: duration of its gradient collective
-    std::vector<Floats> chosen_factor_;  // [simulated * stages + stage]; of coupled replicas [member * stages + stage]
-    std::vector<Ints> chosen_;           // [simulated]: replica, by lane
-    std::vector<Floats> chosen_path_;    // [simulated]
-    std::vector<Floats> path_;           // [replica]
-    std::vector<Floats> shared_;         // [path]: the part of its length common to all replicas
-    std::vector<Floats> stage_factor_;   // [stage]: mean over microbatches, of the current replica
-    std::vector<Floats> gradients_end_;  // [stage]
-    std::vector<Floats> microbatch_;  // [power * microbatches + microbatch]: of the current replica, if the plan ranks replicas
-    std::vector<std::uint32_t> first_of_power_;  // [part * passes + pass]; empty if all passes have the same
-    std::optional<CoupledSet> set_;              // the current set
-    std::optional<LengthRows> lengths_;          // of the current replica, if they vary and replicas are not coupled
-    std::vector<Floats> length_factor_;  // [stage * microbatches + microbatch]: factors of the current replica, lengths included
-    std::vector<ReplicaResidual> residuals_;  // [simulated * lanes + lane]
+    StepCollectives collectives_;
+    ChosenReplicas chosen_;
+    RankedReplicas ranked_;
+    MicrobatchFactors microbatch_;
+    std::optional<CoupledSet> set_;  // the current set
 };
 
 }  // namespace prismopt
